@@ -1,0 +1,73 @@
+"""Jelly-RDF for Python: a fast way to move RDF in and out of Python's stores.
+
+>>> statements = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("o", langtag="en"))]
+>>> import io
+>>> file = io.BytesIO()
+>>> write(statements, file)
+>>> list(read(file.getvalue())) == statements
+True
+"""
+
+from __future__ import annotations
+
+from .codec import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Frame,
+    Iri,
+    Limits,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    Triple,
+    native,
+)
+from .errors import (
+    JellyError,
+    LimitError,
+    LookupTableError,
+    MissingExtraError,
+    OptionsError,
+    OrderError,
+    SourceError,
+    StatementError,
+    TermError,
+    TruncatedError,
+    WireError,
+)
+from .streams import read, read_frames, write, write_frames
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DEFAULT_GRAPH",
+    "BlankNode",
+    "Frame",
+    "Iri",
+    "JellyError",
+    "LimitError",
+    "Limits",
+    "Literal",
+    "LogicalType",
+    "LookupTableError",
+    "MissingExtraError",
+    "OptionsError",
+    "OrderError",
+    "PhysicalType",
+    "Quad",
+    "SourceError",
+    "StatementError",
+    "StreamOptions",
+    "TermError",
+    "Triple",
+    "TruncatedError",
+    "WireError",
+    "__version__",
+    "native",
+    "read",
+    "read_frames",
+    "write",
+    "write_frames",
+]

@@ -1,0 +1,334 @@
+"""Frames of a Jelly-RDF stream to batches of statements.
+
+Bytes in, terms of the caller's factory out. No I/O: where frames begin and end is framing's to
+know (``framing``), and where bytes come from is the caller's.
+
+Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "Stream options".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..errors import JellyError, OptionsError, OrderError, StatementError, WireError
+from . import rules
+from .limits import DEFAULT_LIMITS, Limits, over
+from .options import LogicalType, PhysicalType, StreamOptions
+from .rules import Row, State
+from .term_reader import TermReader
+from .terms import TermFactory
+from .wire import (
+    BYTES,
+    VARINT,
+    read_field,
+    read_fields,
+    read_string,
+    uint32,
+    wrong_type,
+)
+
+_ROW_TAG: Final = 1 << 3 | BYTES
+_METADATA_TAG: Final = 15 << 3 | BYTES
+_METADATA_FIELDS: Final = {1: BYTES, 2: BYTES}
+_NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
+
+#: Row by its tag on the wire; every one is a message.
+_ROWS: Final = {row << 3 | BYTES: row for row in Row}
+
+_ROW_WIRE_TYPES: Final = {int(row): BYTES for row in Row}
+
+_OPTIONS_FIELDS: Final = {
+    1: ("stream_name", BYTES),
+    2: ("physical_type", VARINT),
+    3: ("generalized_statements", VARINT),
+    4: ("rdf_star", VARINT),
+    9: ("max_name_table_size", VARINT),
+    10: ("max_prefix_table_size", VARINT),
+    11: ("max_datatype_table_size", VARINT),
+    14: ("logical_type", VARINT),
+    15: ("version", VARINT),
+}
+_OPTIONS_WIRE_TYPES: Final = {number: kind for number, (_, kind) in _OPTIONS_FIELDS.items()}
+
+
+@dataclass(slots=True)
+class Frame:
+    """What one frame says.
+
+    :ivar statements: in order; triples in a stream of physical type TRIPLES, otherwise quads, as
+        the factory's ``triple`` and ``quad`` made them. A statement that repeats the one before in
+        every term is the same object.
+    :ivar namespaces: declarations in order, as name and IRI term.
+    :ivar graphs: in physical type GRAPHS, the names of the graphs that start in this frame, in
+        order, empty graphs included.
+    :ivar metadata: the frame's metadata, by key.
+    :ivar rows: number of rows.
+    :ivar size: number of bytes, without a delimiter.
+    """
+
+    index: int
+    statements: list[Any] = field(default_factory=list)
+    namespaces: list[tuple[str, Any]] = field(default_factory=list)
+    graphs: list[Any] = field(default_factory=list)
+    metadata: dict[str, bytes] = field(default_factory=dict)
+    rows: int = 0
+    size: int = 0
+
+
+def opens_with_options(data: bytes) -> bool:
+    """Whether a frame's first row is a row of options."""
+    return (
+        len(data) > 2
+        and data[0] == _ROW_TAG
+        and Row.OPTIONS << 3 | BYTES
+        in (
+            data[2],
+            # A row of 128 bytes and more has a length of two.
+            data[3] if data[1] > 0x7F and len(data) > 3 else data[2],
+        )
+    )
+
+
+def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptions:
+    """Read an RdfStreamOptions as it stands, without judging it but for its types.
+
+    :raises WireError: malformed.
+    :raises OptionsError: an enumeration has no such value.
+    """
+    found: dict[str, Any] = {}
+    for number, start, stop, value in read_fields(
+        data, pos, end, _OPTIONS_WIRE_TYPES, "RdfStreamOptions"
+    ):
+        name, wire_type = _OPTIONS_FIELDS[number]
+        if wire_type == BYTES:
+            if stop - start > limits.string_bytes:
+                raise over(limits, "string_bytes", stop - start, "the length of the stream name")
+            found[name] = read_string(data, start, stop, "the stream name")
+        elif number in (3, 4):
+            found[name] = value != 0
+        else:
+            found[name] = uint32(value, f"{name} in the stream options")
+    try:
+        physical_type = PhysicalType(found.get("physical_type", 0))
+    except ValueError as error:
+        raise OptionsError(f"physical type {found.get('physical_type', 0)} is not valid") from error
+    logical_type = found.get("logical_type", 0)
+    if logical_type in set(LogicalType):
+        logical_type = LogicalType(logical_type)
+    return StreamOptions(
+        **{
+            # What is absent on the wire is zero, not the writer's usual size.
+            "max_name_table_size": 0,
+            "max_prefix_table_size": 0,
+            "max_datatype_table_size": 0,
+            **found,
+            "physical_type": physical_type,
+            "logical_type": logical_type,
+        }
+    )
+
+
+class Decoder:
+    """Reads the frames of one stream, in order.
+
+    :param factory: makes terms and statements.
+    :param limits: what is believed of the input.
+    :param first_frame: number of the first frame, where the stream is part of a longer one.
+
+    After an error the decoder's state is undefined: the stream ends there.
+
+    >>> from jelly_plugins.codec import Encoder, GenericFactory, Iri, StreamOptions, Triple
+    >>> encoder = Encoder(StreamOptions())
+    >>> encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
+    []
+    >>> decoder = Decoder(GenericFactory())
+    >>> decoder.decode(encoder.flush()).statements
+    [Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
+    """
+
+    def __init__(
+        self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS, first_frame: int = 0
+    ) -> None:
+        self._factory = factory
+        self._limits = limits
+        self._state = State.START
+        self._terms: TermReader | None = None
+        self._graph: Any = None
+        self._frames = first_frame
+        #: The stream's options, once its first row was read.
+        self.options: StreamOptions | None = None
+
+    @property
+    def inside_graph(self) -> bool:
+        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        return self._state == State.INSIDE_GRAPH
+
+    def decode(self, data: bytes) -> Frame:
+        """Decode the next frame.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong.
+        """
+        frame = Frame(self._frames, size=len(data))
+        try:
+            if len(data) > self._limits.frame_bytes:
+                raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
+            self._decode_rows(data, frame)
+        except JellyError as error:
+            # Outside rows (frame too long, malformed metadata) there is no row to name.
+            error.locate(frame=frame.index, row=frame.rows - 1 if frame.rows else None)
+            raise
+        self._frames += 1
+        return frame
+
+    def finish(self) -> None:
+        """Say that no frame follows.
+
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        if self.options is None:
+            raise OptionsError("the stream has no options: it is empty")
+
+    def _decode_rows(self, data: bytes, frame: Frame) -> None:
+        statements = frame.statements
+        if self._terms is not None:
+            self._terms.begin_frame()
+        # The statement before, where repeating it in every term gives the same object.
+        before: Any = None
+        repeats = 0
+        pos = 0
+        end = len(data)
+        while pos < end:
+            start, pos = self._next_row(data, pos, end, frame)
+            if start < 0:
+                continue
+            row, start, stop = self._read_row_tag(data, start, pos)
+            after = rules.NEXT[self._state].get(row)
+            if after is None:
+                raise self._misplaced(row)
+            terms = self._terms
+            if terms is None or row is Row.OPTIONS:
+                self._read_options(data, start, stop)
+                continue
+            if row is Row.TRIPLE or row is Row.QUAD:
+                width = 4 if row is Row.QUAD else 3
+                if terms.statement(data, start, stop, width) or before is None:
+                    before = self._statement(terms)
+                else:
+                    repeats += 1
+                    if repeats > self._limits.frame_repeats:
+                        raise over(
+                            self._limits,
+                            "frame_repeats",
+                            repeats,
+                            "repeats in a frame: their number",
+                        )
+                statements.append(before)
+            elif row is Row.NAME:
+                terms.set_name(data, start, stop)
+            elif row is Row.PREFIX:
+                terms.set_prefix(data, start, stop)
+            elif row is Row.DATATYPE:
+                terms.set_datatype(data, start, stop)
+            elif row is Row.NAMESPACE:
+                frame.namespaces.append(self._read_namespace(terms, data, start, stop))
+            elif row is Row.GRAPH_START:
+                before = None
+                self._graph = terms.graph_name(data, start, stop)
+                frame.graphs.append(self._graph)
+            self._state = after
+
+    def _next_row(self, data: bytes, pos: int, end: int, frame: Frame) -> tuple[int, int]:
+        """Find the next row: where it starts and ends. A field of the frame that is no row is read
+        here; its start is -1."""
+        length = data[pos + 1] if pos + 1 < end else 0x80
+        if data[pos] == _ROW_TAG and length < 0x80:
+            start = pos + 2
+            stop = start + length
+        else:
+            tag, start, stop, _ = read_field(data, pos, end)
+            if tag != _ROW_TAG:
+                self._read_frame_field(tag, data, start, stop, frame)
+                return -1, stop
+        frame.rows += 1
+        if frame.rows > self._limits.frame_rows:
+            raise over(self._limits, "frame_rows", frame.rows, "the number of rows in a frame")
+        if stop > end:
+            raise WireError("a row ends after its frame")
+        return start, stop
+
+    def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: Frame) -> None:
+        number = tag >> 3
+        if tag == _METADATA_TAG:
+            key = ""
+            value = b""
+            for entry, start, stop, _ in read_fields(
+                data, pos, end, _METADATA_FIELDS, "a metadata entry"
+            ):
+                if entry == 1:
+                    key = read_string(data, start, stop, "a metadata key")
+                else:
+                    value = data[start:stop]
+            frame.metadata[key] = value
+        elif number in (1, 15):
+            raise wrong_type(number, "RdfStreamFrame")
+
+    def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[Row, int, int]:
+        """Find the one field that a row sets: which row it is, and where its message
+        starts and ends."""
+        if end - pos >= 2:
+            row = _ROWS.get(data[pos])
+            if row is not None and data[pos + 1] < 0x80 and pos + 2 + data[pos + 1] == end:
+                return row, pos + 2, end
+        found: list[tuple[Row, int, int]] = [
+            (Row(number), start, stop)
+            for number, start, stop, _ in read_fields(
+                data, pos, end, _ROW_WIRE_TYPES, "RdfStreamRow"
+            )
+        ]
+        if not found:
+            raise WireError("a row is empty, or of a kind that is not known")
+        if len(found) > 1:
+            raise WireError("a row has two fields set")
+        return found[0]
+
+    def _misplaced(self, row: Row) -> JellyError:
+        if self._state is State.START:
+            return OptionsError("the stream does not start with its options")
+        return OrderError(f"a row {row.name} {rules.WHERE[self._state]}")
+
+    def _read_options(self, data: bytes, pos: int, end: int) -> None:
+        options = read_options(data, pos, end, self._limits)
+        if self.options is not None:
+            if options != self.options:
+                raise OptionsError("the stream options differ from those at the stream's start")
+            return
+        options.check(self._limits)
+        self.options = options
+        self._terms = TermReader(self._factory, options, self._limits)
+        self._state = rules.FIRST_STATE[options.physical_type]
+
+    def _read_namespace(
+        self, terms: TermReader, data: bytes, pos: int, end: int
+    ) -> tuple[str, Any]:
+        name = ""
+        value = None
+        for number, start, stop, _ in read_fields(
+            data, pos, end, _NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
+        ):
+            if number == 1:
+                name = terms.string(data, start, stop, "a namespace's name")
+            else:
+                value = terms.iri(data, start, stop)
+        if value is None:
+            raise StatementError("a namespace declaration has no IRI")
+        return name, value
+
+    def _statement(self, terms: TermReader) -> Any:
+        subject, predicate, object_, graph = terms.last
+        if self._state is State.TRIPLES:
+            return self._factory.triple((subject, predicate, object_))
+        if self._state is State.INSIDE_GRAPH:
+            graph = self._graph
+        return self._factory.quad((subject, predicate, object_, graph))

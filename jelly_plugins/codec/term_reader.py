@@ -1,0 +1,367 @@
+"""From wire bytes to a backend's terms: lookups, IRIs, literals, quoted triples, repeats.
+
+Shared by every format that is built on Jelly's terms; knows nothing of rows and frames.
+One call of the factory makes each distinct term, within caches of bounded size.
+
+Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..errors import JellyError, LookupTableError, StatementError, TermError, WireError
+from . import rules
+from .limits import Limits, over
+from .lookups import ReaderTable
+from .options import StreamOptions
+from .terms import XSD_STRING, Kind, TermFactory
+from .wire import (
+    BYTES,
+    VARINT,
+    read_field,
+    read_fields,
+    read_string,
+    uint32,
+    wrong_type,
+)
+
+#: A cache that reaches this many entries starts afresh.
+CACHE_ENTRIES: Final = 1 << 16
+#: And so does one whose strings come to this many characters.
+CACHE_CHARACTERS: Final = 64 << 20
+#: A string longer than this is not worth remembering.
+CACHED_STRING: Final = 1 << 10
+
+_PREFIX_SHIFT: Final = 48
+
+_IRI_FIELDS: Final = {1: VARINT, 2: VARINT}
+_LITERAL_FIELDS: Final = {1: BYTES, 2: BYTES, 3: VARINT}
+_ENTRY_FIELDS: Final = {1: VARINT, 2: BYTES}
+
+#: Prefix ids and names as tags of RdfIri, for its short forms.
+_PREFIX_TAG: Final = 1 << 3 | VARINT
+_NAME_TAG: Final = 2 << 3 | VARINT
+
+
+class TermReader:
+    """The state that terms are read with: three lookups, the last ids, the last terms.
+
+    :param factory: makes the terms.
+    :param options: sizes of the lookups and features declared.
+    :param limits: what is believed of the input.
+    """
+
+    def __init__(self, factory: TermFactory[Any], options: StreamOptions, limits: Limits) -> None:
+        self._factory = factory
+        self._limits = limits
+        self._generalized = options.generalized_statements
+        self._rdf_star = options.rdf_star
+        self.names = ReaderTable("name", options.max_name_table_size)
+        self.prefixes = ReaderTable("prefix", options.max_prefix_table_size)
+        self.datatypes = ReaderTable("datatype", options.max_datatype_table_size)
+        self._prefix_id = 0
+        self._name_id = 0
+        #: Terms of the statement before, by position; what an unset position repeats.
+        self.last: list[Any] = [None, None, None, None]
+        self._given = 0
+        #: Characters of IRIs made so far in this frame.
+        self.expansion = 0
+
+        # An IRI's key is the sum of its prefix's and its name's serial numbers. Serials are never
+        # used twice, so setting an entry again needs no search for what it makes stale.
+        self._serial = 0
+        self._name_keys: list[int] = [0]
+        self._prefix_keys: list[int] = [0]
+        self._iris: dict[int, Any] = {}
+        self._iri_characters = 0
+        self._literals: dict[bytes, Any] = {}
+        self._blank_nodes: dict[bytes, Any] = {}
+
+        # The fields that this stream may use, with their tags as they stand on the wire.
+        self._statement_tags = {
+            number << 3 | BYTES: (position, kind)
+            for number, (position, kind) in rules.STATEMENT_FIELDS.items()
+            if rules.undeclared(position, kind, self._generalized, self._rdf_star) is None
+        }
+
+    def begin_frame(self) -> None:
+        """Forget what is counted by frame."""
+        self.expansion = 0
+
+    # Lookup entries
+
+    def set_name(self, data: bytes, pos: int, end: int) -> None:
+        """Read an RdfNameEntry."""
+        self._set_entry(self.names, self._name_keys, 0, data, pos, end)
+
+    def set_prefix(self, data: bytes, pos: int, end: int) -> None:
+        """Read an RdfPrefixEntry."""
+        self._set_entry(self.prefixes, self._prefix_keys, _PREFIX_SHIFT, data, pos, end)
+
+    def set_datatype(self, data: bytes, pos: int, end: int) -> None:
+        """Read an RdfDatatypeEntry."""
+        self.datatypes.assign(*self._entry(data, pos, end))
+        self._literals.clear()
+
+    def _set_entry(
+        self, table: ReaderTable, keys: list[int], shift: int, data: bytes, pos: int, end: int
+    ) -> None:
+        entry_id = table.assign(*self._entry(data, pos, end))
+        self._serial += 1
+        missing = len(table.values) - len(keys)
+        if missing > 0:
+            keys.extend([-1] * missing)
+        keys[entry_id] = self._serial << shift
+
+    def _entry(self, data: bytes, pos: int, end: int) -> tuple[int, str]:
+        entry_id = 0
+        value = ""
+        for number, start, stop, varint in read_fields(
+            data, pos, end, _ENTRY_FIELDS, "a lookup entry"
+        ):
+            if number == 1:
+                entry_id = uint32(varint, "a lookup entry's id")
+            else:
+                value = self.string(data, start, stop, "a lookup entry")
+        return entry_id, value
+
+    def string(self, data: bytes, pos: int, end: int, what: str) -> str:
+        if end - pos > self._limits.string_bytes:
+            raise over(self._limits, "string_bytes", end - pos, f"the length of {what}")
+        return read_string(data, pos, end, what)
+
+    # Terms
+
+    def iri(self, data: bytes, pos: int, end: int) -> Any:
+        """Read an RdfIri and advance the state that its zeros refer to."""
+        prefix_id = name_id = 0
+        length = end - pos
+        # One-byte ids are by far the most common; the general reading below covers them too.
+        if length == 4 and data[pos] == _PREFIX_TAG and data[pos + 2] == _NAME_TAG:
+            prefix_id = data[pos + 1]
+            name_id = data[pos + 3]
+        elif length == 2 and data[pos] == _NAME_TAG:
+            name_id = data[pos + 1]
+        elif length == 2 and data[pos] == _PREFIX_TAG:
+            prefix_id = data[pos + 1]
+        elif length:
+            prefix_id = name_id = 0x80
+        if prefix_id > 0x7F or name_id > 0x7F:
+            prefix_id = name_id = 0
+            for number, _, _, value in read_fields(data, pos, end, _IRI_FIELDS, "RdfIri"):
+                if number == 1:
+                    prefix_id = value
+                else:
+                    name_id = value
+        if prefix_id:
+            self._prefix_id = prefix_id
+        else:
+            prefix_id = self._prefix_id
+        if not name_id:
+            name_id = self._name_id + 1
+        self._name_id = name_id
+        try:
+            name_key = self._name_keys[name_id]
+            prefix_key = self._prefix_keys[prefix_id]
+        except IndexError:
+            name_key = prefix_key = -1
+        if name_key > 0 <= prefix_key:
+            term = self._iris.get(prefix_key + name_key)
+            if term is not None:
+                return term
+        return self._make_iri(prefix_id, name_id)
+
+    def _make_iri(self, prefix_id: int, name_id: int) -> Any:
+        name = self.names.get(name_id)
+        prefix = self.prefixes.get(prefix_id) if prefix_id else ""
+        size = len(prefix) + len(name)
+        limits = self._limits
+        if size > limits.string_bytes:
+            raise over(limits, "string_bytes", size, "the length of an IRI")
+        self.expansion += size
+        if self.expansion > limits.frame_expansion:
+            raise over(limits, "frame_expansion", self.expansion, "what IRIs of a frame expand to")
+        term = self._build(self._factory.iri, prefix + name)
+        self._iri_characters += size
+        if len(self._iris) >= CACHE_ENTRIES or self._iri_characters > CACHE_CHARACTERS:
+            self._iris.clear()
+            self._iri_characters = size
+        key = self._name_keys[name_id]
+        if prefix_id:
+            key += self._prefix_keys[prefix_id]
+        self._iris[key] = term
+        return term
+
+    def blank_node(self, data: bytes, pos: int, end: int) -> Any:
+        """Read a blank node's label."""
+        raw = data[pos:end]
+        term = self._blank_nodes.get(raw)
+        if term is None:
+            label = self.string(data, pos, end, "a blank node label")
+            term = self._build(self._factory.blank_node, label)
+            self._remember(self._blank_nodes, raw, term)
+        return term
+
+    def literal(self, data: bytes, pos: int, end: int) -> Any:
+        """Read an RdfLiteral."""
+        raw = data[pos:end]
+        term = self._literals.get(raw)
+        if term is None:
+            term = self._make_literal(data, pos, end)
+            self._remember(self._literals, raw, term)
+        return term
+
+    def _make_literal(self, data: bytes, pos: int, end: int) -> Any:
+        lex = ""
+        langtag = datatype = None
+        for number, start, stop, value in read_fields(
+            data, pos, end, _LITERAL_FIELDS, "RdfLiteral"
+        ):
+            if number == 1:
+                lex = self.string(data, start, stop, "a lexical form")
+            elif number == 2:
+                langtag = self.string(data, start, stop, "a language tag")
+                if not langtag:
+                    raise StatementError("a language tag is empty")
+            else:
+                if not self.datatypes.size:
+                    raise LookupTableError(
+                        "a typed literal in a stream whose datatype table has size 0"
+                    )
+                if not value:
+                    raise LookupTableError("datatype 0 is not valid")
+                datatype = self.datatypes.get(value)
+        if langtag is not None and datatype is not None:
+            raise WireError("a literal has both a language tag and a datatype")
+        if datatype == XSD_STRING:
+            datatype = None
+        return self._build(self._factory.literal, lex, langtag, datatype)
+
+    def quoted_triple(self, data: bytes, pos: int, end: int, depth: int = 1) -> Any:
+        """Read an RdfTriple that is quoted inside another; every position must be set."""
+        if depth > self._limits.nesting:
+            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+        terms: list[Any] = [None, None, None]
+        given = self._read_terms(data, pos, end, terms, depth)
+        if given != 0b111:
+            missing = rules.POSITIONS[(~given & 0b111).bit_length() - 1]
+            raise StatementError(f"a quoted triple has no {missing}; terms cannot repeat there")
+        return self._build(self._factory.quoted_triple, *terms)
+
+    def _remember(self, cache: dict[bytes, Any], raw: bytes, term: Any) -> None:
+        if len(raw) <= CACHED_STRING:
+            if len(cache) >= CACHE_ENTRIES:
+                cache.clear()
+            cache[raw] = term
+
+    def _build(self, constructor: Any, *parts: Any) -> Any:
+        try:
+            return constructor(*parts)
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(str(error)) from error
+
+    # Statements
+
+    def statement(self, data: bytes, pos: int, end: int, width: int) -> bool:
+        """Read an RdfTriple (``width`` 3) or RdfQuad (4) into :attr:`last`.
+
+        :return: whether any term was given; False if the statement repeats the one before.
+        :raises StatementError: a term repeats that no statement has given yet.
+        """
+        given = self._read_terms(data, pos, end, self.last, 0)
+        self._given |= given
+        required = (1 << width) - 1
+        if self._given != required:
+            self._check_given(required)
+        return given != 0
+
+    def _check_given(self, required: int) -> None:
+        if self._given & ~required:
+            raise StatementError("a triple has a graph")
+        missing = rules.POSITIONS[(required & ~self._given).bit_length() - 1]
+        raise StatementError(f"the {missing} repeats, but no statement before has one")
+
+    def _read_terms(self, data: bytes, pos: int, end: int, terms: list[Any], depth: int) -> int:
+        """Read the fields of RdfTriple or RdfQuad into ``terms``; return a bit for each position
+        that was given."""
+        tags = self._statement_tags
+        given = 0
+        while pos < end:
+            tag = data[pos]
+            length = data[pos + 1] if pos + 1 < end else 0x80
+            pos += 2
+            known = tags.get(tag)
+            if known is None or length > 0x7F:
+                tag, start, stop, _ = read_field(data, pos - 2, end)
+                known = tags.get(tag)
+                if known is None:
+                    self._check_unknown(tag)
+                    pos = stop
+                    continue
+                pos = start
+            else:
+                stop = pos + length
+                if stop > end:
+                    raise WireError("a field ends after its message")
+            position, kind = known
+            bit = 1 << position
+            if given & bit:
+                raise WireError(f"a statement's {rules.POSITIONS[position]} is set twice")
+            given |= bit
+            if position >= len(terms):
+                raise StatementError("a quoted triple has a graph")
+            if kind == Kind.IRI:
+                terms[position] = self.iri(data, pos, stop)
+            elif kind == Kind.LITERAL:
+                terms[position] = self.literal(data, pos, stop)
+            elif kind == Kind.BLANK_NODE:
+                terms[position] = self.blank_node(data, pos, stop)
+            elif kind == Kind.TRIPLE:
+                terms[position] = self.quoted_triple(data, pos, stop, depth + 1)
+            else:
+                terms[position] = self._factory.default_graph
+            pos = stop
+        return given
+
+    def _check_unknown(self, tag: int) -> None:
+        """Pass over a field that RdfTriple and RdfQuad do not have; refuse one that they do."""
+        number = tag >> 3
+        if number not in rules.STATEMENT_FIELDS:
+            return
+        if tag & 7 != BYTES:
+            raise wrong_type(number, "a statement")
+        position, kind = rules.STATEMENT_FIELDS[number]
+        option = rules.undeclared(position, kind, self._generalized, self._rdf_star)
+        raise StatementError(
+            f"{kind.name} as {rules.POSITIONS[position]}, but the stream options "
+            f"do not declare {option}"
+        )
+
+    def graph_name(self, data: bytes, pos: int, end: int) -> Any:
+        """Read the name of an RdfGraphStart, which never repeats.
+
+        :raises StatementError: it has no name, or one that was not declared.
+        """
+        known = dict.fromkeys(rules.GRAPH_START_FIELDS, BYTES)
+        names = list(read_fields(data, pos, end, known, "RdfGraphStart"))
+        if not names:
+            raise StatementError("a graph start has no name; names cannot repeat there")
+        if len(names) > 1:
+            raise WireError("a graph start has two names")
+        number, start, stop, _ = names[0]
+        kind = rules.GRAPH_START_FIELDS[number]
+        option = rules.undeclared(rules.GRAPH, kind, self._generalized, self._rdf_star)
+        if option:
+            raise StatementError(
+                f"{kind.name} as graph, but the stream options do not declare {option}"
+            )
+        if kind == Kind.IRI:
+            return self.iri(data, start, stop)
+        if kind == Kind.BLANK_NODE:
+            return self.blank_node(data, start, stop)
+        if kind == Kind.LITERAL:
+            return self.literal(data, start, stop)
+        return self._factory.default_graph

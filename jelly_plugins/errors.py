@@ -1,0 +1,97 @@
+"""The one tree of errors: whatever is wrong with an input ends in a :class:`JellyError`.
+
+An error says where: the name of the source, the frame and the row, as far as they are known.
+The codec knows frame and row; whoever opened the source adds its name on the way up.
+
+>>> str(WireError("a field ends after its message", source="x.jelly", frame=3, row=7))
+'x.jelly: frame 3, row 7: a field ends after its message'
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class JellyError(ValueError):
+    """Input that cannot be read, or data that cannot be written.
+
+    :ivar message: what is wrong, without the place.
+    :ivar source: name of the file or stream, where known.
+    :ivar frame: number of the frame in its stream, from 0, where known.
+    :ivar row: number of the row in its frame, from 0, where known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        source: str | None = None,
+        frame: int | None = None,
+        row: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.source = source
+        self.frame = frame
+        self.row = row
+
+    def locate(
+        self, *, source: str | None = None, frame: int | None = None, row: int | None = None
+    ) -> Self:
+        """Fill in what is not known yet about the place, and return the error itself."""
+        if self.source is None:
+            self.source = source
+        if self.frame is None:
+            self.frame = frame
+        if self.row is None:
+            self.row = row
+        return self
+
+    def __str__(self) -> str:
+        places = [
+            f"{word} {number}"
+            for word, number in (("frame", self.frame), ("row", self.row))
+            if number is not None
+        ]
+        where = [part for part in (self.source, ", ".join(places)) if part]
+        return ": ".join([*where, self.message])
+
+
+class SourceError(JellyError):
+    """The source cannot be opened, decompressed or recognised."""
+
+
+class WireError(JellyError):
+    """The bytes are no Jelly message: malformed Protocol Buffers, bad UTF-8, another dialect."""
+
+
+class TruncatedError(WireError):
+    """The input ends inside a frame."""
+
+
+class LimitError(JellyError):
+    """A length, table size, depth or count is above the limits in force (see ``Limits``)."""
+
+
+class OptionsError(JellyError):
+    """Stream options are missing, inconsistent, unsupported, or differ from earlier ones."""
+
+
+class OrderError(JellyError):
+    """A row stands where the stream's type or state does not allow it."""
+
+
+class LookupTableError(JellyError):
+    """A lookup entry is outside its table, or a reference names an entry that was never set."""
+
+
+class StatementError(JellyError):
+    """A statement breaks the rules: a repeat of nothing, or a feature that was not declared."""
+
+
+class TermError(JellyError):
+    """A term cannot be held by the target, or cannot be said in Jelly."""
+
+
+class MissingExtraError(JellyError, ImportError):
+    """A library is missing that an optional part needs; the message has the install line."""

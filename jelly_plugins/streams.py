@@ -1,0 +1,319 @@
+"""Whole streams: files to statements and back, on top of the codec, in generic or any other terms.
+
+Three ways to see a stream, for reading and for writing: flat (statements), grouped (one graph or
+dataset per frame) and by frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Final, Self
+
+from .codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    Decoder,
+    Describe,
+    Encoder,
+    Frame,
+    FrameSplitter,
+    GenericFactory,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    Statement,
+    StreamOptions,
+    TermFactory,
+    delimit,
+    describe,
+)
+from .codec.decoder import opens_with_options
+from .errors import JellyError, SourceError
+from .sinks import Destination, open_output
+from .sources import Input, Source
+
+#: Statements that are handed to the encoder at once.
+BATCH: Final = 1024
+
+GENERIC: Final[TermFactory[Any]] = GenericFactory()
+
+_TEXT_OPENINGS: Final = (b"@", b"<", b"PREFIX", b"prefix", b"BASE", b"_:", b"{", b"[", b"#")
+
+
+class FrameReader:
+    """Reads a source frame by frame: an iterator, and a context manager that closes the source.
+
+    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
+    :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
+    :param limits: what is believed of the input.
+    :param concatenated: options that stand first in a frame start a new stream, as in files made
+        with ``cat``. By default they are a repeat, as the specification has it.
+    :raises JellyError: while iterating, with source, frame and row.
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        factory: TermFactory[Any] = GENERIC,
+        limits: Limits = DEFAULT_LIMITS,
+        concatenated: bool = False,
+    ) -> None:
+        self._input = Input(src)
+        self._factory = factory
+        self._limits = limits
+        self._concatenated = concatenated
+        self._decoder = Decoder(factory, limits=limits)
+        self._splitter = FrameSplitter(limits=limits)
+        self._opening = b""
+        self._frames = self._decode()
+        self._peeked: list[Frame] = []
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._input.name
+
+    @property
+    def compression(self) -> str | None:
+        """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
+        return self._input.compression
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether frames are delimited; None before the first was read."""
+        return self._splitter.delimited
+
+    @property
+    def inside_graph(self) -> bool:
+        """Whether the stream stands inside a graph that was not ended."""
+        return self._decoder.inside_graph
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream's options; reads as many frames as that takes, and keeps them."""
+        while self._decoder.options is None:
+            self._peeked.append(next(self._frames))
+        return self._decoder.options
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Frame:
+        return self._peeked.pop(0) if self._peeked else next(self._frames)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._frames.close()
+        self._input.close()
+
+    def _decode(self) -> Generator[Frame]:
+        try:
+            for number, data in enumerate(self._split()):
+                if self._concatenated and number and opens_with_options(data):
+                    self._decoder = Decoder(self._factory, limits=self._limits, first_frame=number)
+                yield self._decoder.decode(data)
+            self._decoder.finish()
+        except JellyError as error:
+            if self._decoder.options is None and self._opening.lstrip().startswith(_TEXT_OPENINGS):
+                raise SourceError("this is text, not Jelly", source=self.name) from error
+            error.locate(source=self.name)
+            raise
+        finally:
+            self._input.close()
+
+    def _split(self) -> Iterator[bytes]:
+        for piece in self._input.pieces():
+            self._opening = self._opening or piece[:64]
+            yield from self._splitter.feed(piece)
+        yield from self._splitter.finish()
+
+
+def read_frames(
+    src: Source,
+    *,
+    factory: TermFactory[Any] = GENERIC,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+) -> FrameReader:
+    """Read a Jelly-RDF stream frame by frame; see :class:`FrameReader`.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> for frame in read_frames(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])):
+    ...     print(frame.index, len(frame.statements), frame.rows)
+    0 1 5
+    """
+    return FrameReader(src, factory=factory, limits=limits, concatenated=concatenated)
+
+
+def read(
+    src: Source, *, limits: Limits = DEFAULT_LIMITS, concatenated: bool = False
+) -> Iterator[Statement]:
+    """Read a Jelly-RDF stream as one sequence of statements, in generic terms.
+
+    Blank node labels are kept as they are; their scope is the stream.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param limits: what is believed of the input.
+    :param concatenated: options that stand first in a frame start a new stream.
+    :return: triples or quads, as the stream's physical type has it.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Triple
+    >>> list(read(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])))
+    [Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
+    """
+    with FrameReader(src, limits=limits, concatenated=concatenated) as frames:
+        for frame in frames:
+            yield from frame.statements
+
+
+def infer_options(statement: tuple[Any, ...] | None) -> StreamOptions:
+    """Options for a flat stream that opens with ``statement``: of triples or of quads."""
+    if statement is not None and len(statement) == 4:
+        return StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
+    return StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES)
+
+
+def encode(
+    statements: Iterable[tuple[Any, ...]],
+    *,
+    options: StreamOptions | None = None,
+    describe: Describe = describe,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[bytes]:
+    """Encode statements as a flat stream; the bytes of each frame come out without a delimiter.
+
+    :param statements: triples or quads, all of one width.
+    :param options: of the stream; by default those of :func:`infer_options`.
+    :param describe: takes the statements' terms apart, see ``codec.Describe``.
+    :param namespaces: declarations to write first, IRI by name.
+    :param frame_rows: rows of a frame, at most.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param limits: bounds of what is written.
+    :raises JellyError: a statement cannot be written with these options.
+    """
+    iterator = iter(statements)
+    if options is None:
+        first = next(iterator, None)
+        options = infer_options(first)
+        iterator = chain(() if first is None else (first,), iterator)
+    encoder = Encoder(
+        options,
+        describe,
+        namespaces=bool(namespaces),
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        limits=limits,
+    )
+    for name, iri in (namespaces or {}).items():
+        encoder.add_namespace(name, iri)
+    while batch := list(islice(iterator, BATCH)):
+        yield from encoder.add(batch)
+    yield from encoder.finish()
+
+
+def encode_frames(
+    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    *,
+    options: StreamOptions,
+    describe: Describe = describe,
+    namespaces: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[bytes]:
+    """Encode one frame for each of ``frames``: a :class:`Frame` with all it has, or statements.
+
+    Namespaces of a frame are written before its statements; empty graphs of a frame after them.
+
+    :param namespaces: whether frames have namespaces (a declaration needs protocol version 2).
+    :raises JellyError: a frame cannot be written with these options.
+    """
+    encoder = Encoder(
+        options,
+        describe,
+        namespaces=namespaces,
+        frame_rows=limits.frame_rows + 1,
+        frame_bytes=limits.frame_bytes + 1,
+        limits=limits,
+    )
+    for item in frames:
+        frame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
+        for name, iri in frame.namespaces:
+            encoder.add_namespace(name, describe(iri)[1])
+        encoder.add(frame.statements)
+        if frame.graphs:
+            filled = {statement[3] for statement in frame.statements}
+            for graph in frame.graphs:
+                if graph not in filled:
+                    encoder.start_graph(graph)
+        yield encoder.flush(frame.metadata)
+
+
+def write_delimited(frames: Iterable[bytes], dst: Destination) -> None:
+    """Write frames with their delimiters; a path is replaced only once all are written."""
+    with open_output(dst) as out:
+        for frame in frames:
+            out.write(delimit(frame))
+
+
+def write(
+    statements: Iterable[tuple[Any, ...]],
+    dst: Destination,
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write statements in generic terms as a flat, delimited Jelly-RDF stream.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+
+    See :func:`encode` for the other parameters, and for what is raised.
+    """
+    write_delimited(
+        encode(
+            statements,
+            options=options,
+            namespaces=namespaces,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            limits=limits,
+        ),
+        dst,
+    )
+
+
+def write_frames(
+    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    dst: Destination,
+    *,
+    options: StreamOptions,
+    namespaces: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write a delimited stream of one frame for each of ``frames``, in generic terms.
+
+    With a grouped logical type each frame is one graph or dataset. See :func:`encode_frames`.
+    """
+    write_delimited(
+        encode_frames(frames, options=options, namespaces=namespaces, limits=limits), dst
+    )
+
+
+def write_bytes(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:
+    """The bytes that :func:`write` would write."""
+    return b"".join(map(delimit, encode(statements, **settings)))
