@@ -1,0 +1,73 @@
+"""The backends that are installed: what each holds, and how to reach its terms and stores.
+
+A package adds one with an entry point in the group ``jelly_plugins.backends`` that names an object
+with the attributes of :class:`Backend`; ours are there the same way.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any, Final, Literal, Protocol
+
+from .codec import Describe, StreamOptions, TermFactory
+from .errors import MissingExtraError
+from .sinks import Destination
+from .sources import Source
+
+GROUP: Final = "jelly_plugins.backends"
+
+#: What becomes of blank node labels: new nodes for each reading, or the labels as they are.
+BlankNodes = Literal["fresh", "keep"]
+
+
+class Backend(Protocol):
+    """An RDF library whose terms and stores Jelly is read into and written from."""
+
+    @property
+    def name(self) -> str:
+        """Its name, the same as that of its entry point."""
+        ...
+
+    @property
+    def describe(self) -> Describe:
+        """Takes the backend's terms apart for an encoder."""
+        ...
+
+    def factory(self, *, blank_nodes: BlankNodes = "fresh") -> TermFactory[Any]:
+        """A factory of the backend's terms, for one reading."""
+        ...
+
+    def refusal(self, options: StreamOptions) -> str | None:
+        """Why the backend cannot hold a stream with these options; None if it can."""
+        ...
+
+    def load(self, store: Any, src: Source, /, **settings: Any) -> int:
+        """Read a Jelly-RDF source into a store; return the number of statements read."""
+        ...
+
+    def dump(self, store: Any, dst: Destination, /, **settings: Any) -> int:
+        """Write a store as Jelly-RDF; return the number of statements written."""
+        ...
+
+
+def backend_names() -> list[str]:
+    """Names of the backends that installed packages declare."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+def get_backend(name: str) -> Backend:
+    """The backend of a name.
+
+    :raises MissingExtraError: the library it needs is not installed.
+    :raises KeyError: no package declares it.
+    """
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            try:
+                backend: Backend = entry.load()
+            except ImportError as error:
+                raise MissingExtraError(
+                    f"backend {name} is not installed: pip install 'jelly-plugins[{name}]'"
+                ) from error
+            return backend
+    raise KeyError(name)
