@@ -6,7 +6,7 @@ dataset per frame) and by frame.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Final, Self
 
@@ -60,9 +60,10 @@ class FrameReader:
         factory: TermFactory[Any] = GENERIC,
         limits: Limits = DEFAULT_LIMITS,
         concatenated: bool = False,
+        next_factory: Callable[[], TermFactory[Any]] | None = None,
     ) -> None:
         self._input = Input(src)
-        self._factory = factory
+        self._next_factory = next_factory or (lambda: factory)
         self._limits = limits
         self._concatenated = concatenated
         self._decoder = Decoder(factory, limits=limits)
@@ -119,7 +120,9 @@ class FrameReader:
         try:
             for number, data in enumerate(self._split()):
                 if self._concatenated and number and opens_with_options(data):
-                    self._decoder = Decoder(self._factory, limits=self._limits, first_frame=number)
+                    self._decoder = Decoder(
+                        self._next_factory(), limits=self._limits, first_frame=number
+                    )
                 yield self._decoder.decode(data)
             self._decoder.finish()
         except JellyError as error:
@@ -252,11 +255,9 @@ def encode_frames(
         for name, iri in frame.namespaces:
             encoder.add_namespace(name, describe(iri)[1])
         encoder.add(frame.statements)
-        if frame.graphs:
-            filled = {statement[3] for statement in frame.statements}
-            for graph in frame.graphs:
-                if graph not in filled:
-                    encoder.start_graph(graph)
+        for graph in frame.empty_graphs:
+            encoder.start_graph(graph)
+        encoder.end_graph()
         yield encoder.flush(frame.metadata)
 
 

@@ -62,6 +62,8 @@ class Frame:
     :ivar namespaces: declarations in order, as name and IRI term.
     :ivar graphs: in physical type GRAPHS, the names of the graphs that start in this frame, in
         order, empty graphs included.
+    :ivar empty_graphs: in physical type GRAPHS, the names of the graphs that end in this frame
+        without having had a triple, in this frame or before.
     :ivar metadata: the frame's metadata, by key.
     :ivar rows: number of rows.
     :ivar size: number of bytes, without a delimiter.
@@ -71,6 +73,7 @@ class Frame:
     statements: list[Any] = field(default_factory=list)
     namespaces: list[tuple[str, Any]] = field(default_factory=list)
     graphs: list[Any] = field(default_factory=list)
+    empty_graphs: list[Any] = field(default_factory=list)
     metadata: dict[str, bytes] = field(default_factory=dict)
     rows: int = 0
     size: int = 0
@@ -155,6 +158,7 @@ class Decoder:
         self._state = State.START
         self._terms: TermReader | None = None
         self._graph: Any = None
+        self._graph_is_empty = False
         self._frames = first_frame
         #: The stream's options, once its first row was read.
         self.options: StreamOptions | None = None
@@ -225,6 +229,7 @@ class Decoder:
                             "repeats in a frame: their number",
                         )
                 statements.append(before)
+                self._graph_is_empty = False
             elif row is Row.NAME:
                 terms.set_name(data, start, stop)
             elif row is Row.PREFIX:
@@ -237,6 +242,9 @@ class Decoder:
                 before = None
                 self._graph = terms.graph_name(data, start, stop)
                 frame.graphs.append(self._graph)
+                self._graph_is_empty = True
+            elif row is Row.GRAPH_END and self._graph_is_empty:
+                frame.empty_graphs.append(self._graph)
             self._state = after
 
     def _next_row(self, data: bytes, pos: int, end: int, frame: Frame) -> tuple[int, int]:
