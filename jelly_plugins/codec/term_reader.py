@@ -294,7 +294,7 @@ class TermReader:
             length = data[pos + 1] if pos + 1 < end else 0x80
             pos += 2
             known = tags.get(tag)
-            if known is None or length > 0x7F:
+            if known is None or length > 0x7F or tag > 0x7F:
                 tag, start, stop, _ = read_field(data, pos - 2, end)
                 known = tags.get(tag)
                 if known is None:
