@@ -202,7 +202,7 @@ def encode(
     :param options: of the stream; by default those of :func:`infer_options`.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
     :param namespaces: declarations to write first, IRI by name.
-    :param frame_rows: rows of a frame, at most.
+    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
     :raises JellyError: a statement cannot be written with these options.

@@ -147,7 +147,7 @@ def transcode(
     :param sources: a source, or a list or tuple of several to be merged in order.
     :param dst: path or open binary file.
     :param options: of the output; by default those of the source, or :func:`merged_options`.
-    :param frame_rows: regroup the statements into frames of at most so many rows. Without it and
+    :param frame_rows: regroup the statements into frames of about so many rows. Without it and
         ``frame_bytes``, frames stay as they are.
     :param frame_bytes: regroup into frames of about so many bytes.
     :param blank_nodes: ``"fresh"`` keeps the blank nodes of several streams apart by new labels;

@@ -48,7 +48,7 @@ def write_options(options: StreamOptions) -> bytes:
 class Encoder:
     """Writes the frames of one stream, in order.
 
-    Frames end by themselves at ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes first,
+    Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes first,
     or where the caller calls :meth:`flush`. In a stream of grouped logical type only the caller
     ends frames, because each is one element.
 
@@ -56,7 +56,7 @@ class Encoder:
         otherwise 1.
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
     :param namespaces: whether namespace declarations will be written.
-    :param frame_rows: rows of a frame, at most.
+    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
         what was written.
