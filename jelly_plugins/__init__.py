@@ -34,6 +34,7 @@ from .errors import (
     SourceError,
     StatementError,
     TermError,
+    TextError,
     TruncatedError,
     WireError,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "StatementError",
     "StreamOptions",
     "TermError",
+    "TextError",
     "Triple",
     "TruncatedError",
     "WireError",

@@ -69,6 +69,35 @@ class TruncatedError(WireError):
     """The input ends inside a frame."""
 
 
+class TextError(JellyError):
+    """Text that is no N-Triples or N-Quads, or says what Jelly cannot carry.
+
+    :ivar line: number of the line, from 1, where known.
+    :ivar column: number of the character in the line, from 1, where known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        source: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message, source=source)
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        places = [
+            f"{word} {number}"
+            for word, number in (("line", self.line), ("column", self.column))
+            if number is not None
+        ]
+        where = [part for part in (self.source, ", ".join(places)) if part]
+        return ": ".join([*where, self.message])
+
+
 class LimitError(JellyError):
     """A length, table size, depth or count is above the limits in force (see ``Limits``)."""
 

@@ -1,0 +1,187 @@
+"""Whose terms a suite is run with: the codec's own, or those of a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from jelly_plugins.backends import Backend, get_backend
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    DefaultGraph,
+    Frame,
+    Iri,
+    Kind,
+    Literal,
+    StreamOptions,
+    Triple,
+    delimit,
+)
+from jelly_plugins.errors import JellyError, MissingExtraError, TermError
+from jelly_plugins.streams import FrameReader, encode_frames
+
+
+class Adapter(Protocol):
+    """Reads and writes streams with some library's terms; takes and gives generic ones."""
+
+    @property
+    def name(self) -> str: ...
+
+    def refusal(self, options: StreamOptions) -> str | None:
+        """Why streams with these options are not for it; None if they are."""
+        ...
+
+    def read(self, path: Path) -> list[Frame]:
+        """Read a stream.
+
+        :raises JellyError: it is refused.
+        """
+        ...
+
+    def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:
+        """Write a delimited stream.
+
+        :raises JellyError: it cannot be written.
+        """
+        ...
+
+    def held(self, term: Any) -> Any:
+        """A term as the library holds it, which may not be to the letter.
+
+        :raises TermError: it cannot hold it.
+        """
+        ...
+
+
+class GenericAdapter:
+    """The codec's own terms."""
+
+    name: Final = "generic"
+
+    def refusal(self, options: StreamOptions) -> str | None:  # noqa: ARG002
+        return None
+
+    def read(self, path: Path) -> list[Frame]:
+        with FrameReader(str(path)) as reader:
+            return list(reader)
+
+    def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:
+        encoded = encode_frames(frames, options=options, namespaces=namespaces)
+        return b"".join(map(delimit, encoded))
+
+    def held(self, term: Any) -> Any:
+        return term
+
+
+class BackendAdapter:
+    """The terms of a backend, with blank node labels kept."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.name = backend.name
+
+    def refusal(self, options: StreamOptions) -> str | None:
+        return self._backend.refusal(options)
+
+    def read(self, path: Path) -> list[Frame]:
+        factory = _Tuples(self._backend.factory(blank_nodes="keep"))
+        with FrameReader(str(path), factory=factory) as reader:
+            return [_convert(frame, self._generic) for frame in reader]
+
+    def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:
+        factory = _Tuples(self._backend.factory(blank_nodes="keep"))
+        encoded = encode_frames(
+            (_convert(frame, lambda term: _build(factory, term), factory) for frame in frames),
+            options=options,
+            describe=self._backend.describe,
+            namespaces=namespaces,
+        )
+        return b"".join(map(delimit, encoded))
+
+    def held(self, term: Any) -> Any:
+        return self._generic(_build(self._backend.factory(blank_nodes="keep"), term))
+
+    def _generic(self, term: Any) -> Any:
+        kind, *parts = self._backend.describe(term)
+        if kind == Kind.IRI:
+            return Iri(*parts)
+        if kind == Kind.BLANK_NODE:
+            return BlankNode(*parts)
+        if kind == Kind.LITERAL:
+            return Literal(*parts)
+        if kind == Kind.TRIPLE:
+            return Triple(*map(self._generic, parts))
+        return DEFAULT_GRAPH
+
+
+class _Tuples:
+    """A backend's factory whose statements are plain tuples. The backend makes its own first, and
+    may refuse to."""
+
+    def __init__(self, factory: Any) -> None:
+        self._factory = factory
+        self.default_graph = factory.default_graph
+        self.iri = factory.iri
+        self.blank_node = factory.blank_node
+        self.literal = factory.literal
+        self.quoted_triple = factory.quoted_triple
+
+    def triple(self, terms: tuple[Any, ...], /) -> Any:
+        self._factory.triple(terms)
+        return terms
+
+    def quad(self, terms: tuple[Any, ...], /) -> Any:
+        self._factory.quad(terms)
+        return terms
+
+
+def _build(factory: Any, term: Any) -> Any:
+    """A generic term, or statement of them, as a factory makes it."""
+    try:
+        if isinstance(term, Iri):
+            return factory.iri(term.value)
+        if isinstance(term, BlankNode):
+            return factory.blank_node(term.label)
+        if isinstance(term, Literal):
+            return factory.literal(term.lex, term.langtag, term.datatype)
+        if isinstance(term, DefaultGraph):
+            return factory.default_graph
+        return factory.quoted_triple(*(_build(factory, part) for part in term))
+    except JellyError:
+        raise
+    except ValueError as error:
+        raise TermError(str(error)) from error
+
+
+def _convert(frame: Frame, convert: Callable[[Any], Any], factory: _Tuples | None = None) -> Frame:
+    """A frame with other terms; ``factory`` may refuse the statements they make."""
+    statements = [tuple(map(convert, statement)) for statement in frame.statements]
+    if factory is not None:
+        for statement in statements:
+            (factory.triple if len(statement) == 3 else factory.quad)(statement)
+    return Frame(
+        frame.index,
+        statements=statements,
+        namespaces=[(name, convert(iri)) for name, iri in frame.namespaces],
+        graphs=[convert(graph) for graph in frame.graphs],
+        metadata=frame.metadata,
+        rows=frame.rows,
+        size=frame.size,
+    )
+
+
+def get_adapter(name: str) -> Adapter:
+    """The adapter of a name: ``generic``, or that of a backend.
+
+    :raises MissingExtraError: the backend is not installed.
+    """
+    if name == GenericAdapter.name:
+        return GenericAdapter()
+    try:
+        return BackendAdapter(get_backend(name))
+    except KeyError:
+        raise MissingExtraError(
+            f"backend {name} is not installed: pip install 'jelly-plugins[{name}]'"
+        ) from None

@@ -1,0 +1,274 @@
+"""Runs a case and judges it. ``README.md`` says in words what is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from jelly_plugins.codec import (
+    DEFAULT_LIMITS,
+    BlankNode,
+    DefaultGraph,
+    Frame,
+    FrameSplitter,
+    Iri,
+    StreamOptions,
+)
+from jelly_plugins.codec.decoder import read_options
+from jelly_plugins.codec.ntriples import parse_nquads, parse_ntriples, term_text
+from jelly_plugins.codec.terms import Statement
+from jelly_plugins.compare import compare_streams
+from jelly_plugins.errors import JellyError, OptionsError, TermError
+from jelly_plugins.proto import rdf_pb2
+from jelly_plugins.streams import FrameReader
+
+from .adapters import Adapter, GenericAdapter
+from .manifest import Case, Task
+
+
+class Status(StrEnum):
+    """What became of a case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INAPPLICABLE = "inapplicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a case, and why if it did not pass."""
+
+    status: Status
+    reason: str = ""
+
+
+PASSED = Outcome(Status.PASSED)
+
+
+class _FailedError(Exception):
+    """The case failed, for the reason given."""
+
+
+class _InapplicableError(Exception):
+    """The adapter's library cannot hold what the case is about."""
+
+
+def run_case(case: Case, adapter: Adapter) -> Outcome:
+    """Run a case.
+
+    Whatever goes wrong in the code under test is the case's failure, exceptions that are no
+    JellyError included.
+    """
+    try:
+        if case.task is Task.FROM_JELLY:
+            (_read if case.positive else _refuse_to_read)(case, adapter)
+        else:
+            (_write if case.positive else _refuse_to_write)(case, adapter)
+    except _InapplicableError as reason:
+        return Outcome(Status.INAPPLICABLE, str(reason))
+    except _FailedError as reason:
+        return Outcome(Status.FAILED, str(reason))
+    except JellyError as error:
+        return Outcome(Status.FAILED, f"refused: {error}")
+    except Exception as error:
+        return Outcome(Status.FAILED, f"crashed with {type(error).__name__}: {error}")
+    return PASSED
+
+
+# From Jelly
+
+
+def _read(case: Case, adapter: Adapter) -> None:
+    [source] = case.actions
+    expected = [_parse(result) for result in case.results]
+    generic = GenericAdapter().read(source)
+    _check_frames(generic, expected)
+    _check_extras(case, generic, source)
+    if adapter.name == GenericAdapter.name:
+        return
+    with FrameReader(str(source)) as reader:
+        reason = adapter.refusal(reader.options)
+    if reason is not None:
+        raise _InapplicableError(reason)
+    try:
+        frames = adapter.read(source)
+    except TermError as error:
+        raise _InapplicableError(error.message) from error
+    _check_held(frames, expected, adapter)
+    _check_same_extras(frames, generic)
+
+
+def _refuse_to_read(case: Case, adapter: Adapter) -> None:
+    [source] = case.actions
+    readers: tuple[Adapter, ...] = (GenericAdapter(), adapter)
+    for reader in readers:
+        try:
+            reader.read(source)
+        except JellyError as error:
+            place = (error.frame, error.row)
+            if reader.name == GenericAdapter.name and case.refused_at not in (None, place):
+                raise _FailedError(
+                    f"refused at frame {place[0]}, row {place[1]}, not at frame and row "
+                    f"{case.refused_at}: {error}"
+                ) from error
+        else:
+            raise _FailedError("read, although it must be refused")
+
+
+def _check_frames(frames: Sequence[Frame], expected: Sequence[Sequence[Any]]) -> None:
+    """Compare the statements of each frame, with blank nodes mapped over the whole stream."""
+    if len(frames) != len(expected):
+        raise _FailedError(f"{len(frames)} frames, not {len(expected)}")
+    for frame, statements in zip(frames, expected, strict=True):
+        if len(frame.statements) != len(statements):
+            raise _FailedError(
+                f"frame {frame.index} has {len(frame.statements)} statements, not {len(statements)}"
+            )
+        widths = {len(statement) for statement in chain(frame.statements, statements)}
+        if len(widths) > 1:
+            raise _FailedError(f"frame {frame.index} has triples for quads, or quads for triples")
+    result = compare_streams(_all(expected), _all(frame.statements for frame in frames))
+    if not result:
+        raise _FailedError(
+            f"{result.reason}; expected {' '.join(result.missing)} "
+            f"found {' '.join(result.unexpected)}"
+        )
+
+
+def _all(frames: Iterable[Iterable[Any]]) -> Iterable[Statement]:
+    return chain.from_iterable(frames)
+
+
+def _check_held(
+    frames: Sequence[Frame], expected: Sequence[Sequence[Any]], adapter: Adapter
+) -> None:
+    """Compare what went through a library, which may hold some terms not to the letter."""
+    try:
+        _check_frames(frames, expected)
+    except _FailedError:
+        rewritten: dict[str, str] = {}
+        held = [
+            [
+                tuple(_held(term, adapter, rewritten) for term in statement)
+                for statement in statements
+            ]
+            for statements in expected
+        ]
+        _check_frames(frames, held)
+        before, after = next(iter(rewritten.items()))
+        raise _InapplicableError(f"{adapter.name} holds {before} as {after}") from None
+
+
+def _held(term: Any, adapter: Adapter, rewritten: dict[str, str]) -> Any:
+    held = adapter.held(term)
+    if held != term and not isinstance(term, BlankNode):
+        rewritten[term_text(term)] = term_text(held)
+    return held
+
+
+def _check_extras(case: Case, frames: Sequence[Frame], source: Path | None) -> None:
+    """Compare what the manifest says beside the statements."""
+    found: dict[str, tuple[Any, Any]] = {
+        "namespaces": (case.namespaces, _namespaces(frames)),
+        "metadata": (
+            case.metadata,
+            [(frame.index, *entry) for frame in frames for entry in frame.metadata.items()],
+        ),
+        "graphs": (
+            case.graphs,
+            [(frame.index, _graph_name(graph)) for frame in frames for graph in frame.graphs],
+        ),
+    }
+    for what, (expected, actual) in found.items():
+        if expected is not None and list(expected) != actual:
+            raise _FailedError(f"{what} are {actual}, not {list(expected)}")
+    if case.delimited is not None and source is not None:
+        with FrameReader(str(source)) as reader:
+            list(reader)
+            if reader.delimited is not case.delimited:
+                raise _FailedError(f"delimited is {reader.delimited}, not {case.delimited}")
+
+
+def _namespaces(frames: Sequence[Frame]) -> list[tuple[int, str, str]]:
+    return [(frame.index, name, iri.value) for frame in frames for name, iri in frame.namespaces]
+
+
+def _graph_name(graph: Any) -> str:
+    if isinstance(graph, Iri):
+        return graph.value
+    return "" if isinstance(graph, DefaultGraph) else term_text(graph)
+
+
+def _check_same_extras(frames: Sequence[Frame], generic: Sequence[Frame]) -> None:
+    for frame, other in zip(frames, generic, strict=True):
+        if (frame.namespaces, frame.metadata) != (other.namespaces, other.metadata):
+            raise _FailedError(f"namespaces or metadata of frame {frame.index} differ")
+
+
+def _parse(path: Path) -> list[Any]:
+    """Read the statements of a file, whatever terms they are made of."""
+    parser = parse_nquads if path.suffix == ".nq" else parse_ntriples
+    try:
+        return list(parser(path.read_bytes(), generalized=True, relative_iris=True))
+    except JellyError as error:
+        raise _FailedError(f"the suite's own file cannot be read: {path}: {error}") from error
+
+
+# To Jelly
+
+
+def _write(case: Case, adapter: Adapter) -> None:
+    options, frames = _task(case)
+    reason = adapter.refusal(options)
+    if reason is not None:
+        raise _InapplicableError(reason)
+    try:
+        data = adapter.write(frames, options, bool(case.namespaces))
+    except TermError as error:
+        if adapter.name == GenericAdapter.name:
+            raise
+        raise _InapplicableError(error.message) from error
+    with FrameReader(data) as reader:
+        written = list(reader)
+        if reader.options != options:
+            raise _FailedError(f"the options are {reader.options}, not {options}")
+        if not reader.delimited:
+            raise _FailedError("the frames are not delimited")
+    _check_held(written, [frame.statements for frame in frames], adapter)
+    _check_extras(case, written, None)
+
+
+def _refuse_to_write(case: Case, adapter: Adapter) -> None:
+    try:
+        options, frames = _task(case)
+        adapter.write(frames, options, bool(case.namespaces))
+    except JellyError:
+        return
+    raise _FailedError("written, although it must be refused")
+
+
+def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
+    """The options to write with, as they are, and what each frame is to hold."""
+    options_file, *inputs = case.actions
+    frames = [Frame(index, statements=_parse(path)) for index, path in enumerate(inputs)]
+    for index, name, iri in case.namespaces or ():
+        frames[index].namespaces.append((name, Iri(iri)))
+    for index, key, value in case.metadata or ():
+        frames[index].metadata[key] = value
+    return _read_options(options_file), frames
+
+
+def _read_options(path: Path) -> StreamOptions:
+    """The options in a file, not judged: that is for the writer to do."""
+    splitter = FrameSplitter()
+    data = path.read_bytes()
+    frame = next(chain(splitter.feed(data), splitter.finish()))
+    rows = rdf_pb2.RdfStreamFrame.FromString(frame).rows
+    if not rows or not rows[0].HasField("options"):
+        raise OptionsError(f"{path} has no options")
+    body = rows[0].options.SerializeToString()
+    return read_options(body, 0, len(body), DEFAULT_LIMITS)

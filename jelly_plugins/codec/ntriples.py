@@ -1,0 +1,563 @@
+"""N-Triples and N-Quads: statements in generic terms from text and to text.
+
+Text in pieces goes in, statements come out one by one; no I/O, and memory for no more than a piece
+and a line. Terms keep their exact lexical forms, language tags and labels.
+
+The rules stand once, as the patterns below. A line of a usual form is matched by one of them, which
+is made of the same parts as those that :class:`_Line` reads any other line with, term by term.
+
+Reference: RDF 1.1 N-Triples, RDF 1.1 N-Quads, RDF 1.2 N-Triples (for triple terms and the canonical
+form), RDF-star (for quoted triples), RDF 1.1 Concepts, section 7 (for generalized statements).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Any, Final, NoReturn, TypeAlias, cast
+
+from ..errors import LimitError, TermError, TextError
+from . import rules
+from .limits import DEFAULT_LIMITS, Limits, over
+from .terms import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    DefaultGraph,
+    Iri,
+    Kind,
+    Literal,
+    Quad,
+    Statement,
+    Term,
+    Triple,
+)
+
+#: What the parsers take: text as bytes in UTF-8 or as str, at once or in pieces of any size.
+Text: TypeAlias = bytes | str | Iterable[bytes | str]
+
+
+class Dialect(Enum):
+    """Which triples may be terms, and how they are written."""
+
+    #: None may.
+    RDF_1_1 = "RDF 1.1"
+    #: ``<<( s p o )>>`` as object.
+    RDF_1_2 = "RDF 1.2"
+    #: ``<< s p o >>`` or ``<<( s p o )>>``, as subject or object. All that the other two have can
+    #: be read as this.
+    RDF_STAR = "RDF-star"
+
+
+# Terminals of the grammars. Possessive repeats (*+) keep a failing match linear in time.
+
+_ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+_IRI: Final = rf"<((?:[^\x00-\x20<>\"{{}}|^`\\]++|{_ESCAPE})*+)>"
+_LABEL_START: Final = (
+    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff0-9"
+)
+_LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
+_LABEL: Final = rf"[{_LABEL_START}][{_LABEL_PART}]*+(?:\.++[{_LABEL_PART}]++)*+"
+_BLANK_NODE: Final = rf"_:({_LABEL})"
+_STRING: Final = rf'"((?:[^"\\\n\r]++|\\[tbnrf"\'\\]|{_ESCAPE})*+)"'
+_LANGTAG: Final = "[A-Za-z]++(?:-[A-Za-z0-9]++)*+"
+_SPACE: Final = r"[ \t]*+"
+_LITERAL: Final = rf"{_STRING}(?:{_SPACE}(?:@({_LANGTAG})|\^\^{_SPACE}{_IRI}))?+"
+_END: Final = r"(?:#[^\n\r]*+)?(?:[\n\r]++|\Z)"
+
+_SUBJECT: Final = rf"(?:{_IRI}|{_BLANK_NODE})"
+_USUAL: Final = _SPACE.join(["", _SUBJECT, _IRI, rf"(?:{_IRI}|{_BLANK_NODE}|{_LITERAL})", ""])
+_TRIPLE_LINE: Final = re.compile(_USUAL + _SPACE.join([r"\.", _END]))
+_QUAD_LINE: Final = re.compile(_USUAL + _SPACE.join([rf"{_SUBJECT}?+", r"\.", _END]))
+
+_ANY_TERM: Final = re.compile(rf"{_IRI}|{_BLANK_NODE}|{_LITERAL}")
+_SKIP: Final = re.compile(_SPACE)
+_REST: Final = re.compile(_SPACE + _END)
+_VERSION: Final = re.compile(rf"{_SPACE}VERSION{_SPACE}{_STRING}{_SPACE}{_END}")
+_DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
+_LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+
+_ESCAPED: Final = re.compile(rf"\\([tbnrf\"'\\])|{_ESCAPE}")
+_ESCAPED_CHARACTERS: Final = {
+    "t": "\t",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "f": "\f",
+    '"': '"',
+    "'": "'",
+    "\\": "\\",
+}
+
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
+
+#: Text is worked on in pieces of about this many bytes.
+PIECE: Final = 1 << 16
+#: A cache of terms that reaches this many entries starts afresh.
+_CACHE_ENTRIES: Final = 1 << 16
+_CACHED_CHARACTERS: Final = 1 << 10
+
+
+def parse_ntriples(
+    text: Text,
+    *,
+    dialect: Dialect = Dialect.RDF_STAR,
+    generalized: bool = False,
+    relative_iris: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Triple]:
+    """Read N-Triples.
+
+    :param text: UTF-8 bytes or a str, whole or in pieces.
+    :param dialect: which triples may be terms.
+    :param generalized: whether any kind of term may stand in any position.
+    :param relative_iris: whether IRIs without a scheme are taken as they are; N-Triples has none.
+    :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
+    :raises TextError: with the line, while iterating.
+    :raises LimitError: the text is beyond ``limits``.
+
+    >>> [triple] = parse_ntriples('<urn:s> <urn:p> "o"@en .')
+    >>> triple.object
+    Literal(lex='o', langtag='en', datatype=None)
+    """
+    parser = _Parser(dialect, generalized, relative_iris, limits, quads=False)
+    return cast(Iterator[Triple], parser.parse(text))
+
+
+def parse_nquads(
+    text: Text,
+    *,
+    dialect: Dialect = Dialect.RDF_STAR,
+    generalized: bool = False,
+    relative_iris: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Quad]:
+    """Read N-Quads; see :func:`parse_ntriples`.
+
+    >>> [quad] = parse_nquads('<urn:s> <urn:p> _:o .')
+    >>> quad.graph
+    DEFAULT_GRAPH
+    """
+    parser = _Parser(dialect, generalized, relative_iris, limits, quads=True)
+    return cast(Iterator[Quad], parser.parse(text))
+
+
+class _Parser:
+    """Reads one text: its options, where it stands, and the terms it has seen."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        generalized: bool,
+        relative_iris: bool,
+        limits: Limits,
+        *,
+        quads: bool,
+    ) -> None:
+        self.dialect = dialect
+        self.generalized = generalized
+        self.relative_iris = relative_iris
+        self.limits = limits
+        self.quads = quads
+        #: Line ends before the piece that is worked on.
+        self.line_ends = 0
+        self._iris: dict[str, Iri] = {}
+        self._blank_nodes: dict[str, BlankNode] = {}
+
+    def parse(self, text: Text) -> Iterator[Statement]:
+        for piece in self._pieces(text):
+            yield from self._statements(piece)
+            self.line_ends += _count_line_ends(piece)
+
+    def _pieces(self, text: Text) -> Iterator[str]:
+        """Cut the text after line ends, and decode it."""
+        pending: list[bytes] = []
+        size = 0
+        for data in _as_bytes(text):
+            # A CR at the very end may be half of a line end.
+            cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+            if cut:
+                yield self._decode(b"".join([*pending, data[:cut]]))
+                pending.clear()
+                size = 0
+            if cut < len(data):
+                pending.append(data[cut:])
+                size += len(data) - cut
+                self._check_length(size)
+        yield self._decode(b"".join(pending))
+
+    def _decode(self, data: bytes) -> str:
+        try:
+            text = str(data, "utf-8")
+        except UnicodeDecodeError as error:
+            before = str(data[: error.start], "utf-8")
+            self.fail(f"not valid UTF-8 ({error.reason})", before, len(before))
+        if len(data) > self.limits.frame_bytes:
+            for line in data.splitlines():
+                self._check_length(len(line))
+        return text
+
+    def _check_length(self, size: int) -> None:
+        if size > self.limits.frame_bytes:
+            raise over(self.limits, "frame_bytes", size, "the length of a line")
+
+    def _statements(self, text: str) -> Iterator[Statement]:
+        match = (_QUAD_LINE if self.quads else _TRIPLE_LINE).match
+        quads = self.quads
+        get_iri = self._iris.get
+        get_blank_node = self._blank_nodes.get
+        graph: Any = DEFAULT_GRAPH
+        pos = 0
+        end = len(text)
+        while pos < end:
+            found = match(text, pos)
+            if found is None:
+                line = _Line(self, text, pos)
+                statement = line.statement()
+                pos = line.pos
+                if statement is not None:
+                    yield statement
+                continue
+            subject: Term | None
+            object_: Term | None
+            if quads:
+                s, s_node, p, o, o_node, lex, langtag, datatype, g, g_node = found.groups()
+                if g is not None:
+                    graph = get_iri(g) or self.iri(g, text, found.start(9))
+                elif g_node is not None:
+                    graph = get_blank_node(g_node) or self.blank_node(g_node)
+                else:
+                    graph = DEFAULT_GRAPH
+            else:
+                s, s_node, p, o, o_node, lex, langtag, datatype = found.groups()
+            if s is not None:
+                subject = get_iri(s) or self.iri(s, text, found.start(1))
+            else:
+                subject = get_blank_node(s_node) or self.blank_node(s_node)
+            predicate = get_iri(p) or self.iri(p, text, found.start(3))
+            if o is not None:
+                object_ = get_iri(o) or self.iri(o, text, found.start(4))
+            elif o_node is not None:
+                object_ = get_blank_node(o_node) or self.blank_node(o_node)
+            else:
+                object_ = self.literal(lex, langtag, datatype, text, found.start(6))
+            pos = found.end()
+            if quads:
+                yield Quad(subject, predicate, object_, graph)
+            else:
+                yield Triple(subject, predicate, object_)
+
+    # Terms. ``text`` and ``pos`` say where the term stands, for an error.
+
+    def iri(self, raw: str, text: str, pos: int) -> Iri:
+        iri = self._iris.get(raw)
+        if iri is None:
+            value = self._unescape(raw, text, pos)
+            if not self.relative_iris and _SCHEME.match(value) is None:
+                self.fail(f"the IRI <{_shorten(value)}> is relative", text, pos)
+            iri = Iri(value)
+            _remember(self._iris, raw, iri)
+        return iri
+
+    def blank_node(self, label: str) -> BlankNode:
+        node = self._blank_nodes.get(label)
+        if node is None:
+            node = BlankNode(label)
+            _remember(self._blank_nodes, label, node)
+        return node
+
+    def literal(
+        self, raw: str, langtag: str | None, datatype: str | None, text: str, pos: int
+    ) -> Literal:
+        lex = self._unescape(raw, text, pos)
+        if datatype is not None:
+            datatype = self.iri(datatype, text, pos).value
+        if self.dialect is Dialect.RDF_1_2:
+            if datatype in _TAGGED_DATATYPES:
+                self.fail(f"a literal of type {datatype} has no language tag", text, pos)
+            if langtag is not None and _LONG_SUBTAG.search(langtag):
+                self.fail(f"the language tag {_shorten(langtag)} is not well-formed", text, pos)
+        return Literal(lex, langtag, datatype)
+
+    def _unescape(self, raw: str, text: str, pos: int) -> str:
+        if "\\" not in raw:
+            return raw
+        try:
+            return _ESCAPED.sub(_escaped_character, raw)
+        except ValueError as error:
+            self.fail(str(error), text, pos)
+
+    def fail(self, message: str, text: str, pos: int) -> NoReturn:
+        """Refuse the text because of what stands at ``pos``."""
+        before = text[:pos]
+        column = pos - max(before.rfind("\n"), before.rfind("\r"))
+        raise TextError(message, line=self.line(before), column=column)
+
+    def line(self, before: str) -> int:
+        """Number of the line that follows ``before`` in the piece."""
+        return self.line_ends + _count_line_ends(before) + 1
+
+
+class _Line:
+    """Reads a line of any form, term by term.
+
+    :ivar pos: where reading stands; after :meth:`statement`, where the next line starts.
+    """
+
+    def __init__(self, parser: _Parser, text: str, pos: int) -> None:
+        self._parser = parser
+        self._text = text
+        self.pos = pos
+
+    def statement(self) -> Statement | None:
+        """Read the line; None if it has no statement."""
+        parser = self._parser
+        if self._take(_REST) or (parser.dialect is not Dialect.RDF_1_1 and self._take(_VERSION)):
+            return None
+        statement: Statement = self._triple(0)
+        self._skip()
+        if parser.quads:
+            graph: Any = DEFAULT_GRAPH
+            if not self._text.startswith(".", self.pos):
+                graph = self._term(rules.GRAPH, 0)
+            statement = Quad(*statement[:3], graph)
+        self._end()
+        return statement
+
+    def _triple(self, depth: int) -> Triple:
+        return Triple(
+            self._term(rules.SUBJECT, depth),
+            self._term(rules.PREDICATE, depth),
+            self._term(rules.OBJECT, depth),
+        )
+
+    def _end(self) -> None:
+        self._skip()
+        if not self._text.startswith(".", self.pos):
+            self._fail("the statement does not end here with a '.'")
+        self.pos += 1
+        if not self._take(_REST):
+            self._fail("more than a comment follows the statement on its line")
+
+    def _term(self, position: int, depth: int) -> Term:
+        """Read the term that stands in ``position``, inside ``depth`` quoted triples."""
+        self._skip()
+        parser = self._parser
+        text = self._text
+        start = self.pos
+        if text.startswith("<<", start):
+            self._check(position, Kind.TRIPLE)
+            return self._quoted_triple(depth + 1)
+        found = _ANY_TERM.match(text, start)
+        if found is None:
+            self._fail(f"no {rules.POSITIONS[position]} can be read here")
+        iri, label, lex, langtag, datatype = found.groups()
+        term: Term
+        if iri is not None:
+            self._check(position, Kind.IRI)
+            term = parser.iri(iri, text, start)
+        elif label is not None:
+            self._check(position, Kind.BLANK_NODE)
+            term = parser.blank_node(label)
+        else:
+            self._check(position, Kind.LITERAL)
+            if langtag is not None and _DIRECTION.match(text, found.end()):
+                self._fail("Jelly cannot carry the base direction of a language-tagged string")
+            term = parser.literal(lex, langtag, datatype, text, start)
+        self.pos = found.end()
+        return term
+
+    def _quoted_triple(self, depth: int) -> Triple:
+        limits = self._parser.limits
+        if depth > limits.nesting:
+            line = self._parser.line(self._text[: self.pos])
+            error = over(limits, "nesting", depth, "the depth of quoted triples")
+            raise LimitError(f"line {line}: {error.message}")
+        parenthesised = self._text.startswith("<<(", self.pos)
+        if not parenthesised and self._parser.dialect is Dialect.RDF_1_2:
+            self._fail("RDF 1.2 has triple terms as <<( s p o )>>, not as << s p o >>")
+        opening, closing = ("<<(", ")>>") if parenthesised else ("<<", ">>")
+        self.pos += len(opening)
+        triple = self._triple(depth)
+        self._skip()
+        if not self._text.startswith(closing, self.pos):
+            self._fail(f"the quoted triple does not end here with {closing}")
+        self.pos += len(closing)
+        return triple
+
+    def _check(self, position: int, kind: Kind) -> None:
+        """Refuse a kind of term where it may not stand."""
+        parser = self._parser
+        dialect = parser.dialect
+        if kind is Kind.TRIPLE and dialect is Dialect.RDF_1_1:
+            self._fail("RDF 1.1 has no quoted triples")
+        allowed = rules.undeclared(position, kind, parser.generalized, rdf_star=True) is None
+        if kind is Kind.TRIPLE and dialect is Dialect.RDF_1_2 and position != rules.OBJECT:
+            allowed = parser.generalized
+        if not allowed:
+            self._fail(f"{kind.name} as {rules.POSITIONS[position]}")
+
+    def _skip(self) -> None:
+        found = _SKIP.match(self._text, self.pos)
+        self.pos = found.end() if found else self.pos
+
+    def _take(self, pattern: re.Pattern[str]) -> bool:
+        found = pattern.match(self._text, self.pos)
+        if found is None:
+            return False
+        self.pos = found.end()
+        return True
+
+    def _fail(self, message: str) -> NoReturn:
+        self._parser.fail(message, self._text, self.pos)
+
+
+def _as_bytes(text: Text) -> Iterator[bytes]:
+    """The text in UTF-8, in pieces that are not too large."""
+    for part in (text,) if isinstance(text, bytes | str) else text:
+        # What cannot be encoded is found again, and refused, where it is decoded.
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        for start in range(0, len(data), PIECE):
+            yield data[start : start + PIECE]
+
+
+def _count_line_ends(text: str) -> int:
+    return len(_LINE_END.findall(text)) if "\r" in text else text.count("\n")
+
+
+def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
+    if len(raw) <= _CACHED_CHARACTERS:
+        if len(cache) >= _CACHE_ENTRIES:
+            cache.clear()
+        cache[raw] = term
+
+
+def _escaped_character(found: re.Match[str]) -> str:
+    short = found[1]
+    if short is not None:
+        return _ESCAPED_CHARACTERS[short]
+    code = int(found[0][2:], 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"{found[0]} is no character")
+    return chr(code)
+
+
+def _shorten(text: str, length: int = 60) -> str:
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+# Writing
+
+_STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
+_IRI_SPECIAL: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
+_WHOLE_LABEL: Final = re.compile(_LABEL)
+_WHOLE_LANGTAG: Final = re.compile(_LANGTAG)
+_SHORT_ESCAPES: Final = {
+    "\t": "\\t",
+    "\b": "\\b",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\f": "\\f",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+#: Opens the stand-in for a label that N-Triples cannot say; see :func:`written_label`.
+_STAND_IN: Final = "label-"
+
+
+class Notation(Enum):
+    """How a quoted triple is written."""
+
+    RDF_STAR = ("<< ", " >>")
+    RDF_1_2 = ("<<( ", " )>>")
+
+
+def term_text(term: Term | DefaultGraph, notation: Notation = Notation.RDF_STAR) -> str:
+    r"""A term as N-Triples has it, in canonical form; the default graph is the empty string.
+
+    Language tags are written as they are, where RDF 1.2's canonical form has them in lower case.
+    Any IRI can be written: what may not stand in one is escaped.
+
+    :raises TermError: a language tag or a character that N-Triples cannot say.
+
+    >>> print(term_text(Literal('say "x"', langtag="en")), term_text(Iri("urn:a b")))
+    "say \"x\""@en <urn:a\u0020b>
+    """
+    if isinstance(term, Iri):
+        return f"<{_IRI_SPECIAL.sub(_escape_code, term.value)}>"
+    if isinstance(term, BlankNode):
+        return f"_:{written_label(term.label)}"
+    if isinstance(term, Literal):
+        text = f'"{_STRING_SPECIAL.sub(_escape, term.lex)}"'
+        if term.langtag is not None:
+            if _WHOLE_LANGTAG.fullmatch(term.langtag) is None:
+                raise TermError(f"N-Triples cannot say the language tag {term.langtag!r}")
+            return f"{text}@{term.langtag}"
+        if term.datatype is not None:
+            return f"{text}^^<{_IRI_SPECIAL.sub(_escape_code, term.datatype)}>"
+        return text
+    if isinstance(term, Triple):
+        opening, closing = notation.value
+        return f"{opening}{' '.join(term_text(part, notation) for part in term)}{closing}"
+    if isinstance(term, DefaultGraph):
+        return ""
+    raise TermError(f"{term!r} is not a term of jelly_plugins")
+
+
+def statement_text(statement: Statement, notation: Notation = Notation.RDF_STAR) -> str:
+    """A statement as one line, without a line end.
+
+    >>> statement_text(Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), BlankNode("g")))
+    '<urn:s> <urn:p> <urn:o> _:g .'
+    """
+    terms = [term_text(term, notation) for term in statement]
+    if not terms[-1]:
+        # The default graph.
+        terms.pop()
+    return f"{' '.join(terms)} ."
+
+
+def write_lines(
+    statements: Iterable[Statement], notation: Notation = Notation.RDF_STAR
+) -> Iterator[bytes]:
+    """Statements as lines of N-Triples or N-Quads, in UTF-8 and with their line ends.
+
+    :raises TermError: while iterating; see :func:`term_text`.
+
+    >>> list(write_lines([Triple(Iri("urn:s"), Iri("urn:p"), Literal("é"))]))
+    [b'<urn:s> <urn:p> "\\xc3\\xa9" .\\n']
+    """
+    for statement in statements:
+        yield f"{statement_text(statement, notation)}\n".encode()
+
+
+def written_label(label: str) -> str:
+    """The label that stands for ``label`` in N-Triples, where not all labels can be written.
+
+    A label that can be is kept. Any other becomes its UTF-8 in hexadecimal after ``label-``, and so
+    does a label that looks like one of those: different labels stay different.
+
+    >>> written_label("b1"), written_label("a b"), written_label("label-")
+    ('b1', 'label-612062', 'label-6c6162656c2d')
+    """
+    if _WHOLE_LABEL.fullmatch(label) and not label.startswith(_STAND_IN):
+        return label
+    try:
+        return _STAND_IN + label.encode().hex()
+    except UnicodeEncodeError:
+        raise TermError("a blank node label has a surrogate, which is no character") from None
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _SHORT_ESCAPES.get(found[0]) or _escape_code(found)
+
+
+def _escape_code(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xD800 <= code <= 0xDFFF:
+        raise TermError("a term has a surrogate, which is no character")
+    return f"\\u{code:04X}"

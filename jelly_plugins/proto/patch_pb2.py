@@ -1,0 +1,58 @@
+# Made by proto/regenerate.py from proto/patch.proto, which is under the Apache License 2.0.
+# Do not edit.
+
+from . import rdf_pb2 as rdf_pb2
+from ._pool import define
+
+define(
+    globals(),
+    b"\n\x0bpatch.proto\x12'eu.ostrzyciel.jelly.core.proto.v1.patch\x1a\trdf."
+    b'proto"\x1a\n\x18RdfPatchTransactionStart"\x1b\n\x19RdfPatchTransactionComm'
+    b'it"\x1a\n\x18RdfPatchTransactionAbort"\xfa\x02\n\x11RdfPatchNamespace\x12\x12\n\x04name'
+    b'\x18\x01 \x01(\tR\x04name\x12?\n\x05value\x18\x02 \x01(\x0b2).eu.ostrzyciel.jelly.core.proto'
+    b'.v1.RdfIriR\x05value\x12@\n\x05g_iri\x18\x03 \x01(\x0b2).eu.ostrzyciel.jelly.core.'
+    b'proto.v1.RdfIriH\x00R\x04gIri\x12\x19\n\x07g_bnode\x18\x04 \x01(\tH\x00R\x06gBnode\x12\\\n\x0fg_defa'
+    b'ult_graph\x18\x05 \x01(\x0b22.eu.ostrzyciel.jelly.core.proto.v1.RdfDefau'
+    b'ltGraphH\x00R\rgDefaultGraph\x12L\n\tg_literal\x18\x06 \x01(\x0b2-.eu.ostrzyciel.'
+    b'jelly.core.proto.v1.RdfLiteralH\x00R\x08gLiteralB\x07\n\x05graph"\xaa\x02\n\x0eRdfP'
+    b'atchHeader\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12@\n\x05h_iri\x18\x02 \x01(\x0b2).eu.ostrzyciel.'
+    b'jelly.core.proto.v1.RdfIriH\x00R\x04hIri\x12\x19\n\x07h_bnode\x18\x03 \x01(\tH\x00R\x06hBnod'
+    b'e\x12L\n\th_literal\x18\x04 \x01(\x0b2-.eu.ostrzyciel.jelly.core.proto.v1.Rdf'
+    b'LiteralH\x00R\x08hLiteral\x12R\n\rh_triple_term\x18\x05 \x01(\x0b2,.eu.ostrzyciel.j'
+    b'elly.core.proto.v1.RdfTripleH\x00R\x0bhTripleTermB\x07\n\x05value"\x15\n\x13RdfP'
+    b'atchPunctuation"\xd5\x03\n\x0fRdfPatchOptions\x12b\n\x0estatement_type\x18\x01 \x01(\x0e2'
+    b';.eu.ostrzyciel.jelly.core.proto.v1.patch.PatchStatementType'
+    b'R\rstatementType\x12Y\n\x0bstream_type\x18\x02 \x01(\x0e28.eu.ostrzyciel.jelly.c'
+    b'ore.proto.v1.patch.PatchStreamTypeR\nstreamType\x125\n\x16generalize'
+    b'd_statements\x18\x03 \x01(\x08R\x15generalizedStatements\x12\x19\n\x08rdf_star\x18\x04 \x01(\x08R'
+    b'\x07rdfStar\x12-\n\x13max_name_table_size\x18\t \x01(\rR\x10maxNameTableSize\x121\n\x15m'
+    b'ax_prefix_table_size\x18\n \x01(\rR\x12maxPrefixTableSize\x125\n\x17max_dataty'
+    b'pe_table_size\x18\x0b \x01(\rR\x14maxDatatypeTableSize\x12\x18\n\x07version\x18\x0f \x01(\rR\x07'
+    b'version"\xd7\t\n\x0bRdfPatchRow\x12T\n\x07options\x18\x01 \x01(\x0b28.eu.ostrzyciel.jel'
+    b'ly.core.proto.v1.patch.RdfPatchOptionsH\x00R\x07options\x12Q\n\rstateme'
+    b'nt_add\x18\x02 \x01(\x0b2*.eu.ostrzyciel.jelly.core.proto.v1.RdfQuadH\x00R\x0c'
+    b'statementAdd\x12W\n\x10statement_delete\x18\x03 \x01(\x0b2*.eu.ostrzyciel.jelly'
+    b'.core.proto.v1.RdfQuadH\x00R\x0fstatementDelete\x12a\n\rnamespace_add\x18\x04'
+    b' \x01(\x0b2:.eu.ostrzyciel.jelly.core.proto.v1.patch.RdfPatchNames'
+    b'paceH\x00R\x0cnamespaceAdd\x12g\n\x10namespace_delete\x18\x05 \x01(\x0b2:.eu.ostrzyci'
+    b'el.jelly.core.proto.v1.patch.RdfPatchNamespaceH\x00R\x0fnamespaceD'
+    b'elete\x12p\n\x11transaction_start\x18\x06 \x01(\x0b2A.eu.ostrzyciel.jelly.core.'
+    b'proto.v1.patch.RdfPatchTransactionStartH\x00R\x10transactionStart\x12'
+    b's\n\x12transaction_commit\x18\x07 \x01(\x0b2B.eu.ostrzyciel.jelly.core.proto'
+    b'.v1.patch.RdfPatchTransactionCommitH\x00R\x11transactionCommit\x12p\n\x11'
+    b'transaction_abort\x18\x08 \x01(\x0b2A.eu.ostrzyciel.jelly.core.proto.v1.'
+    b'patch.RdfPatchTransactionAbortH\x00R\x10transactionAbort\x12E\n\x04name\x18\x0b'
+    b' \x01(\x0b2/.eu.ostrzyciel.jelly.core.proto.v1.RdfNameEntryH\x00R\x04nam'
+    b'e\x12K\n\x06prefix\x18\x0c \x01(\x0b21.eu.ostrzyciel.jelly.core.proto.v1.RdfPre'
+    b'fixEntryH\x00R\x06prefix\x12Q\n\x08datatype\x18\r \x01(\x0b23.eu.ostrzyciel.jelly.c'
+    b'ore.proto.v1.RdfDatatypeEntryH\x00R\x08datatype\x12Q\n\x06header\x18\x0e \x01(\x0b27.'
+    b'eu.ostrzyciel.jelly.core.proto.v1.patch.RdfPatchHeaderH\x00R\x06he'
+    b'ader\x12`\n\x0bpunctuation\x18\x0f \x01(\x0b2<.eu.ostrzyciel.jelly.core.proto.v'
+    b'1.patch.RdfPatchPunctuationH\x00R\x0bpunctuationB\x05\n\x03row"Y\n\rRdfPatc'
+    b'hFrame\x12H\n\x04rows\x18\x01 \x03(\x0b24.eu.ostrzyciel.jelly.core.proto.v1.pat'
+    b'ch.RdfPatchRowR\x04rows*|\n\x12PatchStatementType\x12$\n PATCH_STATEMEN'
+    b'T_TYPE_UNSPECIFIED\x10\x00\x12 \n\x1cPATCH_STATEMENT_TYPE_TRIPLES\x10\x01\x12\x1e\n\x1aPA'
+    b'TCH_STATEMENT_TYPE_QUADS\x10\x02*\x8f\x01\n\x0fPatchStreamType\x12!\n\x1dPATCH_STRE'
+    b'AM_TYPE_UNSPECIFIED\x10\x00\x12\x1b\n\x17PATCH_STREAM_TYPE_FRAME\x10\x01\x12\x1a\n\x16PATCH_'
+    b'STREAM_TYPE_FLAT\x10\x02\x12 \n\x1cPATCH_STREAM_TYPE_PUNCTUATED\x10\x03b\x06proto3'
+)

@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+import gzip
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    JellyError,
+    LimitError,
+    Limits,
+    Literal,
+    Quad,
+    TermError,
+    Triple,
+)
+from jelly_plugins.codec.ntriples import (
+    Dialect,
+    Notation,
+    parse_nquads,
+    parse_ntriples,
+    statement_text,
+    term_text,
+    write_lines,
+    written_label,
+)
+from jelly_plugins.codec.terms import Term
+from jelly_plugins.errors import TextError
+
+from ..shared_data import SHARED, shared
+
+rdflib = pytest.importorskip("rdflib")
+
+MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
+RDFT = "http://www.w3.org/ns/rdftest#Test"
+S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
+LINE = "<urn:s> <urn:p> <urn:o> .\n"
+
+
+# The W3C's suites
+
+
+def manifest(folder: str) -> Iterator[tuple[str, Path, Path | None]]:
+    """Cases of a manifest: kind (``NTriplesPositiveSyntax``), action, result."""
+    path = SHARED / "conformance/w3c" / folder / "manifest.ttl"
+    if not path.exists():
+        return
+    graph = rdflib.Graph()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graph.parse(path, format="turtle", publicID=path.as_uri())
+    entries = next(graph.objects(None, rdflib.URIRef(MF + "entries")))
+    for case in rdflib.collection.Collection(graph, entries):
+
+        def file(name: str, case: Any = case) -> Path | None:
+            found = graph.value(case, rdflib.URIRef(MF + name))
+            return None if found is None else path.parent / str(found).rpartition("/")[2]
+
+        kind = str(graph.value(case, rdflib.RDF.type)).removeprefix(RDFT)
+        action = file("action")
+        assert action is not None
+        yield kind, action, file("result")
+
+
+def cases(folder: str) -> list[Any]:
+    return [
+        pytest.param(kind, action, result, id=f"{folder}/{action.name}")
+        for kind, action, result in manifest(folder)
+    ] or [pytest.param("", Path(), None, marks=pytest.mark.skip(reason=f"{folder} is not there"))]
+
+
+def parse(path: Path, dialect: Dialect) -> list[Any]:
+    parser = parse_nquads if path.suffix == ".nq" else parse_ntriples
+    return list(parser(path.read_bytes(), dialect=dialect))
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize(
+    ("kind", "action", "result"), [*cases("rdf-n-triples"), *cases("rdf-n-quads")]
+)
+def test_rdf_1_1_suite(kind: str, action: Path, result: Path | None, dialect: Dialect) -> None:
+    assert result is None
+    if kind.endswith("PositiveSyntax"):
+        parse(action, dialect)
+    else:
+        assert kind.endswith("NegativeSyntax")
+        with pytest.raises(TextError):
+            parse(action, dialect)
+
+
+def map_terms(change: Callable[[Term], Term], triple: Triple) -> Triple:
+    return Triple(
+        *(
+            map_terms(change, term) if isinstance(term, Triple) else change(term)
+            for term in (triple.subject, triple.predicate, triple.object)
+        )
+    )
+
+
+def lower_case_tag(term: Term) -> Term:
+    if isinstance(term, Literal) and term.langtag is not None:
+        return replace(term, langtag=term.langtag.lower())
+    return term
+
+
+@pytest.mark.parametrize(
+    ("kind", "action", "result"),
+    [*cases("rdf12/rdf-n-triples/syntax"), *cases("rdf12/rdf-n-triples/c14n")],
+)
+def test_rdf_1_2_suite(kind: str, action: Path, result: Path | None) -> None:
+    if kind.endswith("NegativeSyntax"):
+        with pytest.raises(TextError):
+            parse(action, Dialect.RDF_1_2)
+        return
+    if b"--ltr" in action.read_bytes() or b"--rtl" in action.read_bytes():
+        with pytest.raises(TextError, match="Jelly cannot carry the base direction"):
+            parse(action, Dialect.RDF_1_2)
+        return
+    triples = parse(action, Dialect.RDF_1_2)
+    assert parse(action, Dialect.RDF_STAR) == triples
+    if kind.endswith("C14N"):
+        # Tags are kept as they were said; the canonical form has them in lower case.
+        lowered = [map_terms(lower_case_tag, triple) for triple in triples]
+        assert result is not None
+        assert b"".join(write_lines(lowered, Notation.RDF_1_2)) == result.read_bytes()
+    else:
+        assert kind.endswith("PositiveSyntax")
+
+
+def test_suites_were_found() -> None:
+    shared("conformance/w3c")
+    assert len(list(manifest("rdf-n-triples"))) > 60
+    assert len(list(manifest("rdf-n-quads"))) > 80
+    assert len(list(manifest("rdf12/rdf-n-triples/c14n"))) > 30
+
+
+def test_agrees_with_the_texts_of_the_official_jelly_suite() -> None:
+    files = sorted(shared("conformance/jelly-rdf").rglob("*.n[tq]"))
+    assert len(files) > 200
+    for path in files:
+        parser = parse_nquads if path.suffix == ".nq" else parse_ntriples
+        statements: list[Any] = list(parser(path.read_bytes(), generalized=True))
+        again = parser(b"".join(write_lines(statements)), generalized=True)
+        assert list(again) == statements, path
+
+
+@pytest.mark.parametrize("name", ["so.nt.gz", "qudt-vocab.nt.gz"])
+def test_real_data_is_written_as_it_was_read(name: str) -> None:
+    data = gzip.decompress(shared(f"data/{name}").read_bytes())
+    assert b"".join(write_lines(parse_ntriples(data))) == data
+
+
+# Reading
+
+
+def test_terms() -> None:
+    text = '<urn:a\\u00e9> <urn:p> "t\\tn\\n\\U0001F600"^^<urn:d> _:g.1 . # done\n'
+    assert list(parse_nquads(text)) == [
+        Quad(Iri("urn:aé"), P, Literal("t\tn\n😀", datatype="urn:d"), BlankNode("g.1"))
+    ]
+    assert list(parse_nquads(LINE)) == [Quad(S, P, O, DEFAULT_GRAPH)]
+    string = '<urn:s> <urn:p> "x"^^<http://www.w3.org/2001/XMLSchema#string> .'
+    assert list(parse_ntriples(string)) == [Triple(S, P, Literal("x"))]
+
+
+@pytest.mark.parametrize("quads", [False, True])
+def test_pieces_of_any_size_and_any_line_ends(quads: bool) -> None:
+    parser = parse_nquads if quads else parse_ntriples
+    text = (LINE + "\n" + '# é\n<urn:s> <urn:p> "é😀" . # é\n' + LINE.rstrip()).encode()
+    for end in (b"\n", b"\r", b"\r\n", b"\n\r\n"):
+        data = text.replace(b"\n", end)
+        whole = list(parser(data))
+        assert len(whole) == 3
+        for size in range(1, 20):
+            pieces = [data[pos : pos + size] for pos in range(0, len(data), size)]
+            assert list(parser(pieces)) == whole
+        with pytest.raises(TextError) as caught:
+            list(parser([bytes([byte]) for byte in data + end + b"x"]))
+        assert caught.value.line == 1 + (data + end).replace(b"\r\n", b"\n").translate(
+            bytes.maketrans(b"\r", b"\n")
+        ).count(b"\n")
+
+
+def test_statements_come_out_before_the_text_has_ended() -> None:
+    def pieces() -> Iterator[str]:
+        yield LINE + LINE
+        raise AssertionError("read on")
+
+    assert next(parse_ntriples(pieces())) == Triple(S, P, O)
+
+
+@pytest.mark.parametrize("opening", ["<< ", "<<( "])
+def test_quoted_triples(opening: str) -> None:
+    closing = opening[::-1].replace("<", ">").replace("(", ")")
+    quoted = f"{opening}<urn:s> <urn:p> <urn:o>{closing}"
+    both = f"{quoted} <urn:p> {quoted} .".replace(" ", "")
+    assert list(parse_ntriples(both)) == [Triple(Triple(S, P, O), P, Triple(S, P, O))]
+    with pytest.raises(TextError, match="has no quoted triples"):
+        list(parse_ntriples(both, dialect=Dialect.RDF_1_1))
+    with pytest.raises(TextError, match="line 1, column 1: TRIPLE as subject"):
+        list(parse_ntriples(both, dialect=Dialect.RDF_1_2))
+    with pytest.raises(TextError, match="TRIPLE as predicate"):
+        list(parse_ntriples(f"<urn:s> {quoted} <urn:o> ."))
+
+
+def test_generalized_statements() -> None:
+    text = '"s"@en _:p << "s" << _:s "p" _:o >> _:o >> "g"^^<urn:d> .'
+    [quad] = parse_nquads(text, generalized=True)
+    assert quad == Quad(
+        Literal("s", "en"),
+        BlankNode("p"),
+        Triple(Literal("s"), Triple(BlankNode("s"), Literal("p"), BlankNode("o")), BlankNode("o")),
+        Literal("g", datatype="urn:d"),
+    )
+    assert statement_text(quad) == text
+    with pytest.raises(TextError, match="LITERAL as subject"):
+        list(parse_nquads(text))
+    with pytest.raises(TextError, match="TRIPLE as graph"):
+        list(parse_nquads(LINE.replace(".", "<< _:s <urn:p> _:o >> ."), dialect=Dialect.RDF_1_2))
+
+
+def test_relative_iris() -> None:
+    text = "<> <#p> <urn:o> ."
+    with pytest.raises(TextError, match="relative"):
+        list(parse_ntriples(text))
+    assert list(parse_ntriples(text, relative_iris=True)) == [Triple(Iri(""), Iri("#p"), O)]
+
+
+def test_version_directive() -> None:
+    text = f' VERSION "1.2" # x\n{LINE}'
+    for dialect in (Dialect.RDF_STAR, Dialect.RDF_1_2):
+        assert list(parse_ntriples(text, dialect=dialect)) == [Triple(S, P, O)]
+    with pytest.raises(TextError):
+        list(parse_ntriples(text, dialect=Dialect.RDF_1_1))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("<urn:s> <urn:p> <urn:o>", "'.'"),
+        ("<urn:s> <urn:p> .", "no object"),
+        ("<urn:s> <urn:p> <urn:o> <urn:g> .", "'.'"),
+        (LINE.strip() + LINE, "more than a comment"),
+        ('<urn:s> <urn:p> "\\uD83D\\uDE00" .', "no character"),
+        ('<urn:s> <urn:p> "\\U00110000" .', "no character"),
+        ('<urn:s> <urn:p> "x"^^<\\ud800> .', "no character"),
+        ("<urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> .", ">>"),
+        ("<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> >> .", r"\)>>"),
+        ("<urn:s> <urn:p> << <urn:s> <urn:p> >> .", "no object"),
+        ('<urn:s> <urn:p> "x"@en--ltr .', "base direction"),
+        ('<urn:s> <urn:p> "x"@en--xyz .', "'.'"),
+        ("<urn:s> <urn:p> _:o. .", "more than a comment"),
+    ],
+)
+def test_refused(line: str, message: str) -> None:
+    with pytest.raises(TextError, match=message) as caught:
+        list(parse_ntriples(f"{LINE}\n{line}\n{LINE}"))
+    assert caught.value.line == 3
+    assert "line 3, column" in str(caught.value)
+
+
+def test_bad_utf_8() -> None:
+    with pytest.raises(TextError, match="line 2, column 18: not valid UTF-8"):
+        list(parse_ntriples(LINE.encode() + b'<urn:s> <urn:p> "\xff" .\n'))
+    with pytest.raises(TextError, match="line 1, column 18: not valid UTF-8"):
+        list(parse_ntriples('<urn:s> <urn:p> "\ud800" .\n'))
+
+
+def test_limits() -> None:
+    deep = "<urn:o>"
+    for _ in range(65):
+        deep = f"<< <urn:s> <urn:p> {deep} >>"
+    with pytest.raises(LimitError, match="line 2: the depth of quoted triples is 65"):
+        list(parse_ntriples(f"{LINE}<urn:s> <urn:p> {deep} ."))
+    with pytest.raises(LimitError, match="line 1"):
+        list(parse_ntriples("<<" * 100_000))
+    long = f'<urn:s> <urn:p> "{"x" * 200}" .'
+    small = Limits(frame_bytes=200)
+    for pieces in (long, f"{LINE}{long}\n{LINE}", list(long)):
+        with pytest.raises(LimitError, match="the length of a line"):
+            list(parse_ntriples(pieces, limits=small))
+    assert len(list(parse_ntriples(LINE * 100, limits=small))) == 100
+
+
+@pytest.mark.parametrize("part", ["<urn:s", "_:a.", '"\\n', '"x"@a-', "<<(", " x", "\\"])
+def test_hostile_lines_take_linear_time(part: str) -> None:
+    # Whatever is quadratic in this would not end in a reasonable time.
+    with pytest.raises(JellyError):
+        list(parse_ntriples(part * 200_000))
+
+
+# Writing
+
+
+def test_what_n_triples_cannot_say() -> None:
+    with pytest.raises(TermError, match="language tag"):
+        term_text(Literal("x", langtag="a b"))
+    for term in (Literal("\ud800"), Iri("urn:\ud800"), BlankNode("\ud800")):
+        with pytest.raises(TermError, match="surrogate"):
+            term_text(term)
+
+
+def test_both_notations_of_quoted_triples() -> None:
+    triple = Triple(S, P, Triple(S, P, O))
+    assert statement_text(triple) == "<urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> ."
+    assert (
+        statement_text(triple, Notation.RDF_1_2)
+        == "<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> ."
+    )
+
+
+characters = st.characters(exclude_categories=["Cs"])
+atoms = st.one_of(
+    st.builds(Iri, st.text(characters)),
+    st.builds(BlankNode, st.text(characters)),
+    st.builds(Literal, st.text(characters)),
+    st.builds(
+        Literal, st.text(characters), st.from_regex("[A-Za-z]+(-[A-Za-z0-9]+)?", fullmatch=True)
+    ),
+    st.builds(lambda lex, iri: Literal(lex, None, iri), st.text(), st.text(characters)).filter(
+        lambda literal: literal.lex.isprintable()
+    ),
+)
+terms = st.recursive(atoms, lambda parts: st.builds(Triple, parts, parts, parts), max_leaves=6)
+
+
+def relabel(term: Term) -> Term:
+    return BlankNode(written_label(term.label)) if isinstance(term, BlankNode) else term
+
+
+@given(st.lists(st.builds(Triple, terms, terms, terms)), st.sampled_from(Notation))
+def test_whatever_is_written_can_be_read(triples: list[Triple], notation: Notation) -> None:
+    text = b"".join(write_lines(triples, notation))
+    expected = [map_terms(relabel, triple) for triple in triples]
+    assert list(parse_ntriples(text, generalized=True, relative_iris=True)) == expected
+
+
+@given(st.lists(st.text(characters), unique=True))
+def test_different_labels_stay_different(labels: list[str]) -> None:
+    labels += [written_label(label) for label in labels]
+    assert len(set(map(written_label, labels))) == len(set(labels))
+
+
+@given(st.text(json.dumps(LINE) + '<>"_:@^\\.\n\r#éx'))
+def test_any_text_ends_in_statements_or_an_error(text: str) -> None:
+    for parser in (parse_ntriples, parse_nquads):
+        with suppress(JellyError):
+            assert list(parser(LINE + text))

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice, permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, LimitError, Literal, Quad, Triple
+from jelly_plugins.codec.ntriples import parse_ntriples
+from jelly_plugins.codec.terms import Statement
+from jelly_plugins.compare import SHOWN, compare_datasets, compare_streams
+
+from .shared_data import shared
+
+P, Q = Iri("urn:p"), Iri("urn:q")
+
+
+def node(label: object) -> BlankNode:
+    return BlankNode(str(label))
+
+
+def arcs(*pairs: str) -> list[Statement]:
+    """Triples between blank nodes of one-letter labels, by one predicate."""
+    return [Triple(node(pair[0]), P, node(pair[1])) for pair in pairs]
+
+
+def rename(statements: Sequence[Statement], labels: dict[str, str]) -> list[Statement]:
+    def term(part: object) -> object:
+        if isinstance(part, BlankNode):
+            return BlankNode(labels[part.label])
+        return Triple._make(map(term, part)) if isinstance(part, Triple) else part
+
+    return [type(statement)._make(map(term, statement)) for statement in statements]
+
+
+def labels_of(statements: Sequence[Statement]) -> list[str]:
+    found: dict[str, None] = {}
+
+    def visit(part: object) -> None:
+        if isinstance(part, BlankNode):
+            found[part.label] = None
+        elif isinstance(part, tuple):
+            for inner in part:
+                visit(inner)
+
+    for statement in statements:
+        visit(statement)
+    return list(found)
+
+
+# Streams
+
+
+def test_streams_map_blank_nodes_one_to_one() -> None:
+    stream = arcs("ab", "ba", "ab")
+    assert compare_streams(stream, arcs("xy", "yx", "xy"))
+    assert compare_streams(stream, arcs("ba", "ab", "ba"))
+    split = compare_streams(stream, arcs("xy", "yz", "xy"))
+    assert split.reason == "statement 1: blank node _:a is _:z, but was _:x before"
+    assert split.missing == ("_:b <urn:p> _:a .",)
+    assert split.unexpected == ("_:y <urn:p> _:z .",)
+    merged = compare_streams(stream, arcs("xx", "xx", "xx"))
+    assert merged.reason == "statement 0: blank node _:x stands for _:a and _:b"
+
+
+def test_streams_map_blank_nodes_inside_quoted_triples_and_graph_names() -> None:
+    one = [Quad(Triple(node("a"), P, node("b")), P, node("b"), node("a"))]
+    assert compare_streams(one, rename(one, {"a": "b", "b": "a"}))
+    other = [Quad(Triple(node("a"), P, node("b")), P, node("b"), node("b"))]
+    assert not compare_streams(one, other)
+    assert not compare_streams(other, one)
+
+
+def test_streams_keep_order_and_number() -> None:
+    one, two = Triple(P, P, Literal("1")), Triple(P, P, Literal("2"))
+    assert not compare_streams([one, two], [two, one])
+    assert not compare_streams([one, one], [one])
+    longer = compare_streams([one], [one, two])
+    assert longer.reason == "1 statements are expected, more are on the other side"
+    assert (longer.missing, longer.unexpected) == ((), ('<urn:p> <urn:p> "2" .',))
+    shorter = compare_streams([one, two], [one])
+    assert shorter.reason == "1 statements are found, more are on the other side"
+    assert compare_streams([], [])
+
+
+def test_streams_compare_terms_to_the_letter() -> None:
+    for one, other in (
+        (Literal("1"), Literal("01")),
+        (Literal("x", langtag="en"), Literal("x", langtag="EN")),
+        (Literal("urn:p"), P),
+        (node("a"), P),
+        (Triple(P, P, P), P),
+    ):
+        assert not compare_streams([Triple(P, P, one)], [Triple(P, P, other)])
+        assert not compare_streams([Triple(P, P, other)], [Triple(P, P, one)])
+    assert compare_streams([Triple(P, P, P)], [Quad(P, P, P, DEFAULT_GRAPH)])
+    assert not compare_streams([Triple(P, P, P)], [Quad(P, P, P, P)])
+
+
+def test_streams_are_not_gathered() -> None:
+    def endless() -> Iterator[Statement]:
+        while True:
+            yield Triple(P, P, P)
+
+    assert not compare_streams(endless(), islice(endless(), 3))
+
+
+def test_what_n_quads_cannot_say_can_still_be_shown() -> None:
+    odd = Triple(P, P, Literal("x", langtag="not a tag"))
+    assert "not a tag" in compare_streams([odd], []).missing[0]
+
+
+# Datasets
+
+
+def test_datasets_ignore_order_and_duplicates() -> None:
+    one, two = Triple(P, P, node("a")), Triple(P, P, Literal("2"))
+    assert compare_datasets([one, two, one], [two, two, one])
+    assert compare_datasets([Triple(P, P, P)], [Quad(P, P, P, DEFAULT_GRAPH)])
+    assert compare_datasets([], [])
+
+
+def test_datasets_with_differences_name_them() -> None:
+    ground = compare_datasets(
+        [Triple(P, P, Literal(str(number))) for number in range(50)], [Triple(Q, P, P)]
+    )
+    assert ground.reason == "50 statements are missing, 1 are unexpected"
+    assert len(ground.missing) == SHOWN
+    assert ground.unexpected == ("<urn:q> <urn:p> <urn:p> .",)
+
+    fewer = compare_datasets(arcs("ab", "bc"), arcs("xy"))
+    assert fewer.reason == "2 statements with blank nodes are expected, 1 are found"
+    assert fewer.missing
+
+    known = Triple(P, P, node("k"))
+    other = compare_datasets([known, *arcs("ab")], [known, *arcs("aa")])
+    assert other.reason == "statements with blank nodes differ"
+    assert other.missing == ("_:a <urn:p> _:b .",)
+    assert other.unexpected == ("_:a <urn:p> _:a .",)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # Each vertex looks like all the others to its neighbours.
+        (arcs("ab", "bc", "cd", "de", "ef", "fa"), arcs("ab", "bc", "ca", "de", "ef", "fd")),
+        (arcs("ab", "ba", "cd", "dc"), arcs("ab", "bc", "cd", "da")),
+    ],
+)
+def test_colours_alone_do_not_decide(one: list[Statement], other: list[Statement]) -> None:
+    result = compare_datasets(one, other)
+    assert result.reason == "no renaming of blank nodes makes both sides the same"
+    assert result.missing
+    assert result.unexpected
+    assert compare_datasets(one, one[::-1])
+    assert compare_datasets(other, other[::-1])
+    # Next to what tells their parts apart, the same again.
+    assert not compare_datasets([*one, *arcs("xa")], [*other, *arcs("xa")])
+
+
+def rook_and_shrikhande() -> tuple[list[Statement], list[Statement]]:
+    """Two strongly regular graphs with the same parameters, which are not isomorphic."""
+    cells = [(x, y) for x in range(4) for y in range(4)]
+    rook = [(a, b) for a in cells for b in cells if a != b and (a[0] == b[0] or a[1] == b[1])]
+    steps = [(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)]
+    shrikhande = [(a, ((a[0] + x) % 4, (a[1] + y) % 4)) for a in cells for x, y in steps]
+    one, other = ([Triple(node(a), P, node(b)) for a, b in edges] for edges in (rook, shrikhande))
+    return list(one), list(other)
+
+
+def test_strongly_regular_graphs() -> None:
+    rook, shrikhande = rook_and_shrikhande()
+    assert len(rook) == len(shrikhande) == 96
+    assert not compare_datasets(rook, shrikhande)
+    for graph in (rook, shrikhande):
+        labels = labels_of(graph)
+        shuffled = random.Random(7).sample(labels, len(labels))
+        renamed = rename(graph, dict(zip(labels, shuffled, strict=True)))
+        assert compare_datasets(graph, renamed)
+
+
+def test_search_is_bounded() -> None:
+    rook, shrikhande = rook_and_shrikhande()
+    with pytest.raises(LimitError, match="100 steps"):
+        compare_datasets(rook, shrikhande, steps=100)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        pytest.param([Triple(node("hub"), P, node(i)) for i in range(2000)], id="star"),
+        pytest.param([Triple(node(i), P, node(i + 1)) for i in range(5000)], id="list"),
+        pytest.param([Triple(node(i), P, node((i + 1) % 5000)) for i in range(5000)], id="ring"),
+        pytest.param(
+            [
+                triple
+                for i in range(2000)
+                for triple in (Triple(P, P, node(i)), Triple(node(i), P, node(f"x{i}")))
+            ],
+            id="many the same",
+        ),
+    ],
+)
+def test_large_symmetric_graphs_are_no_trouble(statements: list[Statement]) -> None:
+    labels = labels_of(statements)
+    renamed = rename(statements, {label: f"r{label}" for label in labels})
+    assert compare_datasets(statements, renamed[::-1], steps=5_000_000)
+    assert not compare_datasets(statements, renamed[1:])
+
+
+small = st.sampled_from([node(0), node(1), node(2), node(3)])
+parts = st.one_of(small, st.builds(Triple, small, st.just(P), small), st.just(P))
+datasets = st.lists(
+    st.one_of(
+        st.builds(Triple, parts, st.sampled_from([P, Q]), parts),
+        st.builds(Quad, parts, st.just(P), parts, st.sampled_from([node(0), node(1), P])),
+    ),
+    max_size=6,
+)
+
+
+@given(datasets, datasets)
+def test_agrees_with_trying_all_renamings(one: list[Statement], other: list[Statement]) -> None:
+    everywhere = [str(number) for number in range(4)]
+    expected = any(
+        set(rename(one, dict(zip(everywhere, order, strict=True)))) == set(other)
+        for order in permutations(everywhere)
+    )
+    assert bool(compare_datasets(one, other)) is expected
+    order = dict(zip(everywhere, ("3", "0", "1", "2"), strict=True))
+    assert compare_datasets(one, rename(one, order)[::-1])
+
+
+@pytest.mark.parametrize("name", ["so.nt.gz", "qudt-vocab.nt.gz"])
+def test_real_data(name: str) -> None:
+    statements: list[Statement] = list(
+        parse_ntriples(gzip.decompress(shared(f"data/{name}").read_bytes()))
+    )
+    renamed = rename(statements, {label: f"r{label}" for label in labels_of(statements)})
+    assert compare_streams(statements, renamed)
+    random.Random(1).shuffle(renamed)
+    assert compare_datasets(statements, renamed)
+    arc = next(
+        number
+        for number, statement in enumerate(renamed)
+        if isinstance(statement[0], BlankNode) and isinstance(statement[2], BlankNode)
+    )
+    changed = renamed[arc]._replace(object=renamed[arc].subject)
+    renamed[arc] = changed
+    assert not compare_datasets(statements, renamed)

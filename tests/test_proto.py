@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import permutations
+
+import pytest
+
+from jelly_plugins import Iri, Literal, StreamOptions, Triple
+from jelly_plugins.proto import grpc_pb2, patch_pb2, rdf_pb2
+from jelly_plugins.streams import encode
+
+from .shared_data import ROOT
+
+IMPORTS = {
+    "ours": "from jelly_plugins.proto import rdf_pb2, patch_pb2, grpc_pb2",
+    "pyjelly's": "import pyjelly.jelly.rdf_pb2",
+}
+USE = (
+    "from jelly_plugins.proto import rdf_pb2 as ours; import pyjelly.jelly.rdf_pb2 as theirs; "
+    "data = ours.RdfStreamFrame(rows=[ours.RdfStreamRow(name=ours.RdfNameEntry(value='x'))])"
+    ".SerializeToString(); print(theirs.RdfStreamFrame.FromString(data).rows[0].name.value)"
+)
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("order", list(permutations(IMPORTS)), ids=" before ".join)
+def test_lives_beside_pyjelly(order: tuple[str, ...]) -> None:
+    if find_spec("pyjelly") is None:
+        pytest.skip("pyjelly is not installed")
+    assert run("; ".join([*(IMPORTS[name] for name in order), USE])) == "x"
+
+
+def test_codec_does_without_messages() -> None:
+    assert run("import sys, jelly_plugins; print('google.protobuf' in sys.modules)") == "False"
+
+
+def test_generated_modules_are_current() -> None:
+    if find_spec("grpc_tools") is None:
+        pytest.skip("grpcio-tools is not installed")
+    done = subprocess.run(
+        [sys.executable, "proto/regenerate.py", "--check"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+def test_reads_what_the_codec_writes() -> None:
+    statement = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o", langtag="en"))
+    [data] = encode([statement], options=StreamOptions(stream_name="name"))
+    frame = rdf_pb2.RdfStreamFrame.FromString(data)
+    assert frame.rows[0].options.stream_name == "name"
+    assert frame.rows[0].options.physical_type == rdf_pb2.PHYSICAL_STREAM_TYPE_TRIPLES
+    assert frame.rows[-1].triple.o_literal.langtag == "en"
+    assert frame.rows[-1].WhichOneof("row") == "triple"
+
+
+def test_patch_and_grpc_share_the_terms_of_rdf() -> None:
+    header = patch_pb2.RdfPatchHeader(key="id", h_iri=rdf_pb2.RdfIri(name_id=1))
+    assert type(header.h_iri) is rdf_pb2.RdfIri
+    request = grpc_pb2.RdfStreamSubscribe(requested_options=rdf_pb2.RdfStreamOptions(version=2))
+    assert request.requested_options.version == 2
+    methods = grpc_pb2.DESCRIPTOR.services_by_name["RdfStreamService"].methods_by_name
+    assert sorted(methods) == ["PublishRdf", "SubscribeRdf"]
