@@ -41,6 +41,10 @@ class Backend(Protocol):
         """
         ...
 
+    def new_store(self) -> Any:
+        """An empty store in memory that :meth:`load` takes, for quads."""
+        ...
+
     def load(self, store: Any, src: Source, /, **settings: Any) -> int:
         """Read a Jelly-RDF source into a store; return the number of statements read."""
         ...

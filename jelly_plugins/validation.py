@@ -6,18 +6,32 @@ is ``compare``'s; here is what is compared with what.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
-from .codec import DEFAULT_LIMITS, Frame, Limits, Literal, Quad, Statement, StreamOptions, Triple
+from .backends import Backend
+from .codec import (
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    Frame,
+    Limits,
+    Literal,
+    PhysicalType,
+    Quad,
+    Statement,
+    StreamOptions,
+    Triple,
+)
 from .codec.decoder import opens_with_options
 from .compare import Comparison, compare_datasets, compare_streams
 from .errors import OrderError
 from .formats import Format, TextReader
 from .sources import Source
-from .streams import FrameReader, read
+from .streams import FrameReader, read, write_bytes
 
 #: A file that a stream should say the same as, and its format.
 Expected: TypeAlias = tuple[Source, Format]
@@ -68,6 +82,7 @@ def validate(
     against: Expected | None = None,
     ordered: bool = False,
     base: str | None = None,
+    held_by: Backend | None = None,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     on_frame: OnFrame | None = None,
@@ -79,6 +94,8 @@ def validate(
     :param ordered: whether the order of statements counts, and how often one stands; otherwise
         RDF graphs or datasets are compared.
     :param base: IRI that relative ones in the file are resolved against.
+    :param held_by: compare what this backend holds of both, in memory: it may rewrite literals
+        (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
     :raises JellyError: the stream is not valid, or the file cannot be read.
 
     >>> from jelly_plugins import Iri, Triple
@@ -92,7 +109,8 @@ def validate(
         result = Validation(source=reader.name, compression=reader.compression)
         statements = _statements(_checked(reader, result, concatenated), on_frame)
         if against is not None:
-            result.comparison = _compare(against, statements, ordered, base, limits)
+            hold = partial(_held, held_by) if held_by is not None else iter
+            result.comparison = _compare(against, statements, ordered, base, limits, hold)
         for _ in statements:
             pass  # The stream has to be valid to its end, also after a difference.
     return result
@@ -165,16 +183,34 @@ def _statements(frames: Iterable[Frame], on_frame: OnFrame | None) -> Iterator[S
 
 
 def _compare(
-    against: Expected, found: Iterable[Statement], ordered: bool, base: str | None, limits: Limits
+    against: Expected,
+    found: Iterable[Statement],
+    ordered: bool,
+    base: str | None,
+    limits: Limits,
+    hold: Callable[[Iterable[Statement]], Iterable[Statement]] = iter,
 ) -> Comparison:
     src, form = against
     compare = compare_streams if ordered else compare_datasets
     if form is Format.JELLY:
-        return compare(read(src, limits=limits), found)
+        return compare(hold(read(src, limits=limits)), hold(found))
     with TextReader(src, form, base=base, generalized=True, limits=limits) as expected:
         if form in _EXACT:
-            return compare(expected, found)
-        return compare(map(_lower_cased, expected), map(_lower_cased, found))
+            return compare(hold(expected), hold(found))
+        return compare(hold(map(_lower_cased, expected)), hold(map(_lower_cased, found)))
+
+
+def _held(backend: Backend, statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements as a backend holds them, as quads."""
+    quads = (Quad(*each) if len(each) == 4 else Quad(*each, DEFAULT_GRAPH) for each in statements)
+    options = StreamOptions(
+        physical_type=PhysicalType.QUADS, generalized_statements=True, rdf_star=True
+    )
+    store = backend.new_store()
+    backend.load(store, write_bytes(quads, options=options), blank_nodes="keep")
+    dumped = io.BytesIO()
+    backend.dump(store, dumped)
+    return read(dumped.getvalue())
 
 
 def _lower_cased(statement: Statement) -> Statement:

@@ -13,6 +13,7 @@ from . import console, settings
 from .console import WrongUsageError
 
 if TYPE_CHECKING:
+    from ..backends import Backend
     from ..compare import Comparison
     from ..validation import Expected, FrameValidation, Validation
 
@@ -30,7 +31,12 @@ def validate(
     ] = None,
     from_: Annotated[
         Format | None,
-        typer.Option("--from", help="Format of those files; by default their endings tell."),
+        typer.Option(
+            "--from",
+            parser=settings.parse_format,
+            metavar=settings.FORMATS,
+            help="Format of those files; by default their endings tell.",
+        ),
     ] = None,
     ordered: Annotated[
         bool, typer.Option("--ordered", help="Compare the order and number of statements too.")
@@ -41,6 +47,14 @@ def validate(
     base: Annotated[
         str | None,
         typer.Option("--base", metavar="IRI", help="What relative IRIs in those files belong to."),
+    ] = None,
+    held_by: Annotated[
+        str | None,
+        typer.Option(
+            "--held-by",
+            metavar="BACKEND",
+            help="Compare what a backend (rdflib, oxigraph) holds of both: it may rewrite terms.",
+        ),
     ] = None,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
@@ -54,6 +68,9 @@ def validate(
     from ..validation import validate as validate_
     from ..validation import validate_frames
 
+    backend = None if held_by is None else _backend(held_by)
+    if backend is not None and (ordered or frames or not against):
+        raise WrongUsageError("--held-by is for --against, without --ordered and --frames")
     files = _expected(against or [], from_, frames)
     shared: dict[str, Any] = {
         "ordered": ordered,
@@ -67,7 +84,9 @@ def validate(
             if frames and against:
                 result = validate_frames(opened, files, **shared)
             else:
-                result = validate_(opened, against=files[0] if files else None, **shared)
+                result = validate_(
+                    opened, against=files[0] if files else None, held_by=backend, **shared
+                )
     except JellyError as error:
         if as_json:
             console.print_json({"valid": False, "error": _error_as_dict(error)})
@@ -78,6 +97,16 @@ def validate(
         _print_result(result)
     if result.comparison is not None and not result.comparison:
         raise typer.Exit(1)
+
+
+def _backend(name: str) -> Backend:
+    from ..backends import backend_names, get_backend
+
+    try:
+        return get_backend(name)
+    except KeyError:
+        names = ", ".join(backend_names())
+        raise WrongUsageError(f"{name} is none of the backends {names}") from None
 
 
 def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expected]:

@@ -25,6 +25,10 @@ class OxigraphBackend:
         """A factory of pyoxigraph's terms; statements are its ``Triple`` and ``Quad``."""
         return OxigraphFactory(blank_nodes=blank_nodes)
 
+    def new_store(self) -> Store:
+        """An empty store in memory."""
+        return Store()
+
     def load(self, store: Store, src: Source, /, **settings: Any) -> int:
         """See :func:`jelly_plugins.oxigraph.load`."""
         return load(store, src, **settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rdflib.graph import Graph
+from rdflib.graph import Dataset, Graph
 
 from ..backends import Backend, BlankNodes
 from ..sinks import Destination
@@ -22,6 +22,10 @@ class RdflibBackend:
     def factory(self, *, blank_nodes: BlankNodes = "fresh") -> RdflibFactory:
         """A factory of rdflib's terms, for one reading."""
         return RdflibFactory(blank_nodes=blank_nodes)
+
+    def new_store(self) -> Dataset:
+        """An empty dataset in memory."""
+        return Dataset()
 
     def load(self, store: Graph, src: Source, /, **settings: Any) -> int:
         """Read a Jelly-RDF source into a Graph, Dataset or ConjunctiveGraph; see

@@ -40,6 +40,22 @@ def test_a_valid_stream(tmp_path: Path) -> None:
     assert report["comparison"] is None
 
 
+def test_what_a_store_holds_can_be_compared(tmp_path: Path) -> None:
+    number = "http://www.w3.org/2001/XMLSchema#integer"
+    path = tmp_path / "x.jelly"
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("01", datatype=number))], path)
+    held = lines_file(
+        [Triple(Iri("urn:s"), Iri("urn:p"), Literal("1", datatype=number))], tmp_path / "x.nt"
+    )
+    assert jelly("validate", path, "--against", held).code == 1
+    for backend in ("rdflib", "oxigraph"):
+        assert jelly("validate", path, "--against", held, "--held-by", backend).code == 0
+    other = lines_file([Triple(Iri("urn:s"), Iri("urn:p"), Literal("1"))], tmp_path / "y.nt")
+    assert jelly("validate", path, "--against", other, "--held-by", "oxigraph").code == 1
+    assert_failed(jelly("validate", path, "--held-by", "oxigraph"), 2, "--against")
+    assert_failed(jelly("validate", path, "--against", held, "--held-by", "x"), 2, "backends")
+
+
 def test_an_invalid_stream(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     data = bytearray(path.read_bytes())
