@@ -5,10 +5,11 @@ The kernel is chosen here and nowhere else. ``native`` says which one runs.
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
-from .decoder import Decoder, Frame
-from .encoder import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, Encoder
+from .decoder import Frame
+from .encoder import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
 from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
 from .options import LogicalType, PhysicalType, StreamOptions
@@ -29,8 +30,17 @@ from .terms import (
     describe,
 )
 
+try:
+    if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
+        raise ImportError("JELLY_PURE_PYTHON asks for the Python codec")
+    from ._native import Decoder, Encoder, TextDecoder, TextEncoder
+except ImportError:
+    from .decoder import Decoder
+    from .encoder import Encoder
+    from .text import TextDecoder, TextEncoder
+
 #: Whether the compiled kernel runs.
-native: Final = False
+native: Final = Decoder.__module__.endswith("._native")
 
 __all__ = [
     "DEFAULT_FRAME_BYTES",
@@ -56,6 +66,8 @@ __all__ = [
     "StreamOptions",
     "Term",
     "TermFactory",
+    "TextDecoder",
+    "TextEncoder",
     "Triple",
     "delimit",
     "describe",

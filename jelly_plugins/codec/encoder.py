@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ..errors import JellyError, OptionsError, OrderError
 from . import rules
@@ -84,6 +84,9 @@ class Encoder:
     :meth:`finish`.
     """
 
+    #: What writes the terms; the compiled kernel has its own.
+    _term_writer: ClassVar = TermWriter
+
     def __init__(
         self,
         options: StreamOptions,
@@ -109,7 +112,7 @@ class Encoder:
         self._frame_bytes = limits.frame_bytes + 1 if options.grouped else frame_bytes
         #: Frames that ended by themselves and were not given out yet.
         self._ended: list[bytes] = []
-        self._writer = TermWriter(options, describe, limits, self._add_entry)
+        self._writer = self._term_writer(options, describe, limits, self._add_entry)
         self._buffer = bytearray()
         self._rows = 0
         #: Statements of this frame that repeat the one before in every term.

@@ -124,7 +124,7 @@ def parse_ntriples(
     >>> triple.object
     Literal(lex='o', langtag='en', datatype=None)
     """
-    parser = _Parser(dialect, generalized, relative_iris, limits, quads=False)
+    parser = LineParser(dialect, generalized, relative_iris, limits, quads=False)
     return cast(Iterator[Triple], parser.parse(text))
 
 
@@ -142,11 +142,11 @@ def parse_nquads(
     >>> quad.graph
     DEFAULT_GRAPH
     """
-    parser = _Parser(dialect, generalized, relative_iris, limits, quads=True)
+    parser = LineParser(dialect, generalized, relative_iris, limits, quads=True)
     return cast(Iterator[Quad], parser.parse(text))
 
 
-class _Parser:
+class LineParser:
     """Reads one text: its options, where it stands, and the terms it has seen."""
 
     def __init__(
@@ -169,26 +169,31 @@ class _Parser:
         self._blank_nodes: dict[str, BlankNode] = {}
 
     def parse(self, text: Text) -> Iterator[Statement]:
-        for piece in self._pieces(text):
-            yield from self._statements(piece)
-            self.line_ends += _count_line_ends(piece)
+        for data in self._pieces(text):
+            yield from self.statements(data)
 
-    def _pieces(self, text: Text) -> Iterator[str]:
-        """Cut the text after line ends, and decode it."""
+    def statements(self, data: bytes) -> Iterator[Statement]:
+        """Read whole lines, which follow those that were read before."""
+        text = self._decode(data)
+        yield from self._statements(text)
+        self.line_ends += _count_line_ends(text)
+
+    def _pieces(self, text: Text) -> Iterator[bytes]:
+        """Cut the text after line ends."""
         pending: list[bytes] = []
         size = 0
         for data in _as_bytes(text):
             # A CR at the very end may be half of a line end.
             cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
             if cut:
-                yield self._decode(b"".join([*pending, data[:cut]]))
+                yield b"".join([*pending, data[:cut]])
                 pending.clear()
                 size = 0
             if cut < len(data):
                 pending.append(data[cut:])
                 size += len(data) - cut
-                self._check_length(size)
-        yield self._decode(b"".join(pending))
+                self.check_length(size)
+        yield b"".join(pending)
 
     def _decode(self, data: bytes) -> str:
         try:
@@ -198,10 +203,14 @@ class _Parser:
             self.fail(f"not valid UTF-8 ({error.reason})", before, len(before))
         if len(data) > self.limits.frame_bytes:
             for line in data.splitlines():
-                self._check_length(len(line))
+                self.check_length(len(line))
         return text
 
-    def _check_length(self, size: int) -> None:
+    def check_length(self, size: int) -> None:
+        """Refuse a line, or the start of one, that is too long.
+
+        :raises LimitError: it is.
+        """
         if size > self.limits.frame_bytes:
             raise over(self.limits, "frame_bytes", size, "the length of a line")
 
@@ -308,7 +317,7 @@ class _Line:
     :ivar pos: where reading stands; after :meth:`statement`, where the next line starts.
     """
 
-    def __init__(self, parser: _Parser, text: str, pos: int) -> None:
+    def __init__(self, parser: LineParser, text: str, pos: int) -> None:
         self._parser = parser
         self._text = text
         self.pos = pos

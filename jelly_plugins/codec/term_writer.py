@@ -218,10 +218,14 @@ class TermWriter:
         return b"".join(parts)
 
     def _graph_name(self, term: Any) -> bytes:
-        try:
-            description = self._described.get(term) or self._remember(term)
-        except TypeError as error:
-            raise TermError(f"{term!r} is not a term: {error}") from None
+        if isinstance(term, tuple):
+            # Not to be hashed, as above.
+            description = self._describe(term)
+        else:
+            try:
+                description = self._described.get(term) or self._remember(term)
+            except TypeError as error:
+                raise TermError(f"{term!r} is not a term: {error}") from None
         kind, tags, _, _ = description
         if tags[rules.GRAPH] is None:
             raise self._refusal(rules.GRAPH, kind)

@@ -13,6 +13,7 @@ from jelly_plugins.codec import DEFAULT_LIMITS, Frame, GenericFactory, Limits, S
 #: Module that has the Decoder, module that has the Encoder, by kernel.
 KERNELS = {
     "python": ("jelly_plugins.codec.decoder", "jelly_plugins.codec.encoder"),
+    "native": ("jelly_plugins.codec._native", "jelly_plugins.codec._native"),
 }
 
 
@@ -54,6 +55,10 @@ class Kernel(NamedTuple):
 def load_kernel(name: str) -> Kernel:
     """A kernel by name."""
     decoder, encoder = KERNELS[name]
+    if name == "native":
+        pytest.importorskip(
+            decoder, reason="the compiled kernel is not built", exc_type=ImportError
+        )
     return Kernel(name, import_module(decoder).Decoder, import_module(encoder).Encoder)
 
 

@@ -1,0 +1,6 @@
+"""The compiled kernel has the interface of its reference."""
+
+from .decoder import Decoder as Decoder
+from .encoder import Encoder as Encoder
+from .text import TextDecoder as TextDecoder
+from .text import TextEncoder as TextEncoder

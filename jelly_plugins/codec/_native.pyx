@@ -1,0 +1,76 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The compiled kernel: the same codec as the Python modules beside it, which are its reference.
+
+Same interface, same limits, same errors, same bytes; tests/fuzz compares the two. The kernel holds
+no rules of its own: its tables are made from the reference's when it is loaded (``load_…``), and
+what is rare is left to the reference altogether (options, metadata, the reasons for a refusal).
+
+Memory, for whoever changes it:
+
+1. What is read is never trusted. Each read is preceded by a comparison with the end of what may be
+   read, and lengths are compared with what is left, never added to a position first.
+2. Code marked ``nogil`` holds no Python objects, and allocates with PyMem_Raw… alone. A failed
+   allocation is a status, not an exception.
+3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted (kernel/terms.pxi).
+   The one place where a Term owns a Python object is ``Term.object``; it is given up in ``sweep``.
+4. What points into a frame's bytes is used only during the call that was given the frame.
+5. A decoder or encoder is for one thread at a time; a second one that enters is refused. Different
+   ones share nothing that changes.
+"""
+
+import os
+import re
+
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.object cimport PyObject
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_SIZE, PyTuple_New
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset
+
+from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
+from . import decoder as reference_decoder
+from . import encoder as reference_encoder
+from . import ntriples, replay, rules, terms
+from . import term_reader as reference_terms
+from . import term_writer as reference_writer
+from . import text as reference_text
+from .decoder import Frame
+from .limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
+from .options import PhysicalType
+from .terms import XSD_STRING, BlankNode, GenericFactory, Iri, Kind, Literal, Quad, Triple
+
+cdef size_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
+cdef uint64_t CACHE_CHARACTERS = reference_terms.CACHE_CHARACTERS
+cdef size_t CACHED_STRING = reference_terms.CACHED_STRING
+cdef uint64_t LEAST_TRIPLE = reference_writer._LEAST_TRIPLE
+cdef size_t TEXT_PIECE = reference_text.PIECE
+cdef bytes XSD_STRING_OBJECT = XSD_STRING.encode()
+cdef const uint8_t *XSD_STRING_BYTES = <const uint8_t *> <const char *> XSD_STRING_OBJECT
+cdef size_t XSD_STRING_SIZE = len(XSD_STRING_OBJECT)
+cdef int INSIDE_GRAPH = rules.State.INSIDE_GRAPH
+
+include "kernel/memory.pxi"
+include "kernel/wire.pxi"
+include "kernel/objects.pxi"
+include "kernel/terms.pxi"
+include "kernel/text_writer.pxi"
+include "kernel/reader.pxi"
+include "kernel/judgement.pxi"
+include "kernel/decoder.pxi"
+include "kernel/text_decoder.pxi"
+include "kernel/writer.pxi"
+include "kernel/text_encoder.pxi"
+include "kernel/encoder.pxi"
+
+load_reader_rules()
+load_writer_rules()
+load_line_rules()
+if (IRI, BLANK_NODE, LITERAL, TRIPLE, DEFAULT_GRAPH) != tuple(Kind):
+    raise ImportError("the kernel's kinds of terms are not those of codec.terms")
+if (
+    ROW_OPTIONS, ROW_TRIPLE, ROW_QUAD, ROW_GRAPH_START, ROW_GRAPH_END, ROW_NAMESPACE,
+    ROW_NAME, ROW_PREFIX, ROW_DATATYPE,
+) != tuple(rules.Row):
+    raise ImportError("the kernel's rows are not those of codec.rules")

@@ -1,0 +1,122 @@
+# Python objects made fast: strings, the generic terms of `terms.py`, statements.
+
+cdef extern from *:
+    """
+    #include "structmember.h"
+
+    /* Where an object of a class with __slots__ has a slot; -1 if it is not one that is known. */
+    static Py_ssize_t slot_offset(PyObject *descriptor) {
+        PyMemberDef *member;
+        if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
+            return -1;
+        }
+        member = ((PyMemberDescrObject *)descriptor)->d_member;
+        return member->type == T_OBJECT_EX ? (Py_ssize_t)member->offset : -1;
+    }
+
+    /* Whether a class is a tuple with nothing added. */
+    static int is_bare_tuple(PyObject *type) {
+        PyTypeObject *cls = (PyTypeObject *)type;
+        return PyType_IsSubtype(cls, &PyTuple_Type)
+            && cls->tp_basicsize == PyTuple_Type.tp_basicsize
+            && cls->tp_itemsize == PyTuple_Type.tp_itemsize;
+    }
+
+    /* An object of a class with slots, all of them empty. */
+    static inline PyObject *new_object(PyObject *type) {
+        return PyType_GenericAlloc((PyTypeObject *)type, 0);
+    }
+
+    static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value) {
+        Py_INCREF(value);
+        *(PyObject **)((char *)object + offset) = value;
+    }
+
+    static inline PyObject *get_slot(PyObject *object, Py_ssize_t offset) {
+        return *(PyObject **)((char *)object + offset);
+    }
+
+    /* A tuple of a bare tuple class, not known to the garbage collector: what it holds must not
+       lead back to it. Its items must be set at once. */
+    static inline PyObject *new_tuple(PyObject *type, Py_ssize_t size) {
+        PyTupleObject *tuple = PyObject_GC_NewVar(PyTupleObject, (PyTypeObject *)type, size);
+    #if PY_VERSION_HEX >= 0x030E0000
+        if (tuple != NULL) {
+            tuple->ob_hash = -1;
+        }
+    #endif
+        return (PyObject *)tuple;
+    }
+    """
+    Py_ssize_t slot_offset(object descriptor)
+    bint is_bare_tuple(object type)
+    object new_object(object type)
+    void set_slot(object instance, Py_ssize_t offset, object value)
+    PyObject *get_slot(object instance, Py_ssize_t offset)
+    object new_tuple(object type, Py_ssize_t size)
+
+
+cdef extern from "Python.h":
+    void Py_DECREF(PyObject *) noexcept nogil
+    void Py_XDECREF(PyObject *) noexcept nogil
+    void Py_INCREF(PyObject *) noexcept nogil
+    bint PyUnicode_IS_ASCII(object)
+    void *PyUnicode_DATA(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+    Py_UCS4 PyUnicode_MAX_CHAR_VALUE(object)
+    void PyTuple_SET_ITEM_steal "PyTuple_SET_ITEM" (object, Py_ssize_t, PyObject *)
+    PyObject *PyTuple_GET_ITEM_borrow "PyTuple_GET_ITEM" (object, Py_ssize_t)
+    void PyObject_GC_UnTrack(object)
+
+
+# Offsets of the generic terms' slots; -1 where a term's class is not as it is known here, and must
+# be called instead.
+cdef Py_ssize_t IRI_VALUE = slot_offset(terms.Iri.__dict__["value"])
+cdef Py_ssize_t BLANK_NODE_LABEL = slot_offset(terms.BlankNode.__dict__["label"])
+cdef Py_ssize_t LITERAL_LEX = slot_offset(terms.Literal.__dict__["lex"])
+cdef Py_ssize_t LITERAL_LANGTAG = slot_offset(terms.Literal.__dict__["langtag"])
+cdef Py_ssize_t LITERAL_DATATYPE = slot_offset(terms.Literal.__dict__["datatype"])
+cdef bint KNOWN_TERMS = min(
+    IRI_VALUE, BLANK_NODE_LABEL, LITERAL_LEX, LITERAL_LANGTAG, LITERAL_DATATYPE
+) > 0
+cdef bint KNOWN_STATEMENTS = is_bare_tuple(terms.Triple) and is_bare_tuple(terms.Quad)
+
+
+cdef inline str text_of(Slice slice):
+    """A string of text that is valid UTF-8."""
+    return PyUnicode_DecodeUTF8(<const char *> slice.bytes, slice.size, NULL) if slice.size else ""
+
+
+cdef inline object new_iri(str value):
+    """What `Iri(value)` gives."""
+    iri = new_object(Iri)
+    set_slot(iri, IRI_VALUE, value)
+    # A term of strings alone can be part of no cycle.
+    PyObject_GC_UnTrack(iri)
+    return iri
+
+
+cdef inline object new_blank_node(str label):
+    """What `BlankNode(label)` gives."""
+    node = new_object(BlankNode)
+    set_slot(node, BLANK_NODE_LABEL, label)
+    PyObject_GC_UnTrack(node)
+    return node
+
+
+cdef inline object new_literal(str lex, langtag, datatype):
+    """What `Literal(lex, langtag, datatype)` gives, for a datatype other than xsd:string."""
+    literal = new_object(Literal)
+    set_slot(literal, LITERAL_LEX, lex)
+    set_slot(literal, LITERAL_LANGTAG, langtag)
+    set_slot(literal, LITERAL_DATATYPE, datatype)
+    PyObject_GC_UnTrack(literal)
+    return literal
+
+
+cdef inline object slot_value(object term, Py_ssize_t offset):
+    """What a slot of a term holds."""
+    cdef PyObject *value = get_slot(term, offset)
+    if value == NULL:
+        raise TermError("a term was made without its parts")
+    return <object> value

@@ -1,0 +1,890 @@
+# From the bytes of a frame to terms and planned statements. Nothing here needs the GIL.
+#
+# Reading stops (see `Status`) where a plan is full, at the end of the frame, at what is rare enough
+# to be left to the reference (options, metadata), and at a row that is refused. Why it is refused
+# is not said here: the reference reads the row again and says it.
+
+cdef enum Status:
+    READ
+    # Stops after which reading goes on.
+    AT_PLAN_END
+    AT_OPTIONS
+    AT_FRAME_FIELD
+    AT_NAMESPACE
+    # Stops after which it does not.
+    AT_FRAME_END
+    REFUSED
+    TOO_MANY_ROWS
+    TOO_MANY_REPEATS
+    TOO_MUCH_EXPANSION
+    NO_MEMORY
+
+
+cdef enum Event:
+    STATEMENT
+    # The statement before, once more.
+    REPEAT
+    GRAPH_START
+    EMPTY_GRAPH
+
+
+cdef enum:
+    # Statements that are planned before any is made.
+    PLAN = 512
+    # And bytes of new terms.
+    PLAN_BYTES = 1 << 22
+    STATES = 8
+    # Rows of rdf.proto; checked when the module is loaded.
+    ROW_OPTIONS = 1
+    ROW_TRIPLE = 2
+    ROW_QUAD = 3
+    ROW_GRAPH_START = 4
+    ROW_GRAPH_END = 5
+    ROW_NAMESPACE = 6
+    ROW_NAME = 9
+    ROW_PREFIX = 10
+    ROW_DATATYPE = 11
+    ROW_TAG = 0x0A
+    PREFIX_TAG = 0x08
+    NAME_TAG = 0x10
+
+
+cdef struct Planned:
+    Event event
+    uint64_t row
+    # Not owned. A graph event has its name in the last.
+    Term *terms[4]
+
+
+cdef struct Entry:
+    # One entry of a lookup; serial 0 if it was never set.
+    uint8_t *bytes
+    size_t size
+    size_t characters
+    uint64_t serial
+    # For a name: the IRI that was last made with it, not owned, and with which prefix.
+    Term *iri
+    uint64_t iri_prefix
+    # For a datatype: its IRI, owned.
+    Term *datatype
+
+
+cdef struct Table:
+    Entry *entries
+    size_t length
+    uint64_t size
+    uint64_t last
+    # Characters of all entries together.
+    uint64_t characters
+
+
+cdef struct Reader:
+    # What the options and the limits say.
+    bint text
+    bint declared[FIELD_NUMBERS]
+    bint declared_graph[FIELD_NUMBERS]
+    # Terms of a statement as the factory gets it, and the positions that a row must have set.
+    int width
+    int required
+    uint64_t string_bytes
+    uint64_t lookup_characters
+    uint64_t nesting
+    uint64_t frame_rows
+    uint64_t frame_repeats
+    uint64_t frame_expansion
+
+    # What carries over frames.
+    int state
+    Table names
+    Table prefixes
+    Table datatypes
+    uint64_t serial
+    uint64_t prefix_id
+    uint64_t name_id
+    int given
+    Term *last[4]
+    Term *graph
+    bint graph_is_empty
+    Term *default_graph
+    Cache iris
+    uint64_t iri_characters
+    Cache literals
+    Cache blank_nodes
+    Term *dead
+    Buffer scratch
+
+    # The frame.
+    const uint8_t *pos
+    const uint8_t *end
+    uint64_t rows
+    uint64_t repeats
+    uint64_t expansion
+    bint has_before
+    # The row that is read: where it stands, and what the reader's state was before it.
+    const uint8_t *row
+    uint64_t row_number
+    bint in_row
+    uint64_t row_prefix_id
+    uint64_t row_name_id
+    int row_given
+
+    # Why reading stopped, where more is to say than the status.
+    Status status
+    # A stop that is dealt with once what was planned before it is done; READ for none.
+    Status stopped
+    Field stopped_at
+    Slice namespace_name
+    Term *namespace_iri
+
+    Planned *plan
+    size_t planned
+    # Terms made since the plan was last empty, in their order; not owned.
+    Term **made
+    size_t made_count
+    size_t made_capacity
+    size_t made_bytes
+
+
+# Tables of the reference, in C.
+
+cdef int8_t NEXT_STATE[STATES][FIELD_NUMBERS]
+cdef int8_t NO_FIELDS[FIELD_NUMBERS]
+cdef int8_t ROW_FIELDS[FIELD_NUMBERS]
+cdef int8_t IRI_FIELDS[FIELD_NUMBERS]
+cdef int8_t LITERAL_FIELDS[FIELD_NUMBERS]
+cdef int8_t ENTRY_FIELDS[FIELD_NUMBERS]
+cdef int8_t NAMESPACE_FIELDS[FIELD_NUMBERS]
+cdef int8_t GRAPH_START_FIELDS[FIELD_NUMBERS]
+cdef int8_t GRAPH_START_KINDS[FIELD_NUMBERS]
+cdef int8_t TERM_POSITIONS[FIELD_NUMBERS]
+cdef int8_t TERM_KINDS[FIELD_NUMBERS]
+
+
+cdef int load_reader_rules() except -1:
+    memset(NEXT_STATE, -1, sizeof(NEXT_STATE))
+    for before, rows in rules.NEXT.items():
+        for row, after in rows.items():
+            NEXT_STATE[<int> before][<int> row] = after
+    fill_known(NO_FIELDS, {})
+    fill_known(ROW_FIELDS, reference_decoder._ROW_WIRE_TYPES)
+    fill_known(NAMESPACE_FIELDS, reference_decoder._NAMESPACE_FIELDS)
+    fill_known(IRI_FIELDS, reference_terms._IRI_FIELDS)
+    fill_known(LITERAL_FIELDS, reference_terms._LITERAL_FIELDS)
+    fill_known(ENTRY_FIELDS, reference_terms._ENTRY_FIELDS)
+    fill_known(GRAPH_START_FIELDS, dict.fromkeys(rules.GRAPH_START_FIELDS, BYTES))
+    memset(GRAPH_START_KINDS, -1, sizeof(GRAPH_START_KINDS))
+    for number, kind in rules.GRAPH_START_FIELDS.items():
+        GRAPH_START_KINDS[<int> number] = kind
+    memset(TERM_POSITIONS, -1, sizeof(TERM_POSITIONS))
+    for number, (position, kind) in rules.STATEMENT_FIELDS.items():
+        if not 0 < number < FIELD_NUMBERS:
+            raise ValueError(f"the kernel has no room for field {number}")
+        TERM_POSITIONS[<int> number] = position
+        TERM_KINDS[<int> number] = kind
+    return 0
+
+
+cdef void *refuse(Reader *reader, Status status) noexcept nogil:
+    """Say why a function returns NULL."""
+    reader.status = status
+    return NULL
+
+
+cdef bint fail(Reader *reader, Status status) noexcept nogil:
+    """Say why a function returns False."""
+    reader.status = status
+    return False
+
+
+# Lookups
+
+cdef bint grow_table(Table *table, size_t length) noexcept nogil:
+    """Make room for entries below `length`."""
+    cdef Entry *moved
+    cdef size_t larger = table.length * 2
+    if larger > table.size + 1:
+        larger = table.size + 1
+    if larger < length:
+        larger = length
+    moved = <Entry *> PyMem_RawRealloc(table.entries, larger * sizeof(Entry))
+    if moved == NULL:
+        return False
+    memset(moved + table.length, 0, (larger - table.length) * sizeof(Entry))
+    table.entries = moved
+    table.length = larger
+    return True
+
+
+cdef inline Entry *entry_at(Table *table, uint64_t entry_id) noexcept nogil:
+    """An entry that was set, otherwise NULL."""
+    if entry_id >= table.length or table.entries[entry_id].serial == 0:
+        return NULL
+    return &table.entries[entry_id]
+
+
+cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
+                      const uint8_t *end) noexcept nogil:
+    """Read a lookup entry; NULL if it is refused."""
+    cdef Fields walk
+    cdef Slice value = Slice(NULL, 0)
+    cdef uint64_t entry_id = 0
+    cdef uint64_t total
+    cdef Py_ssize_t characters = 0
+    cdef Entry *entry
+    cdef uint8_t *bytes
+    cdef int found
+    open_fields(&walk, pos, end, ENTRY_FIELDS)
+    found = next_field(&walk)
+    while found > 0:
+        if walk.field.number == 1:
+            entry_id = walk.field.value
+            if entry_id > <uint64_t> 0xFFFFFFFF:
+                return <Entry *> refuse(reader, REFUSED)
+        else:
+            value.bytes = walk.field.start
+            value.size = walk.field.stop - walk.field.start
+            characters = text_length(reader, value)
+            if characters < 0:
+                return NULL
+        found = next_field(&walk)
+    if entry_id == 0:
+        entry_id = table.last + 1
+    if found < 0 or entry_id > table.size:
+        return <Entry *> refuse(reader, REFUSED)
+    if entry_id >= table.length and not grow_table(table, entry_id + 1):
+        return <Entry *> refuse(reader, NO_MEMORY)
+    entry = &table.entries[entry_id]
+    total = table.characters + characters - entry.characters
+    if total > reader.lookup_characters:
+        return <Entry *> refuse(reader, REFUSED)
+    bytes = <uint8_t *> PyMem_RawRealloc(entry.bytes, value.size + 1)
+    if bytes == NULL:
+        return <Entry *> refuse(reader, NO_MEMORY)
+    if value.size:
+        memcpy(bytes, value.bytes, value.size)
+    table.characters = total
+    entry.bytes = bytes
+    entry.size = value.size
+    entry.characters = characters
+    entry.iri = NULL
+    reader.serial += 1
+    entry.serial = reader.serial
+    table.last = entry_id
+    return entry
+
+
+cdef bint set_datatype(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    cdef Entry *entry = set_entry(reader, &reader.datatypes, pos, end)
+    if entry == NULL:
+        return False
+    # Literals' wire forms may name the entry.
+    clear(&reader.literals, &reader.dead)
+    drop(entry.datatype, &reader.dead)
+    entry.datatype = NULL
+    if same(entry.bytes, entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
+        # A literal of this datatype is a plain one.
+        return True
+    entry.datatype = make_datatype(reader, entry)
+    return entry.datatype != NULL or fail(reader, NO_MEMORY)
+
+
+cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
+    cdef Slice nothing = Slice(NULL, 0)
+    cdef Slice text = Slice(entry.bytes, entry.size)
+    cdef Term *datatype
+    if reader.text:
+        reader.scratch.size = 0
+        if not (append(&reader.scratch, <const char *> b"^^", 2)
+                and append_iri(&reader.scratch, entry.bytes, entry.size)):
+            return NULL
+        text = Slice(reader.scratch.bytes, reader.scratch.size)
+    datatype = new_term(DATATYPE, nothing, False, text)
+    if datatype != NULL:
+        datatype.characters = entry.characters
+    return datatype
+
+
+cdef inline Py_ssize_t text_length(Reader *reader, Slice text) noexcept nogil:
+    """Number of characters of a text that is not too long; otherwise refused, and -1."""
+    cdef Py_ssize_t characters
+    if text.size > reader.string_bytes:
+        refuse(reader, REFUSED)
+        return -1
+    characters = characters_in(text.bytes, text.bytes + text.size)
+    if characters < 0:
+        refuse(reader, REFUSED)
+    return characters
+
+
+# Terms. Each function returns a new reference, or NULL where the term is refused.
+
+cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
+    """Have a term made into an object, in its turn."""
+    cdef Term **moved
+    cdef size_t capacity
+    term.row = reader.row_number
+    reader.made_bytes += sizeof(Term) + term.text.size + term.wire.size
+    if reader.text:
+        return True
+    if reader.made_count == reader.made_capacity:
+        capacity = reader.made_capacity * 2 if reader.made_capacity else 256
+        moved = <Term **> PyMem_RawRealloc(reader.made, capacity * sizeof(Term *))
+        if moved == NULL:
+            return False
+        reader.made = moved
+        reader.made_capacity = capacity
+    reader.made[reader.made_count] = term
+    reader.made_count += 1
+    return True
+
+
+cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read an RdfIri, and advance the state that its zeros refer to."""
+    cdef Fields walk
+    cdef uint64_t prefix_id = 0
+    cdef uint64_t name_id = 0
+    cdef size_t size = end - pos
+    cdef int found
+    # One-byte ids are by far the most common; the walk covers them too.
+    if size == 2 and pos[0] == NAME_TAG and pos[1] < 0x80:
+        name_id = pos[1]
+    elif size == 2 and pos[0] == PREFIX_TAG and pos[1] < 0x80:
+        prefix_id = pos[1]
+    elif (size == 4 and pos[0] == PREFIX_TAG and pos[2] == NAME_TAG
+          and pos[1] < 0x80 and pos[3] < 0x80):
+        prefix_id = pos[1]
+        name_id = pos[3]
+    elif size:
+        open_fields(&walk, pos, end, IRI_FIELDS)
+        found = next_field(&walk)
+        while found > 0:
+            if walk.field.number == 1:
+                prefix_id = walk.field.value
+            else:
+                name_id = walk.field.value
+            found = next_field(&walk)
+        if found < 0:
+            return <Term *> refuse(reader, REFUSED)
+    if prefix_id:
+        reader.prefix_id = prefix_id
+    else:
+        prefix_id = reader.prefix_id
+    if name_id == 0:
+        name_id = reader.name_id + 1
+    reader.name_id = name_id
+    return iri_of(reader, prefix_id, name_id)
+
+
+cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept nogil:
+    cdef Entry *name = entry_at(&reader.names, name_id)
+    cdef Entry *prefix = NULL
+    cdef uint64_t serials[2]
+    cdef uint64_t hash
+    cdef Term *term
+    if name == NULL:
+        return <Term *> refuse(reader, REFUSED)
+    serials[0] = 0
+    serials[1] = name.serial
+    if prefix_id:
+        prefix = entry_at(&reader.prefixes, prefix_id)
+        if prefix == NULL:
+            return <Term *> refuse(reader, REFUSED)
+        serials[0] = prefix.serial
+    if name.iri != NULL and name.iri_prefix == serials[0]:
+        return shared(name.iri)
+    hash = hash_of(<const uint8_t *> serials, sizeof(serials))
+    term = find_iri(&reader.iris, hash, serials[0], serials[1])
+    if term != NULL:
+        shared(term)
+    else:
+        term = make_iri(reader, prefix, name)
+        if term == NULL:
+            return NULL
+        if term.characters > CACHED_STRING:
+            return term
+        term.hash = hash
+        term.prefix_serial = serials[0]
+        term.name_serial = serials[1]
+        if not remember_iri(reader, term):
+            drop(term, &reader.dead)
+            return <Term *> refuse(reader, NO_MEMORY)
+    name.iri = term
+    name.iri_prefix = serials[0]
+    return term
+
+
+cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
+    """Count what a few bytes of the stream become in memory, when the reference counts it."""
+    reader.expansion += characters
+    if reader.expansion > reader.frame_expansion:
+        return fail(reader, TOO_MUCH_EXPANSION)
+    return True
+
+
+cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
+    """Put an IRI together."""
+    cdef Slice nothing = Slice(NULL, 0)
+    cdef Buffer *scratch = &reader.scratch
+    cdef uint64_t characters = name.characters
+    cdef Term *term
+    cdef bint written = True
+    if prefix != NULL:
+        characters += prefix.characters
+    if characters > reader.string_bytes:
+        return <Term *> refuse(reader, REFUSED)
+    if not expand(reader, characters):
+        return NULL
+    scratch.size = 0
+    if reader.text:
+        written = append(scratch, <const char *> b"<", 1)
+        if prefix != NULL:
+            written = written and append_iri_characters(scratch, prefix.bytes, prefix.size)
+        written = (written and append_iri_characters(scratch, name.bytes, name.size)
+                   and append(scratch, <const char *> b">", 1))
+    else:
+        if prefix != NULL:
+            written = append(scratch, prefix.bytes, prefix.size)
+        written = written and append(scratch, name.bytes, name.size)
+    if written:
+        term = new_term(IRI, nothing, False, Slice(scratch.bytes, scratch.size))
+        if term != NULL and note_made(reader, term):
+            term.characters = characters
+            return term
+        drop(term, &reader.dead)
+    return <Term *> refuse(reader, NO_MEMORY)
+
+
+cdef bint remember_iri(Reader *reader, Term *iri) noexcept nogil:
+    """Keep an IRI; False where there is no memory."""
+    reader.iri_characters += iri.characters
+    if reader.iris.count >= CACHE_ENTRIES or reader.iri_characters > CACHE_CHARACTERS:
+        clear(&reader.iris, &reader.dead)
+        for entry_id in range(reader.names.length):
+            reader.names.entries[entry_id].iri = NULL
+        reader.iri_characters = iri.characters
+    return remember(&reader.iris, iri, &reader.dead)
+
+
+cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
+                           const uint8_t *end) noexcept nogil:
+    cdef Slice wire = Slice(pos, end - pos)
+    cdef Slice text = Slice(NULL, 0)
+    cdef uint64_t hash = hash_of(pos, end - pos)
+    cdef Term *term = find_wire(&reader.blank_nodes, hash, wire)
+    cdef bint kept = wire.size <= CACHED_STRING
+    if term != NULL:
+        return shared(term)
+    if text_length(reader, wire) < 0:
+        return NULL
+    if reader.text:
+        reader.scratch.size = 0
+        if not append_label(&reader.scratch, wire):
+            return <Term *> refuse(reader, NO_MEMORY)
+        text = Slice(reader.scratch.bytes, reader.scratch.size)
+    term = new_term(BLANK_NODE, wire, kept, text)
+    if term == NULL:
+        return <Term *> refuse(reader, NO_MEMORY)
+    term.hash = hash
+    if note_made(reader, term) and (
+        not kept or remember(&reader.blank_nodes, term, &reader.dead)
+    ):
+        return term
+    drop(term, &reader.dead)
+    return <Term *> refuse(reader, NO_MEMORY)
+
+
+cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    cdef Slice wire = Slice(pos, end - pos)
+    cdef bint kept = wire.size <= CACHED_STRING
+    cdef uint64_t hash = 0
+    cdef Term *term
+    if kept:
+        hash = hash_of(pos, end - pos)
+        term = find_wire(&reader.literals, hash, wire)
+        if term != NULL:
+            return shared(term)
+    term = make_literal(reader, wire, kept)
+    if term == NULL:
+        return NULL
+    if term.parts[0] != NULL:
+        # A backend may keep a copy of the datatype's IRI in each literal.
+        kept = kept and term.parts[0].characters <= CACHED_STRING
+        if not expand(reader, term.parts[0].characters):
+            drop(term, &reader.dead)
+            return NULL
+    term.hash = hash
+    if kept and not remember(&reader.literals, term, &reader.dead):
+        drop(term, &reader.dead)
+        return <Term *> refuse(reader, NO_MEMORY)
+    return term
+
+
+cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
+    cdef Fields walk
+    cdef Slice part
+    cdef Slice lex = Slice(NULL, 0)
+    cdef Slice langtag = Slice(NULL, 0)
+    cdef Slice text = Slice(NULL, 0)
+    cdef uint64_t datatype_id = 0
+    cdef Entry *datatype = NULL
+    cdef Term *term
+    cdef int found
+    open_fields(&walk, wire.bytes, wire.bytes + wire.size, LITERAL_FIELDS)
+    found = next_field(&walk)
+    while found > 0:
+        part = Slice(walk.field.start, walk.field.stop - walk.field.start)
+        if walk.field.number == 3:
+            datatype_id = walk.field.value
+            if datatype_id == 0:
+                return <Term *> refuse(reader, REFUSED)
+        elif text_length(reader, part) < 0:
+            return NULL
+        elif walk.field.number == 1:
+            lex = part
+        else:
+            langtag = part
+            if langtag.size == 0:
+                return <Term *> refuse(reader, REFUSED)
+        found = next_field(&walk)
+    if found < 0 or (langtag.size and datatype_id):
+        return <Term *> refuse(reader, REFUSED)
+    if datatype_id:
+        datatype = entry_at(&reader.datatypes, datatype_id)
+        if datatype == NULL:
+            return <Term *> refuse(reader, REFUSED)
+    if reader.text:
+        if langtag.size and not is_langtag(langtag):
+            return <Term *> refuse(reader, REFUSED)
+        reader.scratch.size = 0
+        if not append_literal(&reader.scratch, lex, langtag,
+                              datatype.datatype if datatype != NULL else NULL):
+            return <Term *> refuse(reader, NO_MEMORY)
+        text = Slice(reader.scratch.bytes, reader.scratch.size)
+    term = new_term(LITERAL, wire, kept, text)
+    if term == NULL:
+        return <Term *> refuse(reader, NO_MEMORY)
+    if lex.size:
+        term.lex = Slice(term.wire.bytes + (lex.bytes - wire.bytes), lex.size)
+    if langtag.size:
+        term.langtag = Slice(term.wire.bytes + (langtag.bytes - wire.bytes), langtag.size)
+    if datatype != NULL and datatype.datatype != NULL:
+        term.parts[0] = shared(datatype.datatype)
+    if not note_made(reader, term):
+        drop(term, &reader.dead)
+        return <Term *> refuse(reader, NO_MEMORY)
+    return term
+
+
+cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t *end,
+                              uint64_t depth) noexcept nogil:
+    cdef Slice nothing = Slice(NULL, 0)
+    cdef Term *parts[4]
+    cdef Term *term = NULL
+    cdef int given = 0
+    memset(parts, 0, sizeof(parts))
+    if depth > reader.nesting:
+        return <Term *> refuse(reader, REFUSED)
+    if read_terms(reader, pos, end, parts, 3, depth, &given):
+        if given == 0b111:
+            term = new_term(TRIPLE, nothing, False, nothing)
+            if term != NULL and note_made(reader, term):
+                memcpy(term.parts, parts, sizeof(term.parts))
+                return term
+            refuse(reader, NO_MEMORY)
+        else:
+            refuse(reader, REFUSED)
+    drop(term, &reader.dead)
+    for position in range(3):
+        drop(parts[position], &reader.dead)
+    return NULL
+
+
+cdef Term *read_term(Reader *reader, int kind, const uint8_t *pos, const uint8_t *end,
+                     uint64_t depth) noexcept nogil:
+    if kind == IRI:
+        return read_iri(reader, pos, end)
+    if kind == LITERAL:
+        return read_literal(reader, pos, end)
+    if kind == BLANK_NODE:
+        return read_blank_node(reader, pos, end)
+    if kind == TRIPLE:
+        return read_quoted_triple(reader, pos, end, depth + 1)
+    return shared(reader.default_graph) if is_empty_message(reader, pos, end) else NULL
+
+
+cdef bint is_empty_message(Reader *reader, const uint8_t *pos,
+                           const uint8_t *end) noexcept nogil:
+    """Pass over a message that has no fields."""
+    cdef Fields walk
+    open_fields(&walk, pos, end, NO_FIELDS)
+    return next_field(&walk) == 0 or fail(reader, REFUSED)
+
+
+# Statements
+
+cdef bint read_terms(Reader *reader, const uint8_t *pos, const uint8_t *end, Term **terms,
+                     int width, uint64_t depth, int *given) noexcept nogil:
+    """Read the fields of an RdfTriple or RdfQuad into `terms`, which own what they hold, and set a
+    bit of `given` for each position."""
+    cdef Field field
+    cdef Term *term
+    cdef const uint8_t *start
+    cdef const uint8_t *stop
+    cdef uint64_t number
+    cdef int position
+    while pos < end:
+        if end - pos >= 2 and pos[0] < 0x80 and pos[1] < 0x80 and pos[0] & 7 == BYTES:
+            number = pos[0] >> 3
+            start = pos + 2
+            if pos[1] > end - start or number == 0:
+                return fail(reader, REFUSED)
+            stop = start + pos[1]
+        else:
+            stop = read_field(pos, end, &field)
+            if stop == NULL:
+                return fail(reader, REFUSED)
+            number = field.number
+            start = field.start
+            if (number < FIELD_NUMBERS and TERM_POSITIONS[number] >= 0
+                    and <int> (field.tag & 7) != BYTES):
+                return fail(reader, REFUSED)
+        pos = stop
+        if number >= FIELD_NUMBERS or TERM_POSITIONS[number] < 0:
+            continue
+        position = TERM_POSITIONS[number]
+        if not reader.declared[number] or position >= width or given[0] & 1 << position:
+            return fail(reader, REFUSED)
+        given[0] |= 1 << position
+        term = read_term(reader, TERM_KINDS[number], start, stop, depth)
+        if term == NULL:
+            return False
+        drop(terms[position], &reader.dead)
+        terms[position] = term
+    return True
+
+
+cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read a statement and plan it."""
+    cdef Planned *planned = &reader.plan[reader.planned]
+    cdef int given = 0
+    cdef int width = 4 if reader.required == 0b1111 else 3
+    if not read_terms(reader, pos, end, reader.last, width, 0, &given):
+        return False
+    reader.given |= given
+    if reader.given != reader.required:
+        return fail(reader, REFUSED)
+    planned.row = reader.row_number
+    if given or not reader.has_before:
+        planned.event = STATEMENT
+        reader.has_before = True
+    else:
+        planned.event = REPEAT
+        reader.repeats += 1
+        if reader.repeats > reader.frame_repeats:
+            return fail(reader, TOO_MANY_REPEATS)
+    memcpy(planned.terms, reader.last, sizeof(planned.terms))
+    if reader.graph != NULL:
+        planned.terms[3] = reader.graph
+    reader.planned += 1
+    reader.graph_is_empty = False
+    return True
+
+
+cdef void plan_graph(Reader *reader, Event event) noexcept nogil:
+    cdef Planned *planned = &reader.plan[reader.planned]
+    planned.event = event
+    planned.row = reader.row_number
+    planned.terms[3] = reader.graph
+    reader.planned += 1
+
+
+cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read an RdfGraphStart: exactly one name."""
+    cdef Fields walk
+    cdef Field name
+    cdef Term *graph
+    open_fields(&walk, pos, end, GRAPH_START_FIELDS)
+    if next_field(&walk) <= 0:
+        return fail(reader, REFUSED)
+    name = walk.field
+    if next_field(&walk) != 0 or not reader.declared_graph[name.number]:
+        return fail(reader, REFUSED)
+    graph = read_term(reader, GRAPH_START_KINDS[name.number], name.start, name.stop, 0)
+    if graph == NULL:
+        return False
+    drop(reader.graph, &reader.dead)
+    reader.graph = graph
+    reader.has_before = False
+    reader.graph_is_empty = True
+    plan_graph(reader, GRAPH_START)
+    return True
+
+
+cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read a namespace declaration into `namespace_name` and `namespace_iri`."""
+    cdef Fields walk
+    cdef int found
+    open_fields(&walk, pos, end, NAMESPACE_FIELDS)
+    found = next_field(&walk)
+    reader.namespace_name = Slice(NULL, 0)
+    while found > 0:
+        if walk.field.number == 1:
+            reader.namespace_name = Slice(walk.field.start, walk.field.stop - walk.field.start)
+            if text_length(reader, reader.namespace_name) < 0:
+                return False
+        else:
+            reader.namespace_iri = read_iri(reader, walk.field.start, walk.field.stop)
+            if reader.namespace_iri == NULL:
+                return False
+        found = next_field(&walk)
+    if found < 0 or reader.namespace_iri == NULL:
+        return fail(reader, REFUSED)
+    return True
+
+
+# Rows
+
+cdef Status read_rows(Reader *reader) noexcept nogil:
+    """Read on until something stops it."""
+    cdef Status status
+    while reader.pos < reader.end:
+        if reader.planned == PLAN or reader.made_bytes > PLAN_BYTES:
+            return AT_PLAN_END
+        status = read_row(reader)
+        if status != READ:
+            return status
+    return AT_FRAME_END
+
+
+cdef Status read_row(Reader *reader) noexcept nogil:
+    """Read the field of the frame that stands at `pos`, a row most often."""
+    cdef Field field
+    cdef const uint8_t *pos = reader.pos
+    cdef int row
+    reader.row = pos
+    reader.row_number = reader.rows
+    # A tag may be written in more bytes than it needs; then it is found to be a row's later.
+    reader.in_row = pos[0] == ROW_TAG
+    if reader.in_row and reader.end - pos >= 2 and pos[1] < 0x80:
+        field.start = pos + 2
+        if pos[1] > reader.end - field.start:
+            return REFUSED
+        field.stop = field.start + pos[1]
+    elif read_field(pos, reader.end, &field) == NULL:
+        return REFUSED
+    elif field.tag != ROW_TAG:
+        reader.stopped_at = field
+        reader.pos = field.stop
+        return AT_FRAME_FIELD
+    reader.pos = field.stop
+    row = find_row(&field)
+    if row < 0:
+        return REFUSED
+    reader.in_row = True
+    reader.rows += 1
+    if reader.rows > reader.frame_rows:
+        return TOO_MANY_ROWS
+    if NEXT_STATE[reader.state][row] < 0:
+        return REFUSED
+    if row == ROW_OPTIONS:
+        reader.stopped_at = field
+        return AT_OPTIONS
+    reader.row_prefix_id = reader.prefix_id
+    reader.row_name_id = reader.name_id
+    reader.row_given = reader.given
+    reader.status = READ
+    if not read_row_body(reader, row, field.start, field.stop):
+        return reader.status
+    reader.state = NEXT_STATE[reader.state][row]
+    return AT_NAMESPACE if row == ROW_NAMESPACE else READ
+
+
+cdef int find_row(Field *field) noexcept nogil:
+    """Which row it is that `field` holds; `field` becomes its message. -1 if it is not exactly
+    one."""
+    cdef Fields walk
+    cdef const uint8_t *start = field.start
+    cdef int row
+    if (field.stop - start >= 2 and start[1] < 0x80 and start + 2 + start[1] == field.stop
+            and start[0] & 7 == BYTES and start[0] >> 3 < FIELD_NUMBERS
+            and ROW_FIELDS[start[0] >> 3] >= 0):
+        field.start = start + 2
+        return start[0] >> 3
+    open_fields(&walk, start, field.stop, ROW_FIELDS)
+    if next_field(&walk) <= 0:
+        return -1
+    field[0] = walk.field
+    row = <int> field.number
+    return row if next_field(&walk) == 0 else -1
+
+
+cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
+                        const uint8_t *stop) noexcept nogil:
+    """Do what a row other than options says; False if it is refused."""
+    if row == ROW_TRIPLE or row == ROW_QUAD:
+        return read_statement(reader, start, stop)
+    if row == ROW_NAME:
+        return set_entry(reader, &reader.names, start, stop) != NULL
+    if row == ROW_PREFIX:
+        return set_entry(reader, &reader.prefixes, start, stop) != NULL
+    if row == ROW_DATATYPE:
+        return set_datatype(reader, start, stop)
+    if row == ROW_NAMESPACE:
+        return read_namespace(reader, start, stop)
+    if row == ROW_GRAPH_START:
+        return start_graph(reader, start, stop)
+    if not is_empty_message(reader, start, stop):
+        return False
+    if reader.graph_is_empty:
+        plan_graph(reader, EMPTY_GRAPH)
+        reader.graph_is_empty = False
+    return True
+
+
+# Making and unmaking a reader
+
+cdef bint open_reader(Reader *reader) noexcept nogil:
+    """Give a reader that is all zeros what it starts with."""
+    cdef Slice nothing = Slice(NULL, 0)
+    reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
+    reader.default_graph = new_term(DEFAULT_GRAPH, nothing, False, nothing)
+    return reader.plan != NULL and reader.default_graph != NULL
+
+
+cdef void begin_frame(Reader *reader, bytes data):
+    """Stand at the start of a frame, which must stay until its end is reached."""
+    reader.pos = <const uint8_t *> PyBytes_AS_STRING(data)
+    reader.end = reader.pos + PyBytes_GET_SIZE(data)
+    reader.in_row = False
+    reader.rows = 0
+    reader.repeats = 0
+    reader.has_before = False
+    reader.expansion = 0
+
+
+cdef void close_table(Table *table, Term **dead) noexcept nogil:
+    for entry_id in range(table.length):
+        PyMem_RawFree(table.entries[entry_id].bytes)
+        drop(table.entries[entry_id].datatype, dead)
+    PyMem_RawFree(table.entries)
+    memset(table, 0, sizeof(Table))
+
+
+cdef void close_reader(Reader *reader) noexcept nogil:
+    """Free all that a reader holds. With the GIL, unless it made no objects."""
+    close_table(&reader.names, &reader.dead)
+    close_table(&reader.prefixes, &reader.dead)
+    close_table(&reader.datatypes, &reader.dead)
+    clear(&reader.iris, &reader.dead)
+    clear(&reader.literals, &reader.dead)
+    clear(&reader.blank_nodes, &reader.dead)
+    for position in range(4):
+        drop(reader.last[position], &reader.dead)
+    drop(reader.graph, &reader.dead)
+    drop(reader.default_graph, &reader.dead)
+    drop(reader.namespace_iri, &reader.dead)
+    sweep(&reader.dead)
+    release(&reader.scratch)
+    PyMem_RawFree(reader.plan)
+    PyMem_RawFree(reader.made)
+    memset(reader, 0, sizeof(Reader))

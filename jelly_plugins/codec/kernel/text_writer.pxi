@@ -1,0 +1,207 @@
+# Terms as N-Triples has them, in the form of `ntriples.term_text`. Nothing here needs the GIL.
+
+cdef struct Escape:
+    # What stands for a character that may not stand for itself; size 0 for one that may.
+    char bytes[8]
+    uint8_t size
+
+
+cdef struct Ranges:
+    # A class of characters: those of ASCII one by one, the others as ranges.
+    bint ascii[128]
+    uint32_t low[32]
+    uint32_t high[32]
+    int count
+
+
+cdef Escape IRI_ESCAPES[128]
+cdef Escape STRING_ESCAPES[128]
+cdef Ranges LABEL_START
+cdef Ranges LABEL_PART
+cdef bytes STAND_IN_BYTES
+cdef const char *STAND_IN
+cdef size_t STAND_IN_SIZE
+
+
+cdef int load_writer_rules() except -1:
+    global STAND_IN_BYTES, STAND_IN, STAND_IN_SIZE
+    fill_escapes(IRI_ESCAPES, ntriples._IRI_SPECIAL, ntriples._escape_code)
+    fill_escapes(STRING_ESCAPES, ntriples._STRING_SPECIAL, ntriples._escape)
+    fill_ranges(&LABEL_START, ntriples._LABEL_START)
+    fill_ranges(&LABEL_PART, ntriples._LABEL_PART)
+    STAND_IN_BYTES = ntriples._STAND_IN.encode()
+    STAND_IN = STAND_IN_BYTES
+    STAND_IN_SIZE = len(STAND_IN_BYTES)
+    return 0
+
+
+cdef int fill_escapes(Escape *escapes, special, escape) except -1:
+    for code in range(128):
+        found = special.match(chr(code))
+        written = escape(found).encode() if found else b""
+        escapes[<int> code].size = len(written)
+        memcpy(escapes[<int> code].bytes, <const char *> written, len(written))
+    return 0
+
+
+cdef int fill_ranges(Ranges *ranges, pattern) except -1:
+    """Take in what stands between the brackets of a regular expression."""
+    whole = re.compile(f"[{pattern}]")
+    for code in range(128):
+        ranges.ascii[<int> code] = whole.match(chr(code)) is not None
+    pattern = re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), pattern)
+    for found in re.finditer(r"\\?(.)(?:-(.))?", pattern, re.DOTALL):
+        if ord(found[1]) >= 128:
+            if ranges.count == 32:
+                raise ValueError("the kernel has no room for so many ranges")
+            ranges.low[ranges.count] = ord(found[1])
+            ranges.high[ranges.count] = ord(found[2] or found[1])
+            ranges.count += 1
+    return 0
+
+
+cdef bint is_in(Ranges *ranges, uint32_t code) noexcept nogil:
+    if code < 128:
+        return ranges.ascii[code]
+    for at in range(ranges.count):
+        if ranges.low[at] <= code <= ranges.high[at]:
+            return True
+    return False
+
+
+cdef const uint8_t *read_character(const uint8_t *pos, uint32_t *code) noexcept nogil:
+    """The character of valid UTF-8 that stands at `pos`; return the position after it."""
+    cdef uint8_t first = pos[0]
+    if first < 0x80:
+        code[0] = first
+        return pos + 1
+    if first < 0xE0:
+        code[0] = <uint32_t> (first & 0x1F) << 6 | (pos[1] & 0x3F)
+        return pos + 2
+    if first < 0xF0:
+        code[0] = (<uint32_t> (first & 0x0F) << 12 | <uint32_t> (pos[1] & 0x3F) << 6
+                   | (pos[2] & 0x3F))
+        return pos + 3
+    code[0] = (<uint32_t> (first & 0x07) << 18 | <uint32_t> (pos[1] & 0x3F) << 12
+               | <uint32_t> (pos[2] & 0x3F) << 6 | (pos[3] & 0x3F))
+    return pos + 4
+
+
+# Each of these appends to a buffer, and returns False where there is no memory.
+
+cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
+                         Escape *escapes) noexcept nogil:
+    """Append ASCII and other characters, the former escaped where `escapes` says so."""
+    cdef const uint8_t *end = pos + size
+    cdef const uint8_t *run = pos
+    cdef Escape *escape
+    # Room for all of it as it is; escapes make more as they come.
+    if not reserve(out, size):
+        return False
+    while pos < end:
+        if pos[0] < 0x80 and escapes[pos[0]].size:
+            escape = &escapes[pos[0]]
+            put(out, run, pos - run)
+            if not append(out, escape.bytes, escape.size) or not reserve(out, end - pos):
+                return False
+            run = pos + 1
+        pos += 1
+    put(out, run, end - run)
+    return True
+
+
+cdef inline bint append_iri_characters(Buffer *out, const uint8_t *bytes,
+                                       size_t size) noexcept nogil:
+    return append_escaped(out, bytes, size, IRI_ESCAPES)
+
+
+cdef bint append_iri(Buffer *out, const uint8_t *bytes, size_t size) noexcept nogil:
+    return (append(out, <const char *> b"<", 1) and append_iri_characters(out, bytes, size)
+            and append(out, <const char *> b">", 1))
+
+
+cdef bint append_string(Buffer *out, const uint8_t *pos, size_t size) noexcept nogil:
+    """Append a lexical form's characters. U+FFFE and U+FFFF are escaped too."""
+    cdef const uint8_t *end = pos + size
+    cdef const uint8_t *at = pos
+    cdef bint last
+    while size:
+        at = <const uint8_t *> memchr(at, 0xEF, end - at)
+        if at == NULL:
+            break
+        if at[1] == 0xBF and at[2] >= 0xBE:
+            last = at[2] == 0xBF
+            if not (append_escaped(out, pos, at - pos, STRING_ESCAPES)
+                    and append(out, <const char *> (b"\\uFFFF" if last else b"\\uFFFE"), 6)):
+                return False
+            pos = at + 3
+        at += 3
+        size = end - at
+    return append_escaped(out, pos, end - pos, STRING_ESCAPES)
+
+
+cdef bint append_literal(Buffer *out, Slice lex, Slice langtag, Term *datatype) noexcept nogil:
+    """`datatype`'s text opens with its `^^`, or is empty."""
+    if not (append(out, <const char *> b'"', 1) and append_string(out, lex.bytes, lex.size)
+            and append(out, <const char *> b'"', 1)):
+        return False
+    if langtag.size:
+        return append(out, <const char *> b"@", 1) and append(out, langtag.bytes, langtag.size)
+    return datatype == NULL or append(out, datatype.text.bytes, datatype.text.size)
+
+
+cdef bint append_label(Buffer *out, Slice label) noexcept nogil:
+    """Append a blank node as `ntriples.written_label` names it."""
+    cdef const char *digits = b"0123456789abcdef"
+    if not append(out, <const char *> b"_:", 2):
+        return False
+    if is_label(label) and not is_stand_in(label):
+        return append(out, label.bytes, label.size)
+    if not (append(out, STAND_IN, STAND_IN_SIZE) and reserve(out, label.size * 2)):
+        return False
+    for at in range(label.size):
+        put_byte(out, digits[label.bytes[at] >> 4])
+        put_byte(out, digits[label.bytes[at] & 15])
+    return True
+
+
+cdef inline bint is_stand_in(Slice label) noexcept nogil:
+    return label.size >= STAND_IN_SIZE and same(label.bytes, STAND_IN_SIZE,
+                                                <const uint8_t *> STAND_IN, STAND_IN_SIZE)
+
+
+cdef bint is_label(Slice label) noexcept nogil:
+    """Whether a text in valid UTF-8 is a label of N-Triples."""
+    cdef const uint8_t *pos = label.bytes
+    cdef const uint8_t *end = pos + label.size
+    cdef uint32_t code = 0
+    if pos == end:
+        return False
+    pos = read_character(pos, &code)
+    if not is_in(&LABEL_START, code):
+        return False
+    while pos < end:
+        pos = read_character(pos, &code)
+        if code != c"." and not is_in(&LABEL_PART, code):
+            return False
+    return code != c"."
+
+
+cdef inline bint is_letter(uint8_t byte) noexcept nogil:
+    return c"a" <= (byte | 0x20) <= c"z"
+
+
+cdef bint is_langtag(Slice langtag) noexcept nogil:
+    """Whether a text is a language tag of N-Triples."""
+    cdef bint first = True
+    cdef bint inside = False
+    cdef uint8_t byte
+    for at in range(langtag.size):
+        byte = langtag.bytes[at]
+        if byte == c"-" and inside:
+            first = inside = False
+        elif is_letter(byte) or (not first and c"0" <= byte <= c"9"):
+            inside = True
+        else:
+            return False
+    return inside

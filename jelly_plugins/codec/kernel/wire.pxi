@@ -1,0 +1,183 @@
+# Protocol Buffers on the wire, with the strictness of `wire.py`. Nothing here needs the GIL.
+#
+# Every function takes the position and the end of what it may read, and looks at no byte beyond.
+
+cdef enum:
+    VARINT = 0
+    FIXED64 = 1
+    BYTES = 2
+    FIXED32 = 5
+    # Highest field number that a message of Jelly-RDF has a place for here.
+    FIELD_NUMBERS = 17
+
+
+cdef struct Field:
+    uint64_t tag
+    uint64_t number
+    # The payload; for a varint, its value.
+    const uint8_t *start
+    const uint8_t *stop
+    uint64_t value
+
+
+cdef struct Fields:
+    # A walk over the fields of a message that are known to it.
+    const uint8_t *pos
+    const uint8_t *end
+    # Wire type by field number, -1 where the message has no such field.
+    const int8_t *known
+    uint32_t seen
+    Field field
+
+
+cdef const uint8_t *read_varint(const uint8_t *pos, const uint8_t *end,
+                                uint64_t *value) noexcept nogil:
+    """Read a varint; return the position after it, NULL if none stands there."""
+    cdef uint64_t result = 0
+    cdef int shift = 0
+    cdef uint8_t byte
+    while pos < end:
+        byte = pos[0]
+        pos += 1
+        if shift == 63 and byte > 1:
+            # More than 64 bits, or more than ten bytes.
+            return NULL
+        result |= (<uint64_t> (byte & 0x7F)) << shift
+        if byte < 0x80:
+            value[0] = result
+            return pos
+        shift += 7
+    return NULL
+
+
+cdef const uint8_t *read_field(const uint8_t *pos, const uint8_t *end,
+                               Field *field) noexcept nogil:
+    """Read a field's tag and find its payload; return the position after it, NULL if no whole
+    field of a legal type stands there."""
+    cdef uint64_t size
+    cdef int wire_type
+    pos = read_varint(pos, end, &field.tag)
+    if pos == NULL:
+        return NULL
+    wire_type = field.tag & 7
+    field.number = field.tag >> 3
+    field.value = 0
+    if field.number == 0 or field.number >= <uint64_t> 1 << 29:
+        return NULL
+    if wire_type == VARINT:
+        field.start = pos
+        field.stop = read_varint(pos, end, &field.value)
+        return field.stop
+    if wire_type == BYTES:
+        pos = read_varint(pos, end, &size)
+        if pos == NULL:
+            return NULL
+    elif wire_type == FIXED64:
+        size = 8
+    elif wire_type == FIXED32:
+        size = 4
+    else:
+        return NULL
+    if size > <uint64_t> (end - pos):
+        return NULL
+    field.start = pos
+    field.stop = pos + size
+    return field.stop
+
+
+cdef int next_field(Fields *walk) noexcept nogil:
+    """Go on to the next known field: 1 if there is one, 0 at the end, -1 if the message is
+    malformed, a known field has the wrong type, or one stands twice."""
+    cdef uint64_t number
+    cdef int expected
+    while walk.pos < walk.end:
+        walk.pos = read_field(walk.pos, walk.end, &walk.field)
+        if walk.pos == NULL:
+            return -1
+        number = walk.field.number
+        if number >= FIELD_NUMBERS or walk.known[number] < 0:
+            continue
+        expected = walk.known[number]
+        if expected != <int> (walk.field.tag & 7) or walk.seen & <uint32_t> 1 << number:
+            return -1
+        walk.seen |= <uint32_t> 1 << number
+        return 1
+    return 0
+
+
+cdef inline void open_fields(Fields *walk, const uint8_t *pos, const uint8_t *end,
+                             const int8_t *known) noexcept nogil:
+    walk.pos = pos
+    walk.end = end
+    walk.known = known
+    walk.seen = 0
+
+
+cdef int fill_known(int8_t *known, wire_types) except -1:
+    """Make a message's table for `Fields` from one of the reference's."""
+    memset(known, -1, FIELD_NUMBERS)
+    for number, wire_type in wire_types.items():
+        if not 0 < number < FIELD_NUMBERS:
+            raise ValueError(f"the kernel has no room for field {number}")
+        known[<int> number] = wire_type
+    return 0
+
+
+cdef Py_ssize_t characters_in(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Number of characters of a text in UTF-8; -1 if it is not valid."""
+    cdef Py_ssize_t count = 0
+    cdef uint64_t word
+    cdef uint8_t byte
+    cdef uint32_t code
+    cdef int more
+    while pos < end:
+        if end - pos >= 8:
+            memcpy(&word, pos, 8)
+            if not word & 0x8080808080808080ULL:
+                pos += 8
+                count += 8
+                continue
+        byte = pos[0]
+        pos += 1
+        count += 1
+        if byte < 0x80:
+            continue
+        if 0xC2 <= byte <= 0xDF:
+            more = 1
+            code = byte & 0x1F
+        elif 0xE0 <= byte <= 0xEF:
+            more = 2
+            code = byte & 0x0F
+        elif 0xF0 <= byte <= 0xF4:
+            more = 3
+            code = byte & 0x07
+        else:
+            return -1
+        if end - pos < more:
+            return -1
+        for _ in range(more):
+            if pos[0] & 0xC0 != 0x80:
+                return -1
+            code = code << 6 | (pos[0] & 0x3F)
+            pos += 1
+        if more == 2 and (code < 0x800 or 0xD800 <= code <= 0xDFFF):
+            return -1
+        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
+            return -1
+    return count
+
+
+cdef inline size_t varint_size(uint64_t value) noexcept nogil:
+    cdef size_t size = 1
+    while value > 0x7F:
+        value >>= 7
+        size += 1
+    return size
+
+
+cdef inline void put_varint(Buffer *buffer, uint64_t value) noexcept nogil:
+    """Append a varint; there must be room for ten bytes."""
+    while value > 0x7F:
+        put_byte(buffer, <uint8_t> (value & 0x7F | 0x80))
+        value >>= 7
+    put_byte(buffer, <uint8_t> value)

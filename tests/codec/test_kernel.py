@@ -1,0 +1,283 @@
+"""What only the compiled kernel can get wrong: memory, references, threads, being entered twice."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import (
+    BlankNode,
+    Encoder,
+    GenericFactory,
+    Iri,
+    Limits,
+    Literal,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    Term,
+    Triple,
+)
+from jelly_plugins.errors import JellyError, OrderError, TermError
+
+from ..fuzz.differential import native
+
+OPTIONS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
+
+
+def stream(count: int = 200, salt: str = "") -> list[bytes]:
+    statements = [
+        Quad(
+            Iri(f"http://example.org/{salt}{number // 3}"),
+            Iri(f"http://example.org/ns#p{number % 5}"),
+            (
+                Literal(f"{salt} {number}", "en"),
+                Literal(f"{number}", None, f"urn:type{number % 3}"),
+                BlankNode(f"b{number % 50}"),
+                Triple(Iri("urn:s"), Iri("urn:p"), Literal(salt)),
+            )[number % 4],
+            Iri(f"urn:g{number // 40}"),
+        )
+        for number in range(count)
+    ]
+    encoder = Encoder(OPTIONS)
+    return encoder.add(statements) + encoder.finish()
+
+
+def memory_held_by(action: Callable[[], None], rounds: int = 60) -> int:
+    """Objects and blocks of memory that an action leaves behind, warm-up apart."""
+    for _ in range(3):
+        action()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(rounds):
+        action()
+    gc.collect()
+    return (sys.getallocatedblocks() - before) // rounds
+
+
+def consume(frames: Iterable[Any]) -> None:
+    for _ in frames:
+        pass
+
+
+def refuse(decode: Callable[[], Any]) -> None:
+    with pytest.raises(JellyError):
+        decode()
+
+
+def test_nothing_leaks_when_frames_are_refused() -> None:
+    kernel = native()
+    frames = stream()
+    damaged = [
+        b"".join(frames)[:cut] + junk
+        for cut in range(5, len(frames[0]), 311)
+        for junk in (b"\x0a" * 300, b"\xff" * 300)
+    ]
+
+    def decode() -> None:
+        for data in damaged:
+            refuse(lambda data=data: kernel.Decoder(GenericFactory()).decode(data))
+            refuse(lambda data=data: list(kernel.TextDecoder().decode(data)))
+
+    assert memory_held_by(decode, 10) == 0
+
+
+def test_nothing_leaks_when_a_factory_refuses() -> None:
+    kernel = native()
+    frames = stream()
+
+    class Choosy(GenericFactory):
+        def __init__(self, most: int) -> None:
+            self.left = most
+
+        def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Literal:  # type: ignore[override]
+            self.left -= 1
+            if not self.left:
+                raise ValueError("one too many")
+            return Literal(lex, langtag, datatype)
+
+    def decode() -> None:
+        for most in range(1, 40, 7):
+            decoder = kernel.Decoder(Choosy(most))
+            with pytest.raises(TermError, match="one too many"):
+                consume(map(decoder.decode, frames))
+
+    assert memory_held_by(decode) == 0
+
+
+def test_nothing_leaks_when_statements_are_refused() -> None:
+    kernel = native()
+    good = Quad(Iri("urn:s"), Iri("urn:p"), Literal("o"), Iri("urn:g"))
+    bad: list[Any] = [
+        good[:3],
+        good._replace(subject=Literal("s")),
+        good._replace(object=Iri("\ud800")),
+        good._replace(graph=good[:3]),
+        good._replace(predicate=None),
+    ]
+
+    def encode() -> None:
+        encoder = kernel.Encoder(OPTIONS)
+        for statement in bad:
+            refuse(lambda statement=statement: encoder.add([good, statement]))
+        encoder.finish()
+
+    assert memory_held_by(encode) == 0
+
+
+def test_terms_are_held_by_nobody_else() -> None:
+    kernel = native()
+    frames = stream()
+    decoder = kernel.Decoder(GenericFactory())
+    statements = [statement for frame in frames for statement in decoder.decode(frame).statements]
+    iri = Iri("urn:held")
+    held = sys.getrefcount(iri)
+    encoder = kernel.Encoder(StreamOptions())
+    encoder.add([Triple(iri, iri, iri)] * 3)
+    encoder.finish()
+    del decoder, encoder
+    gc.collect()
+    assert sys.getrefcount(iri) == held
+    # The list, and the argument of the call.
+    assert {sys.getrefcount(statement) for statement in statements} == {3}
+
+
+def test_terms_and_statements_are_those_of_the_constructors() -> None:
+    decoder = native().Decoder(GenericFactory())
+    for frame in stream():
+        for statement in decoder.decode(frame).statements:
+            assert type(statement) is Quad
+            for term in statement[:3]:
+                again = remade(term)
+                assert again == term
+                assert hash(again) == hash(term)
+                assert repr(again) == repr(term)
+                assert type(again) is type(term)
+
+
+def remade(term: Term) -> Term:
+    """A term made by its constructor."""
+    match term:
+        case Iri(value):
+            return Iri(value)
+        case BlankNode(label):
+            return BlankNode(label)
+        case Literal(lex, langtag, datatype):
+            return Literal(lex, langtag, datatype)
+        case Triple(subject, predicate, object_):
+            return Triple(remade(subject), remade(predicate), remade(object_))
+
+
+def test_threads_with_streams_of_their_own() -> None:
+    kernel = native()
+    salts = ["a", "b", "c", "d"]
+    expected = {
+        salt: [quads(kernel, stream(2000, salt)), text(kernel, stream(2000, salt))]
+        for salt in salts
+    }
+    found: dict[str, Any] = {}
+
+    def work(salt: str) -> None:
+        for _ in range(5):
+            found[salt] = [quads(kernel, stream(2000, salt)), text(kernel, stream(2000, salt))]
+
+    threads = [threading.Thread(target=work, args=(salt,)) for salt in salts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+def quads(kernel: Any, frames: list[bytes]) -> list[Any]:
+    decoder = kernel.Decoder(GenericFactory())
+    return [statement for frame in frames for statement in decoder.decode(frame).statements]
+
+
+def text(kernel: Any, frames: list[bytes]) -> bytes:
+    decoder = kernel.TextDecoder()
+    return b"".join(piece for frame in frames for piece in decoder.decode(frame))
+
+
+def test_a_decoder_cannot_be_entered_twice() -> None:
+    kernel = native()
+    frames = stream()
+
+    class Reentrant(GenericFactory):
+        def iri(self, value: str) -> Iri:  # type: ignore[override]
+            decoder.decode(frames[0])
+            return Iri(value)
+
+    decoder = kernel.Decoder(Reentrant())
+    with pytest.raises(OrderError):
+        decoder.decode(frames[0])
+
+
+def test_nothing_is_decoded_after_an_error() -> None:
+    kernel = native()
+    frames = stream()
+    decoder = kernel.Decoder(GenericFactory())
+    refuse(lambda: decoder.decode(b"\x0a\x00"))
+    with pytest.raises(OrderError):
+        decoder.decode(frames[0])
+
+
+def test_a_frame_of_text_is_taken_to_its_end() -> None:
+    kernel = native()
+    frames = stream()
+    decoder = kernel.TextDecoder()
+    next(decoder.decode(frames[0]))
+    with pytest.raises(OrderError):
+        list(decoder.decode(frames[1]))
+
+
+def test_text_of_repeats_comes_in_bounded_pieces() -> None:
+    kernel = native()
+    encoder = Encoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)
+    encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Literal("long" * 10_000))] * 3000)
+    sizes = [len(piece) for piece in kernel.TextDecoder().decode(encoder.flush())]
+    assert sum(sizes) > 3000 * 40_000
+    assert max(sizes) < 1 << 20
+
+
+def test_text_of_nested_triples_comes_in_bounded_pieces() -> None:
+    kernel = native()
+    term: Any = Iri("urn:" + "long" * 200)
+    for _ in range(14):
+        term = Triple(term, Iri("urn:p"), term)
+    options = StreamOptions(rdf_star=True)
+    encoder = Encoder(options)
+    frames = encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), term)]) + encoder.finish()
+    decoder = kernel.TextDecoder()
+    sizes = [len(piece) for frame in frames for piece in decoder.decode(frame)]
+    assert sum(sizes) > 800 << 14
+    assert max(sizes) < 1 << 20
+
+
+def test_the_environment_chooses_the_reference() -> None:
+    native()
+    program = "import jelly_plugins; print(jelly_plugins.native)"
+    for asked, expected in (("", "True"), ("0", "True"), ("1", "False")):
+        environment = {**os.environ, "JELLY_PURE_PYTHON": asked}
+        found = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert found.stdout.strip() == expected
+
+
+@pytest.mark.parametrize("limits", [Limits(frame_bytes=80), Limits(string_bytes=3)])
+def test_limits_hold_for_text(limits: Limits) -> None:
+    encoder = native().TextEncoder(StreamOptions(), limits=limits)
+    refuse(lambda: encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n"))

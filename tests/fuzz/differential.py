@@ -1,0 +1,477 @@
+"""Compares the compiled kernel with its reference on inputs that nobody would write by hand.
+
+Four sorts: decoding frames that were cut, flipped and spliced at random, to terms and to text, and
+encoding statements and text of which some cannot be written. Both kernels must give the same events
+and the same bytes, or refuse with the same error at the same frame and row.
+
+``python -m tests.fuzz.differential CASES [SEED]`` runs as long as it is asked to.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import Any, Final
+
+import pytest
+
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    BlankNode,
+    FrameSplitter,
+    GenericFactory,
+    Iri,
+    Limits,
+    Literal,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    Triple,
+)
+from jelly_plugins.codec.decoder import Decoder
+from jelly_plugins.codec.encoder import Encoder
+from jelly_plugins.codec.ntriples import Dialect, statement_text
+from jelly_plugins.codec.text import TextDecoder, TextEncoder
+from jelly_plugins.errors import JellyError
+
+from ..shared_data import SHARED
+
+#: What a stream or a series of statements came to: what came out, and the error at the end.
+Outcome = tuple[list[Any], tuple[Any, ...] | None]
+
+_TIGHT: Final = (
+    Limits(frame_rows=20),
+    Limits(frame_repeats=1),
+    Limits(string_bytes=12),
+    Limits(frame_expansion=200),
+    Limits(lookup_characters=100),
+    Limits(nesting=1),
+    Limits(nesting=0, frame_bytes=300),
+)
+
+
+def native() -> Any:
+    """The compiled kernel; skips the test where it was not built."""
+    return pytest.importorskip(
+        "jelly_plugins.codec._native",
+        reason="the compiled kernel is not built",
+        exc_type=ImportError,
+    )
+
+
+def describe_error(error: JellyError) -> tuple[Any, ...]:
+    place = (getattr(error, "line", None), getattr(error, "column", None))
+    return type(error), error.frame, error.row, error.message, place
+
+
+def _difference(found: Outcome, expected: Outcome, given: tuple[Any, ...]) -> str:
+    """Where two outcomes part, and what they are of."""
+    for ours, theirs in zip(found[0], expected[0], strict=False):
+        if ours != theirs:
+            return f"{ours!r}\n  not {theirs!r}\n  for {given!r}"
+    return (
+        f"{len(found[0])} events, then {found[1]!r}\n  "
+        f"not {len(expected[0])}, then {expected[1]!r}\n  for {given!r}"
+    )
+
+
+# Decoding
+
+
+def decoded(decoder_class: Callable[..., Any], frames: list[bytes], limits: Limits) -> Outcome:
+    """All that a decoder says of a stream."""
+    decoder = decoder_class(GenericFactory(), limits=limits)
+    events: list[Any] = []
+    try:
+        for frame in frames:
+            events.append(decoder.decode(frame))
+            events.append((decoder.options, decoder.inside_graph))
+        decoder.finish()
+    except JellyError as error:
+        return events, describe_error(error)
+    return events, None
+
+
+def compare_decoders(frames: list[bytes], limits: Limits = DEFAULT_LIMITS) -> Outcome:
+    """Decode with both kernels; return what they agree on.
+
+    :raises AssertionError: they do not agree.
+    """
+    expected = decoded(Decoder, frames, limits)
+    found = decoded(native().Decoder, frames, limits)
+    assert found == expected, _difference(found, expected, (frames, limits))
+    return expected
+
+
+# Encoding
+
+
+def encoded(
+    encoder_class: Callable[..., Any],
+    options: StreamOptions,
+    steps: list[tuple[Any, ...]],
+    limits: Limits,
+) -> Outcome:
+    """All that an encoder makes of a series of steps; one that is refused does not end it."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(
+            options, namespaces=options.version != 1, frame_rows=20, limits=limits
+        )
+    except JellyError as error:
+        return made, describe_error(error)
+    for name, *arguments in steps:
+        try:
+            made.append(getattr(encoder, name)(*arguments))
+        except JellyError as error:
+            made.append(describe_error(error))
+    try:
+        made.append(encoder.finish())
+    except JellyError as error:
+        made.append(describe_error(error))
+    return made, None
+
+
+def compare_encoders(
+    options: StreamOptions, steps: list[tuple[Any, ...]], limits: Limits = DEFAULT_LIMITS
+) -> Outcome:
+    """Encode with both kernels; return what they agree on.
+
+    :raises AssertionError: they do not agree.
+    """
+    expected = encoded(Encoder, options, steps, limits)
+    found = encoded(native().Encoder, options, steps, limits)
+    assert found == expected, _difference(found, expected, (options, steps, limits))
+    return expected
+
+
+class Terms:
+    """Terms of every kind, few enough to meet again and odd enough to be refused now and then."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self._pool: list[Any] = []
+
+    def text(self) -> str:
+        rng = self.rng
+        sizes = (0, 1, 3, 3, 5, 8, 130)
+        alphabet = "aab/#é€😀\ud800" if rng.random() < 0.02 else "aaab/#:é€😀"
+        return "".join(rng.choice(alphabet) for _ in range(rng.choice(sizes)))
+
+    def iri(self) -> Iri:
+        rng = self.rng
+        namespaces = ("http://a/", "http://b#", "urn:x:", "http://é/", "")
+        return Iri(rng.choice(namespaces) + rng.choice((str(rng.randrange(40)), self.text())))
+
+    def literal(self) -> Literal:
+        rng = self.rng
+        kind = rng.randrange(3)
+        if kind == 0:
+            return Literal(self.text())
+        if kind == 1:
+            return Literal(self.text(), rng.choice(("en", "de-AT", "")))
+        return Literal(self.text(), None, f"urn:type{rng.randrange(6)}")
+
+    def new(self, position: int, depth: int = 0) -> Any:
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.02:
+            return rng.choice((None, "text", 7, (), DEFAULT_GRAPH, Triple, [1]))
+        if kind < 0.08 and depth < 4:
+            return Triple(*(self.any(inner, depth + 1) for inner in range(3)))
+        if position == 3 and kind < 0.3:
+            return DEFAULT_GRAPH
+        if position != 1 and kind < 0.35:
+            return BlankNode(rng.choice(("a", "b", self.text())))
+        if (position == 2 and kind < 0.7) or kind > 0.99:
+            return self.literal()
+        return self.iri()
+
+    def any(self, position: int, depth: int = 0) -> Any:
+        if self._pool and self.rng.random() < 0.3:
+            return self.rng.choice(self._pool)
+        term = self.new(position, depth)
+        self._pool.append(term)
+        del self._pool[:-30]
+        return term
+
+    def statement(self, width: int, before: tuple[Any, ...] | None) -> tuple[Any, ...]:
+        rng = self.rng
+        if rng.random() < 0.01:
+            width = 7 - width
+        terms = [
+            before[position]
+            if before is not None and position < len(before) and rng.random() < 0.4
+            else self.any(position)
+            for position in range(width)
+        ]
+        return rng.choice((tuple, {3: Triple, 4: Quad}[width]._make))(terms)
+
+
+def random_options(rng: random.Random) -> StreamOptions:
+    return StreamOptions(
+        physical_type=rng.choice(list(PhysicalType)),
+        generalized_statements=rng.random() < 0.4,
+        rdf_star=rng.random() < 0.6,
+        max_name_table_size=rng.choice((8, 9, 12, 64, 4000)),
+        max_prefix_table_size=rng.choice((0, 1, 2, 3, 16)),
+        max_datatype_table_size=rng.choice((0, 1, 3, 16)),
+        version=rng.choice((0, 1, 2)),
+    )
+
+
+def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, ...]]:
+    """What may be done with an encoder: names of methods, with their arguments."""
+    terms = Terms(rng)
+    width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
+    steps: list[tuple[Any, ...]] = []
+    before = None
+    for _ in range(rng.randrange(1, 6)):
+        kind = rng.random()
+        if kind < 0.1:
+            steps.append(("add_namespace", terms.text(), f"urn:{terms.text()}#"))
+        elif kind < 0.2:
+            steps.append(("flush", rng.choice(({}, {"key": b"value"}, {"": b""}))))
+        elif kind < 0.25:
+            steps.append(("start_graph", terms.any(3)))
+        else:
+            batch = []
+            for _ in range(rng.randrange(12)):
+                before = terms.statement(width, before)
+                batch.append(before)
+            steps.append(("add", batch))
+    return steps
+
+
+# Streams to start from
+
+
+def made_stream(rng: random.Random) -> list[bytes]:
+    """A stream of ours, with nothing wrong in it yet."""
+    options = replace(random_options(rng), version=0)
+    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)))
+    frames: list[bytes] = []
+    for name, argument, *more in random_steps(rng, options):
+        try:
+            made = getattr(encoder, name)(argument, *more)
+        except JellyError:
+            continue
+        if name == "add":
+            frames += made
+        elif name == "flush":
+            frames.append(made)
+    return frames + encoder.finish()
+
+
+def split(data: bytes) -> list[bytes]:
+    splitter = FrameSplitter()
+    return [*splitter.feed(data), *splitter.finish()]
+
+
+@cache
+def real_streams() -> list[list[bytes]]:
+    """The official suite's streams and the start of a real one, where they are at hand."""
+    streams = []
+    for path in sorted((SHARED / "conformance/jelly-rdf").glob("**/*.jelly")):
+        if path.stat().st_size < 20_000:
+            try:
+                streams.append(split(path.read_bytes()))
+            except JellyError:
+                # The suite has files that are not even framed.
+                continue
+    weather = SHARED / "data/assist-iot-weather_100kt.jelly.gz"
+    if weather.exists():
+        decoder = Decoder(GenericFactory())
+        statements: list[Any] = []
+        for frame in split(gzip.decompress(weather.read_bytes()))[:2]:
+            statements += decoder.decode(frame).statements
+        encoder = Encoder(StreamOptions(), frame_rows=40)
+        streams.append(encoder.add(statements[:80]) + encoder.finish())
+    return streams
+
+
+def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[bytes]:
+    """Damage a stream, in one place most often."""
+    frames = list(frames)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        if not frames:
+            break
+        at = rng.randrange(len(frames))
+        frame = bytearray(frames[at])
+        pos = rng.randrange(len(frame) + 1)
+        kind = rng.randrange(9)
+        if kind == 0 and pos < len(frame):
+            frame[pos] ^= 1 << rng.randrange(8)
+        elif kind == 1 and pos < len(frame):
+            frame[pos] = rng.choice((0, 1, 2, 8, 10, 16, 18, 26, 0x7F, 0x80, 0xFF))
+        elif kind == 2:
+            frame[pos:pos] = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 4)))
+        elif kind == 3:
+            del frame[pos : pos + rng.randrange(1, 6)]
+        elif kind == 4:
+            del frame[pos:]
+        elif kind == 5:
+            stop = min(len(frame), pos + rng.randrange(1, 60))
+            frame[pos:pos] = frame[pos:stop]
+        elif kind == 6 and other:
+            piece = rng.choice(other)
+            start = rng.randrange(len(piece) + 1)
+            frame[pos:pos] = piece[start : start + rng.randrange(1, 80)]
+        elif kind == 7 and other:
+            frames.insert(at, rng.choice(other))
+            continue
+        elif kind == 8:
+            frames[at : at + 1] = [bytes(frame[:pos]), bytes(frame[pos:])]
+            continue
+        frames[at] = bytes(frame)
+    return frames
+
+
+def damaged_stream(rng: random.Random) -> list[bytes]:
+    streams = real_streams()
+
+    def pick() -> list[bytes]:
+        return made_stream(rng) if not streams or rng.random() < 0.5 else rng.choice(streams)
+
+    return mutate(rng, pick(), pick())
+
+
+def limits_for(rng: random.Random) -> Limits:
+    return rng.choice(_TIGHT) if rng.random() < 0.2 else DEFAULT_LIMITS
+
+
+# Text
+
+
+def decoded_text(decoder_class: Callable[..., Any], frames: list[bytes], limits: Limits) -> Outcome:
+    """A stream as N-Triples or N-Quads."""
+    decoder = decoder_class(limits=limits)
+    events: list[Any] = []
+    try:
+        for frame in frames:
+            events.append(b"".join(decoder.decode(frame)))
+            events.append((decoder.options, decoder.inside_graph))
+        decoder.finish()
+    except JellyError as error:
+        return events, describe_error(error)
+    return events, None
+
+
+def compare_text_decoders(frames: list[bytes], limits: Limits = DEFAULT_LIMITS) -> Outcome:
+    """Decode to text with both kernels; return what they agree on.
+
+    :raises AssertionError: they do not agree.
+    """
+    expected = decoded_text(TextDecoder, frames, limits)
+    found = decoded_text(native().TextDecoder, frames, limits)
+    assert found == expected, _difference(found, expected, (frames, limits))
+    return expected
+
+
+def encoded_text(
+    encoder_class: Callable[..., Any],
+    options: StreamOptions,
+    pieces: list[bytes],
+    settings: dict[str, Any],
+) -> Outcome:
+    """The frames that text comes to."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(options, frame_rows=20, **settings)
+        for piece in pieces:
+            made.append(encoder.feed(piece))
+        made.append(encoder.finish())
+    except JellyError as error:
+        return made, describe_error(error)
+    return made, None
+
+
+def compare_text_encoders(options: StreamOptions, pieces: list[bytes], **settings: Any) -> Outcome:
+    """Encode text with both kernels; return what they agree on.
+
+    :raises AssertionError: they do not agree.
+    """
+    expected = encoded_text(TextEncoder, options, pieces, settings)
+    found = encoded_text(native().TextEncoder, options, pieces, settings)
+    assert found == expected, _difference(found, expected, (options, pieces, settings))
+    return expected
+
+
+def random_text(rng: random.Random) -> list[bytes]:
+    """Lines of N-Triples or N-Quads in pieces, with something wrong in them now and then."""
+    terms = Terms(rng)
+    lines = []
+    width = rng.choice((3, 3, 4))
+    before = None
+    for _ in range(rng.randrange(1, 12)):
+        before = terms.statement(width, before)
+        try:
+            line = statement_text(before)  # type: ignore[arg-type]
+        except (JellyError, TypeError, AttributeError):
+            continue
+        if rng.random() < 0.2:
+            line = line.replace(" ", rng.choice(("", "\t", "  ")))
+        if rng.random() < 0.2:
+            line = line.replace("a", rng.choice(("\\u0061", "\\U00000061", "\\n", "\\uD800")))
+        lines.append(line + rng.choice(("\n", "\n", "\n", "\r\n", "\r", "\n\n", " # c\n", "")))
+    data = bytearray("".join(lines).encode("utf-8", "surrogatepass"))
+    if data and rng.random() < 0.4:
+        pos = rng.randrange(len(data))
+        kind = rng.randrange(4)
+        if kind == 0:
+            data[pos] = rng.choice(b'<>"\\@^_:. \n\r\t#\xc3\xed\xff\x00Aa0')
+        elif kind == 1:
+            del data[pos : pos + rng.randrange(1, 4)]
+        elif kind == 2:
+            data[pos:pos] = rng.choice((b"@en", b"^^", b"<<", b">>", b"--ltr", b".", b"VERSION"))
+        else:
+            data[pos:pos] = data[pos : pos + 30]
+    size = rng.choice((7, 100, 10_000))
+    return [bytes(data[start : start + size]) for start in range(0, len(data), size)]
+
+
+def text_case(rng: random.Random) -> Outcome:
+    settings = {
+        "limits": limits_for(rng),
+        "dialect": rng.choice(list(Dialect)),
+        "generalized": rng.random() < 0.2,
+        "relative_iris": rng.random() < 0.5,
+    }
+    return compare_text_encoders(random_options(rng), random_text(rng), **settings)
+
+
+def run(cases: int, seed: int) -> Iterator[Outcome]:
+    """Compare the kernels on so many cases, of every sort in turn."""
+    for number in range(cases):
+        rng = random.Random(f"{seed}/{number}")
+        sort = number % 6
+        if sort < 3:
+            yield compare_decoders(damaged_stream(rng), limits_for(rng))
+        elif sort == 3:
+            options = random_options(rng)
+            yield compare_encoders(options, random_steps(rng, options), limits_for(rng))
+        elif sort == 4:
+            yield compare_text_decoders(damaged_stream(rng), limits_for(rng))
+        else:
+            yield text_case(rng)
+
+
+def main() -> None:
+    cases = int(sys.argv[1])
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    outcomes = run(cases, seed)
+    done = refused = 0
+    while batch := list(islice(outcomes, 10_000)):
+        done += len(batch)
+        refused += sum(error is not None for _, error in batch)
+        print(f"{done} cases, {refused} refused by both", flush=True)
+
+
+if __name__ == "__main__":
+    main()
