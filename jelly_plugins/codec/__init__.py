@@ -11,7 +11,11 @@ from .decoder import Decoder, Frame
 from .encoder import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, Encoder
 from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
+from .operations import Header, Namespace, Operation, OperationKind
 from .options import LogicalType, PhysicalType, StreamOptions
+from .patch_decoder import PatchDecoder, PatchFrame
+from .patch_encoder import PatchEncoder
+from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
 from .terms import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -45,11 +49,21 @@ __all__ = [
     "Frame",
     "FrameSplitter",
     "GenericFactory",
+    "Header",
     "Iri",
     "Kind",
     "Limits",
     "Literal",
     "LogicalType",
+    "Namespace",
+    "Operation",
+    "OperationKind",
+    "PatchDecoder",
+    "PatchEncoder",
+    "PatchFrame",
+    "PatchOptions",
+    "PatchStatementType",
+    "PatchStreamType",
     "PhysicalType",
     "Quad",
     "Statement",

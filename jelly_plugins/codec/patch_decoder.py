@@ -1,0 +1,242 @@
+"""Frames of a Jelly-Patch stream to batches of operations.
+
+Bytes in, operations with terms of the caller's factory out. No I/O: where frames begin and end is
+framing's to know (``framing``), and where bytes come from is the caller's.
+
+Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types"
+and "Transactions".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..errors import JellyError, OptionsError, OrderError, TruncatedError
+from . import patch_rules
+from .limits import DEFAULT_LIMITS, Limits, over
+from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, header
+from .patch_options import PatchOptions, PatchStatementType
+from .patch_rules import PatchRow, PatchState
+from .patch_term_reader import PatchTermReader
+from .row_reader import RowReader
+from .terms import TermFactory
+from .wire import VARINT, check_empty, read_fields, uint32
+
+_OPTIONS_FIELDS: Final = {
+    1: "statement_type",
+    2: "stream_type",
+    3: "generalized_statements",
+    4: "rdf_star",
+    9: "max_name_table_size",
+    10: "max_prefix_table_size",
+    11: "max_datatype_table_size",
+    15: "version",
+}
+_OPTIONS_WIRE_TYPES: Final = dict.fromkeys(_OPTIONS_FIELDS, VARINT)
+_FLAGS: Final = (3, 4)
+
+_ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
+
+#: Rows without content, and what they say.
+_EMPTY_ROWS: Final = {
+    PatchRow.TRANSACTION_START: (BEGIN, "RdfPatchTransactionStart"),
+    PatchRow.TRANSACTION_COMMIT: (COMMIT, "RdfPatchTransactionCommit"),
+    PatchRow.TRANSACTION_ABORT: (ABORT, "RdfPatchTransactionAbort"),
+    PatchRow.PUNCTUATION: (END, "RdfPatchPunctuation"),
+}
+
+
+@dataclass(slots=True)
+class PatchFrame:
+    """What one frame says.
+
+    :ivar operations: in order, headers and ends of patches among them. In a stream of type FRAME
+        the last one is END; in a stream of type FLAT none is.
+    :ivar rows: number of rows.
+    :ivar size: number of bytes, without a delimiter.
+    """
+
+    index: int
+    operations: list[Operation] = field(default_factory=list)
+    rows: int = 0
+    size: int = 0
+
+
+def read_patch_options(data: bytes, pos: int, end: int) -> PatchOptions:
+    """Read an RdfPatchOptions as it stands, without judging it but for its types.
+
+    :raises WireError: malformed.
+    :raises OptionsError: the statement type or the stream type is none.
+    """
+    found: dict[str, Any] = {
+        # What is absent on the wire is zero, not what a writer takes by default.
+        "statement_type": 0,
+        "stream_type": 0,
+        "max_name_table_size": 0,
+        "max_prefix_table_size": 0,
+        "max_datatype_table_size": 0,
+    }
+    for number, _, _, value in read_fields(data, pos, end, _OPTIONS_WIRE_TYPES, "RdfPatchOptions"):
+        name = _OPTIONS_FIELDS[number]
+        found[name] = value != 0 if number in _FLAGS else uint32(value, f"{name} in the options")
+    return PatchOptions(**found)
+
+
+class PatchDecoder(RowReader[PatchRow, PatchFrame]):
+    """Reads the frames of one stream, in order.
+
+    :param factory: makes terms and statements.
+    :param limits: what is believed of the input.
+
+    After an error the decoder's state is undefined: the stream ends there.
+
+    >>> from jelly_plugins.codec import GenericFactory, PatchEncoder
+    >>> [frame] = PatchEncoder(PatchOptions()).add([BEGIN, COMMIT, END])
+    >>> [each.kind.code for each in PatchDecoder(GenericFactory()).decode(frame).operations]
+    ['TX', 'TC', 'Z']
+    """
+
+    def __init__(self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(_ROWS, "RdfPatchFrame", limits, 0)
+        self._factory = factory
+        self._state = PatchState.START
+        self._terms: PatchTermReader | None = None
+        self._width = 4
+        #: Frame and row of the last transaction's start.
+        self._begin: tuple[int, int | None] = (0, None)
+        #: The stream's options, once its first row was read.
+        self.options: PatchOptions | None = None
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
+        type PUNCTUATED, after rows that no mark has ended."""
+        return PatchRow.END_OF_STREAM not in patch_rules.NEXT[self._state]
+
+    def decode(self, data: bytes) -> PatchFrame:
+        """Decode the next frame.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong.
+        """
+        return self._decode_frame(data, PatchFrame(self._frames, size=len(data)))
+
+    def finish(self) -> list[Operation]:
+        """Say that no frame follows.
+
+        :return: END if the stream is of type FLAT, otherwise nothing.
+        :raises OptionsError: the stream had no options, because it had no frames at all.
+        :raises TruncatedError: the stream ends inside a patch.
+        """
+        if self.options is None:
+            raise OptionsError("the stream has no options: it is empty")
+        after = patch_rules.NEXT[self._state].get(PatchRow.END_OF_STREAM)
+        if after is None:
+            raise TruncatedError(
+                f"the stream ends {patch_rules.WHERE[self._state]}", frame=self._frames - 1
+            )
+        self._state = after
+        flat = patch_rules.PATCH_ENDS[self.options.stream_type] is PatchRow.END_OF_STREAM
+        return [END] if flat else []
+
+    def _decode_rows(self, data: bytes, frame: PatchFrame) -> None:
+        append = frame.operations.append
+        if self._terms is not None:
+            self._terms.begin_frame()
+        # The statement before, where repeating it in every term gives the same object.
+        before: Any = None
+        repeats = 0
+        pos = 0
+        end = len(data)
+        while pos < end:
+            start, pos = self._next_row(data, pos, end, frame)
+            if start < 0:
+                continue
+            row, start, stop = self._read_row_tag(data, start, pos)
+            after = patch_rules.NEXT[self._state].get(row)
+            if after is None:
+                raise self._misplaced(row)
+            terms = self._terms
+            if terms is None or row is PatchRow.OPTIONS:
+                self._read_options(data, start, stop)
+                continue
+            if row is PatchRow.STATEMENT_ADD or row is PatchRow.STATEMENT_DELETE:
+                if terms.statement(data, start, stop, self._width) or before is None:
+                    before = terms.make_statement(self._width)
+                else:
+                    repeats += 1
+                    if repeats > self._limits.frame_repeats:
+                        raise over(
+                            self._limits,
+                            "frame_repeats",
+                            repeats,
+                            "repeats in a frame: their number",
+                        )
+                if row is PatchRow.STATEMENT_ADD:
+                    append(_operation((OperationKind.ADD, before)))
+                else:
+                    append(_operation((OperationKind.DELETE, before)))
+            elif row is PatchRow.NAME:
+                terms.set_name(data, start, stop)
+            elif row is PatchRow.PREFIX:
+                terms.set_prefix(data, start, stop)
+            elif row is PatchRow.DATATYPE:
+                terms.set_datatype(data, start, stop)
+            elif row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
+                # Its graph is what the next statement repeats.
+                before = None
+                append(self._read_namespace(terms, row, data, start, stop))
+            elif row is PatchRow.HEADER:
+                append(header(*terms.header(data, start, stop)))
+            else:
+                operation, message = _EMPTY_ROWS[row]
+                check_empty(data, start, stop, message)
+                if row is PatchRow.TRANSACTION_START:
+                    self._begin = (frame.index, self._row)
+                append(operation)
+            self._state = after
+        self._end_frame(frame)
+
+    def _end_frame(self, frame: PatchFrame) -> None:
+        self._row = None
+        after = patch_rules.NEXT[self._state].get(PatchRow.END_OF_FRAME)
+        if after is None:
+            raise self._misplaced(PatchRow.END_OF_FRAME)
+        self._state = after
+        options = self.options
+        if options and patch_rules.PATCH_ENDS[options.stream_type] is PatchRow.END_OF_FRAME:
+            frame.operations.append(END)
+
+    def _misplaced(self, row: PatchRow) -> JellyError:
+        if self._state is PatchState.START:
+            return OptionsError("the stream does not start with its options")
+        where = patch_rules.WHERE[self._state]
+        if row is PatchRow.END_OF_FRAME:
+            at, begin = self._begin
+            return OrderError(f"a frame, and its patch, ends {where}", frame=at, row=begin)
+        return OrderError(f"a row {row.name} {where}")
+
+    def _read_options(self, data: bytes, pos: int, end: int) -> None:
+        options = read_patch_options(data, pos, end)
+        if self.options is not None:
+            if options != self.options:
+                raise OptionsError("the stream options differ from those at the stream's start")
+            return
+        options.check(self._limits)
+        self.options = options
+        self._width = 4 if options.statement_type is PatchStatementType.QUADS else 3
+        self._terms = PatchTermReader(self._factory, options, self._limits)
+        self._state = patch_rules.FIRST_STATE[options.stream_type]
+
+    def _read_namespace(
+        self, terms: PatchTermReader, row: PatchRow, data: bytes, pos: int, end: int
+    ) -> Operation:
+        adds = row is PatchRow.NAMESPACE_ADD
+        kind = OperationKind.ADD_NAMESPACE if adds else OperationKind.DELETE_NAMESPACE
+        namespace = terms.namespace(data, pos, end, quads=self._width == 4, needs_iri=adds)
+        return Operation(kind, namespace)
+
+
+#: An operation of a tuple; called once for each statement.
+_operation: Final = Operation._make
