@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import os
 import stat
 import tempfile
@@ -38,7 +39,11 @@ def compression_of(name: str) -> str | None:
     >>> compression_of("x.jelly.gz"), compression_of("x.jelly")
     ('gzip', None)
     """
-    return SUFFIXES.get(os.path.splitext(name)[1])
+    return SUFFIXES.get(os.path.splitext(name)[1].lower())
+
+
+#: Names of what is open already; behind them may be a regular file, which is not ours to replace.
+_DESCRIPTORS: Final = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
 
 
 @contextmanager
@@ -46,32 +51,68 @@ def open_output(dst: Destination) -> Iterator[Writable]:
     """Open a destination; a path is replaced as a whole when the block ends without an error.
 
     A path to something that is no regular file (a device, a named pipe) is written to directly.
+    A file that the caller opened stays open.
 
-    :raises SourceError: the path cannot be written.
+    :raises SourceError: the path cannot be written, or the file is closed or not binary.
     """
-    if not isinstance(dst, str | os.PathLike):
-        yield dst
-        return
-    path = os.path.realpath(os.fspath(dst))
-    try:
-        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-            with open(path, "wb") as file:
-                yield file
-            return
-        handle, temporary = tempfile.mkstemp(
-            prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path)
-        )
-    except OSError as error:
-        raise SourceError(error.strerror or str(error), source=os.fspath(dst)) from error
-    try:
-        with os.fdopen(handle, "wb") as file, _compressed(file, compression_of(path)) as out:
+    if isinstance(dst, str | os.PathLike):
+        name = os.fspath(dst)
+        with _open_path(name) as file, compressed(file, compression_of(name)) as out:
             yield out
+        return
+    if not hasattr(dst, "write"):
+        raise TypeError(f"a path or an open binary file is needed, not {dst!r}")
+    name = str(getattr(dst, "name", None) or f"<{type(dst).__name__}>")
+    if getattr(dst, "closed", False):
+        raise SourceError("the file is closed", source=name)
+    if isinstance(dst, io.TextIOBase):
+        raise SourceError("the file is not open in binary mode", source=name)
+    if isinstance(dst, io.RawIOBase):
+        # A raw file may write less than it is given.
+        buffered = io.BufferedWriter(dst)
+        try:
+            yield buffered
+        finally:
+            buffered.detach()
+    else:
+        yield dst
+
+
+@contextmanager
+def _open_path(name: str) -> Iterator[BinaryIO]:
+    path = os.path.realpath(name)
+    temporary = None
+    try:
+        if name.startswith(_DESCRIPTORS) or not _is_replaceable(name):
+            file: BinaryIO = open(name, "wb")  # noqa: SIM115 (closed below, with the other)
+        else:
+            handle, temporary = tempfile.mkstemp(
+                prefix=f".{os.path.basename(path)[:32]}.", dir=os.path.dirname(path)
+            )
+            file = os.fdopen(handle, "wb")
+    except (OSError, ValueError) as error:
+        raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from error
+    if temporary is None:
+        with file:
+            yield file
+        return
+    try:
+        with file:
+            yield file
         os.chmod(temporary, _mode(path))
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _is_replaceable(name: str) -> bool:
+    """Whether there is a regular file, or nothing yet."""
+    try:
+        return stat.S_ISREG(os.stat(name).st_mode)
+    except FileNotFoundError:
+        return True
 
 
 def _mode(path: str) -> int:
@@ -85,7 +126,8 @@ def _mode(path: str) -> int:
 
 
 @contextmanager
-def _compressed(file: BinaryIO, compression: str | None) -> Iterator[Writable]:
+def compressed(file: BinaryIO, compression: str | None) -> Iterator[Writable]:
+    """Write to ``file`` through a compression, or through none; ``file`` stays open."""
     if compression is None:
         yield file
     elif compression == "gzip":

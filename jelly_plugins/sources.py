@@ -21,7 +21,8 @@ Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | Bi
 
 PIECE: Final = 1 << 16
 
-#: A piece of this size cannot unpack to more than some 16 MiB in any of the formats.
+#: A piece of this size unpacks to half a megabyte at most with gzip, and to some 16 MiB with zstd.
+#: With bz2 it could be half a gigabyte, but bz2 can be told to stop.
 _PACKED_PIECE: Final = 512
 
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -116,7 +117,14 @@ class Input:
     def _read_piece(self) -> bytes:
         try:
             piece = self._read(PIECE)
-        except OSError as error:
+        except UnicodeDecodeError:
+            piece = None
+        except EOFError as error:
+            # What gzip and bz2 files raise.
+            raise TruncatedError(f"ends too early: {error}", source=self.name) from error
+        except Exception as error:
+            # A file object of another library raises whatever that library does (zlib.error,
+            # an HTTP client's exceptions); all of them mean the same here.
             raise SourceError(f"cannot be read: {error}", source=self.name) from error
         if not isinstance(piece, bytes | bytearray | memoryview):
             raise SourceError("the file is not open in binary mode", source=self.name)
@@ -149,8 +157,8 @@ def _open(src: Source, stack: ExitStack) -> tuple[str, Callable[[int], bytes]]:
 def _open_path(name: str) -> BinaryIO:
     try:
         return open(name, "rb")
-    except OSError as error:
-        raise SourceError(error.strerror or str(error), source=name) from error
+    except (OSError, ValueError) as error:
+        raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from error
 
 
 def _open_url(url: str) -> BinaryIO:
@@ -162,9 +170,23 @@ def _open_url(url: str) -> BinaryIO:
         ) from None
     try:
         file: BinaryIO = fsspec.open(url, "rb").open()
-    except (OSError, ValueError, ImportError) as error:
-        raise SourceError(str(error), source=url) from error
+    except Exception as error:
+        # Each protocol has a library of its own, with exceptions of its own.
+        raise SourceError(str(error) or type(error).__name__, source=url) from error
     return file
+
+
+def _unpack(decompressor: _Decompressor, packed: bytes) -> Iterator[bytes]:
+    """What ``packed`` unpacks to, in pieces of bounded size."""
+    if not isinstance(decompressor, bz2.BZ2Decompressor):
+        if unpacked := decompressor.decompress(packed):
+            yield unpacked
+        return
+    while unpacked := decompressor.decompress(packed, PIECE):
+        yield unpacked
+        packed = b""
+        if decompressor.eof or decompressor.needs_input:
+            return
 
 
 def _decompress(pieces: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
@@ -181,9 +203,7 @@ def _decompress(pieces: Iterator[bytes], make: Callable[[], _Decompressor]) -> I
                         if not packed:
                             break
                         decompressor = make()
-                    unpacked = decompressor.decompress(packed)
-                    if unpacked:
-                        yield unpacked
+                    yield from _unpack(decompressor, packed)
                     packed = b""
                     if decompressor.eof:
                         packed = decompressor.unused_data

@@ -6,6 +6,7 @@ dataset per frame) and by frame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Final, Self
@@ -30,7 +31,7 @@ from .codec import (
     describe,
 )
 from .codec.decoder import opens_with_options
-from .errors import JellyError, SourceError
+from .errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
 from .sources import Input, Source
 
@@ -39,7 +40,19 @@ BATCH: Final = 1024
 
 GENERIC: Final[TermFactory[Any]] = GenericFactory()
 
-_TEXT_OPENINGS: Final = (b"@", b"<", b"PREFIX", b"prefix", b"BASE", b"_:", b"{", b"[", b"#")
+#: Bytes at the start of a source that are kept to tell text from Jelly.
+_OPENING: Final = 1024
+_TEXT_OPENINGS: Final = (b"@", b"<", b"PREFIX", b"BASE", b"GRAPH", b"_:", b"{", b"[", b"#", b'"')
+#: Empty frames that are kept while looking for the options.
+_FRAMES_BEFORE_OPTIONS: Final = 10_000
+#: What text does not hold, but the first row of any Jelly stream.
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def _is_text(opening: bytes) -> bool:
+    """Whether a source that is not Jelly opens like one of the text formats."""
+    text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return text.upper().startswith(_TEXT_OPENINGS) and not _CONTROL.search(text)
 
 
 class FrameReader:
@@ -71,6 +84,8 @@ class FrameReader:
         self._opening = b""
         self._frames = self._decode()
         self._peeked: list[Frame] = []
+        #: Bytes of the frame that was decoded last, without a delimiter.
+        self.data = b""
 
     @property
     def name(self) -> str:
@@ -94,9 +109,15 @@ class FrameReader:
 
     @property
     def options(self) -> StreamOptions:
-        """The stream's options; reads as many frames as that takes, and keeps them."""
+        """The stream's options; reads as many frames as that takes, and keeps them.
+
+        :raises JellyError: the stream has none, or is closed.
+        """
         while self._decoder.options is None:
-            self._peeked.append(next(self._frames))
+            frame = next(self._frames, None)
+            if frame is None or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
+                raise OptionsError("no options were read", source=self.name)
+            self._peeked.append(frame)
         return self._decoder.options
 
     def __iter__(self) -> Self:
@@ -123,19 +144,22 @@ class FrameReader:
                     self._decoder = Decoder(
                         self._next_factory(), limits=self._limits, first_frame=number
                     )
+                self.data = data
                 yield self._decoder.decode(data)
             self._decoder.finish()
         except JellyError as error:
-            if self._decoder.options is None and self._opening.lstrip().startswith(_TEXT_OPENINGS):
+            if self._decoder.options is None and _is_text(self._opening):
                 raise SourceError("this is text, not Jelly", source=self.name) from error
             error.locate(source=self.name)
+            if isinstance(error, SourceError | TruncatedError):
+                error.locate(frame=self._decoder.next_frame)
             raise
         finally:
             self._input.close()
 
     def _split(self) -> Iterator[bytes]:
         for piece in self._input.pieces():
-            self._opening = self._opening or piece[:64]
+            self._opening += piece[: _OPENING - len(self._opening)]
             yield from self._splitter.feed(piece)
         yield from self._splitter.finish()
 
@@ -254,11 +278,14 @@ def encode_frames(
         frame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
         for name, iri in frame.namespaces:
             encoder.add_namespace(name, describe(iri)[1])
-        encoder.add(frame.statements)
+        # Frames only come out here where one would be more than a reader takes.
+        yield from encoder.add(frame.statements)
         for graph in frame.empty_graphs:
             encoder.start_graph(graph)
         encoder.end_graph()
         yield encoder.flush(frame.metadata)
+    # A stream of no frames still has its options.
+    yield from encoder.finish()
 
 
 def write_delimited(frames: Iterable[bytes], dst: Destination) -> None:

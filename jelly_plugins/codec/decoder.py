@@ -11,16 +11,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..errors import JellyError, OptionsError, OrderError, StatementError, WireError
+from ..errors import (
+    JellyError,
+    OptionsError,
+    OrderError,
+    StatementError,
+    TermError,
+    WireError,
+)
 from . import rules
 from .limits import DEFAULT_LIMITS, Limits, over
-from .options import LogicalType, PhysicalType, StreamOptions
+from .options import StreamOptions
 from .rules import Row, State
 from .term_reader import TermReader
 from .terms import TermFactory
 from .wire import (
     BYTES,
     VARINT,
+    check_empty,
     read_field,
     read_fields,
     read_string,
@@ -81,23 +89,23 @@ class Frame:
 
 def opens_with_options(data: bytes) -> bool:
     """Whether a frame's first row is a row of options."""
-    return (
-        len(data) > 2
-        and data[0] == _ROW_TAG
-        and Row.OPTIONS << 3 | BYTES
-        in (
-            data[2],
-            # A row of 128 bytes and more has a length of two.
-            data[3] if data[1] > 0x7F and len(data) > 3 else data[2],
-        )
-    )
+    pos = 0
+    try:
+        while pos < len(data):
+            tag, start, pos, _ = read_field(data, pos, len(data))
+            if tag == _ROW_TAG:
+                return read_field(data, start, pos)[0] == Row.OPTIONS << 3 | BYTES
+    except WireError:
+        # What is wrong is for whoever decodes the frame to say, with the row.
+        pass
+    return False
 
 
 def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptions:
     """Read an RdfStreamOptions as it stands, without judging it but for its types.
 
     :raises WireError: malformed.
-    :raises OptionsError: an enumeration has no such value.
+    :raises OptionsError: the physical type is none.
     """
     found: dict[str, Any] = {}
     for number, start, stop, value in read_fields(
@@ -112,22 +120,14 @@ def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptio
             found[name] = value != 0
         else:
             found[name] = uint32(value, f"{name} in the stream options")
-    try:
-        physical_type = PhysicalType(found.get("physical_type", 0))
-    except ValueError as error:
-        raise OptionsError(f"physical type {found.get('physical_type', 0)} is not valid") from error
-    logical_type = found.get("logical_type", 0)
-    if logical_type in set(LogicalType):
-        logical_type = LogicalType(logical_type)
     return StreamOptions(
         **{
-            # What is absent on the wire is zero, not the writer's usual size.
+            # What is absent on the wire is zero, not what a writer takes by default.
+            "physical_type": 0,
             "max_name_table_size": 0,
             "max_prefix_table_size": 0,
             "max_datatype_table_size": 0,
             **found,
-            "physical_type": physical_type,
-            "logical_type": logical_type,
         }
     )
 
@@ -155,6 +155,7 @@ class Decoder:
     ) -> None:
         self._factory = factory
         self._limits = limits
+        self._row: int | None = None
         self._state = State.START
         self._terms: TermReader | None = None
         self._graph: Any = None
@@ -162,6 +163,11 @@ class Decoder:
         self._frames = first_frame
         #: The stream's options, once its first row was read.
         self.options: StreamOptions | None = None
+
+    @property
+    def next_frame(self) -> int:
+        """Number of the frame that is next."""
+        return self._frames
 
     @property
     def inside_graph(self) -> bool:
@@ -180,9 +186,10 @@ class Decoder:
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
             self._decode_rows(data, frame)
         except JellyError as error:
-            # Outside rows (frame too long, malformed metadata) there is no row to name.
-            error.locate(frame=frame.index, row=frame.rows - 1 if frame.rows else None)
+            error.locate(frame=frame.index, row=self._row)
             raise
+        finally:
+            self._row = None
         self._frames += 1
         return frame
 
@@ -243,8 +250,10 @@ class Decoder:
                 self._graph = terms.graph_name(data, start, stop)
                 frame.graphs.append(self._graph)
                 self._graph_is_empty = True
-            elif row is Row.GRAPH_END and self._graph_is_empty:
-                frame.empty_graphs.append(self._graph)
+            elif row is Row.GRAPH_END:
+                check_empty(data, start, stop, "RdfGraphEnd")
+                if self._graph_is_empty:
+                    frame.empty_graphs.append(self._graph)
             self._state = after
 
     def _next_row(self, data: bytes, pos: int, end: int, frame: Frame) -> tuple[int, int]:
@@ -252,9 +261,12 @@ class Decoder:
         here; its start is -1."""
         length = data[pos + 1] if pos + 1 < end else 0x80
         if data[pos] == _ROW_TAG and length < 0x80:
+            self._row = frame.rows
             start = pos + 2
             stop = start + length
         else:
+            # Outside rows (unknown fields, metadata) there is no row to name in an error.
+            self._row = frame.rows if data[pos] == _ROW_TAG else None
             tag, start, stop, _ = read_field(data, pos, end)
             if tag != _ROW_TAG:
                 self._read_frame_field(tag, data, start, stop, frame)
@@ -335,8 +347,13 @@ class Decoder:
 
     def _statement(self, terms: TermReader) -> Any:
         subject, predicate, object_, graph = terms.last
-        if self._state is State.TRIPLES:
-            return self._factory.triple((subject, predicate, object_))
-        if self._state is State.INSIDE_GRAPH:
-            graph = self._graph
-        return self._factory.quad((subject, predicate, object_, graph))
+        try:
+            if self._state is State.TRIPLES:
+                return self._factory.triple((subject, predicate, object_))
+            if self._state is State.INSIDE_GRAPH:
+                graph = self._graph
+            return self._factory.quad((subject, predicate, object_, graph))
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(str(error)) from error

@@ -7,7 +7,7 @@ Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "St
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
 from .term_writer import TermWriter
 from .terms import Describe, describe
-from .wire import BYTES, bytes_field, string_field, varint, varint_field
+from .wire import BYTES, bytes_field, read_field, string_field, varint, varint_field
 
 #: Rows of a frame that is not ended by the caller.
 DEFAULT_FRAME_ROWS: Final = 256
@@ -26,6 +26,22 @@ DEFAULT_FRAME_ROWS: Final = 256
 DEFAULT_FRAME_BYTES: Final = 512 << 10
 
 _ENTRY_ROWS: Final = {"name": Row.NAME, "prefix": Row.PREFIX, "datatype": Row.DATATYPE}
+_ENTRIES: Final = frozenset(_ENTRY_ROWS.values())
+
+#: The row of a statement and its number of terms, for the caller who gives it.
+_ROW_AND_WIDTH: Final = {
+    PhysicalType.TRIPLES: (Row.TRIPLE, 3),
+    PhysicalType.QUADS: (Row.QUAD, 4),
+    PhysicalType.GRAPHS: (Row.TRIPLE, 4),
+}
+
+
+#: The opening of a row with a short body, by the body's length: tag and length of the row, and of
+#: the one field that it sets.
+_HEADS: Final = {
+    row: tuple(bytes((0x0A, size + 2, row << 3 | BYTES, size)) for size in range(0x7E))
+    for row in Row
+}
 
 
 def write_options(options: StreamOptions) -> bytes:
@@ -48,7 +64,7 @@ def write_options(options: StreamOptions) -> bytes:
 class Encoder:
     """Writes the frames of one stream, in order.
 
-    Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes first,
+    Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first,
     or where the caller calls :meth:`flush`. In a stream of grouped logical type only the caller
     ends frames, because each is one element.
 
@@ -63,7 +79,8 @@ class Encoder:
     :raises OptionsError: the options are inconsistent, or ask for a version that cannot be written.
 
     A statement that is refused leaves the encoder as it was, but for lookup entries that no
-    statement uses yet.
+    statement uses yet. Frames that ended before it come out of the next :meth:`add`, or of
+    :meth:`finish`.
     """
 
     def __init__(
@@ -89,12 +106,17 @@ class Encoder:
         self._limits = limits
         self._frame_rows = limits.frame_rows + 1 if options.grouped else frame_rows
         self._frame_bytes = limits.frame_bytes + 1 if options.grouped else frame_bytes
+        #: Frames that ended by themselves and were not given out yet.
+        self._ended: list[bytes] = []
         self._writer = TermWriter(options, describe, limits, self._add_entry)
         self._buffer = bytearray()
         self._rows = 0
+        #: Statements of this frame that repeat the one before in every term.
+        self._repeats = 0
         self._frames = 0
         self._state = rules.FIRST_STATE[options.physical_type]
         self._graph: Any = None
+        self._writer.text(options.stream_name, "the stream name")
         self._add_row(Row.OPTIONS, write_options(options))
 
     @property
@@ -108,42 +130,50 @@ class Encoder:
         :return: the frames that came to their end.
         :raises JellyError: a statement cannot be written; those before it are.
         """
-        frames: list[bytes] = []
-        physical_type = self.options.physical_type
-        width = 3 if physical_type is PhysicalType.TRIPLES else 4
-        row = Row.QUAD if physical_type is PhysicalType.QUADS else Row.TRIPLE
-        grouped_by_graph = physical_type is PhysicalType.GRAPHS
-        write = self._writer.statement
+        row, width = _ROW_AND_WIDTH[self.options.physical_type]
+        write: Callable[[tuple[Any, ...]], bytes] = self._writer.statement
+        if self.options.physical_type is PhysicalType.GRAPHS:
+            write = self._triple_in_graph
+        buffer = self._buffer
+        heads = _HEADS[row]
+        frame_rows = self._frame_rows
+        frame_bytes = self._frame_bytes
         for statement in statements:
-            if len(statement) != width:
-                raise OrderError(
-                    f"a statement of {len(statement)} terms {rules.WHERE[self._state]}",
-                    frame=self._frames,
-                )
             try:
-                if grouped_by_graph:
-                    graph = statement[3]
-                    if self._state is State.OUTSIDE_GRAPH or graph != self._graph:
-                        self.start_graph(graph)
-                    self._add_row(row, write(statement[:3]))
-                else:
-                    self._add_row(row, write(statement))
+                if len(statement) != width:
+                    raise OrderError(
+                        f"a statement of {len(statement)} terms {rules.WHERE[self._state]}"
+                    )
+                body = write(statement)
             except JellyError as error:
                 error.locate(frame=self._frames, row=self._rows)
                 raise
-            if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
-                frames.append(self.flush())
+            size = len(body)
+            if not size:
+                self._count_repeat()
+            if size < 0x7E:
+                buffer += heads[size]
+                buffer += body
+                self._rows += 1
+            else:
+                self._add_row(row, body)
+            if self._rows >= frame_rows or len(buffer) >= frame_bytes:
+                self._end_frame()
+        frames = self._ended
+        self._ended = []
         return frames
 
     def add_namespace(self, name: str, iri: str) -> None:
         """Declare a namespace; ``name`` is without its colon.
 
         :raises OptionsError: the stream's version has no namespace declarations.
+        :raises TermError: the name or the IRI cannot be said.
         """
         if self.options.version < VERSION_1_1:
             raise OptionsError("namespace declarations need protocol version 2")
-        body = string_field(1, name) + bytes_field(2, self._writer.iri(iri))
-        self._add_row(Row.NAMESPACE, body)
+        self._writer.text(name, "a namespace's name")
+        iri_tag = (2 << 3 | BYTES).to_bytes()
+        self._add_row(Row.NAMESPACE, string_field(1, name) + iri_tag + self._writer.iri(iri))
 
     def start_graph(self, name: Any) -> None:
         """Start a graph, and end the one before; a graph may stay empty.
@@ -170,45 +200,126 @@ class Encoder:
         :param metadata: of the frame; keys are text, values any bytes.
         :return: the frame's bytes, without a delimiter.
         :raises LimitError: the frame is larger than a reader would take.
+        :raises OrderError: frames that ended by themselves, before a statement that was refused,
+            were not taken yet.
         """
+        if self._ended:
+            raise OrderError("frames that ended before are waiting: call add(()) or finish() first")
+        return self._take_frame(metadata)
+
+    def _take_frame(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
         if self.options.grouped:
             self.end_graph()
         frame = bytes(self._buffer)
-        if metadata:
-            frame += b"".join(
-                bytes_field(15, string_field(1, key) + (bytes_field(2, value) if value else b""))
-                for key, value in metadata.items()
+        for key, value in (metadata or {}).items():
+            self._writer.text(key, "a metadata key")
+            frame += bytes_field(
+                15, string_field(1, key) + (bytes_field(2, value) if value else b"")
             )
         for name, found, what in (
             ("frame_rows", self._rows, "the number of rows in a frame"),
             ("frame_bytes", len(frame), "the length of a frame"),
+            ("frame_repeats", self._repeats, "repeats in a frame: their number"),
         ):
             if found > getattr(self._limits, name):
                 raise over(self._limits, name, found, what).locate(frame=self._frames)
-        self._buffer.clear()
-        self._rows = 0
-        self._frames += 1
+        self._begin_frame(1)
         return frame
 
     def finish(self) -> list[bytes]:
         """End the stream.
 
-        :return: the last frame, if there is anything left to say. The first frame always is: it
-            has the options, without which an empty stream could not be read.
+        :return: what frames are left. The first frame always is one: it has the options, without
+            which an empty stream could not be read.
         """
         self.end_graph()
-        return [self.flush()] if self._rows else []
+        if self._rows:
+            self._end_frame()
+        frames = self._ended
+        self._ended = []
+        return frames
+
+    def _begin_frame(self, ended: int) -> None:
+        self._buffer.clear()
+        self._rows = 0
+        self._repeats = 0
+        self._frames += ended
+
+    def _end_frame(self) -> None:
+        """End a frame without being told to."""
+        limits = self._limits
+        if self.options.grouped or (
+            self._rows <= limits.frame_rows and len(self._buffer) <= limits.frame_bytes
+        ):
+            self._ended.append(self._take_frame())
+            return
+        # A few rows of enormous strings are more than a reader takes at once.
+        before = len(self._ended)
+        self._ended += self._cut()
+        self._begin_frame(len(self._ended) - before)
+
+    def _cut(self) -> Iterator[bytes]:
+        """The rows that are pending as frames within the limits."""
+        limits = self._limits
+        data = bytes(self._buffer)
+        start = rows = 0
+        for pos, stop, _ in _rows(data):
+            if rows == limits.frame_rows or stop - start > limits.frame_bytes:
+                yield data[start:pos]
+                start = pos
+                rows = 0
+            rows += 1
+        yield data[start:]
+
+    def _count_repeat(self) -> None:
+        """Keep statements that cost a few bytes each within what a reader takes of one frame."""
+        if self.options.grouped or self._repeats < self._limits.frame_repeats:
+            self._repeats += 1
+        elif self._rows:
+            self._end_frame()
+
+    def _triple_in_graph(self, statement: tuple[Any, ...]) -> bytes:
+        """The body of a triple's row, after those that start its graph where that is needed."""
+        graph = statement[3]
+        terms = statement[:3]
+        if self._state is State.INSIDE_GRAPH and (graph is self._graph or graph == self._graph):
+            return self._writer.statement(terms)
+        before = self._state, self._graph, self._writer.ids
+        size = len(self._buffer)
+        rows = self._rows
+        try:
+            self.start_graph(graph)
+            return self._writer.statement(terms)
+        except BaseException:
+            # A graph does not start for a statement that is refused.
+            self._state, self._graph, self._writer.ids = before
+            added = bytes(self._buffer[size:])
+            del self._buffer[size:]
+            self._rows = rows
+            for start, stop, row in _rows(added):
+                if row in _ENTRIES:
+                    self._buffer += added[start:stop]
+                    self._rows += 1
+            raise
 
     def _add_entry(self, table: str, body: bytes) -> None:
         self._add_row(_ENTRY_ROWS[table], body)
 
     def _add_row(self, row: Row, body: bytes) -> None:
         size = len(body)
-        tag = row << 3 | BYTES
         if size < 0x7E:
-            self._buffer += bytes((0x0A, size + 2, tag, size))
+            self._buffer += _HEADS[row][size]
             self._buffer += body
         else:
-            field = tag.to_bytes() + varint(size) + body
+            field = (row << 3 | BYTES).to_bytes() + varint(size) + body
             self._buffer += b"\x0a" + varint(len(field)) + field
         self._rows += 1
+
+
+def _rows(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Where each row of a frame of ours starts and ends, and the number of the field it sets."""
+    pos = 0
+    while pos < len(data):
+        _, start, stop, _ = read_field(data, pos, len(data))
+        yield pos, stop, data[start] >> 3
+        pos = stop

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..errors import JellyError, TruncatedError, WireError
+from ..errors import TruncatedError, WireError
 from .limits import DEFAULT_LIMITS, Limits, over
 from .wire import MAX_VARINT_BYTES, read_varint, varint
 
@@ -108,6 +108,7 @@ class FrameSplitter:
             if self._buffer:
                 raise TruncatedError("the input ends inside a frame", frame=self._frames)
             return
+        self.delimited = False
         frame = bytes(self._buffer)
         self._buffer.clear()
         yield frame
@@ -119,6 +120,5 @@ class FrameSplitter:
 
     def _check_length(self, length: int) -> None:
         if length > self._limits.frame_bytes:
-            error: JellyError = over(self._limits, "frame_bytes", length, "the length of a frame")
-            error.locate(frame=self._frames)
-            raise
+            error = over(self._limits, "frame_bytes", length, "the length of a frame")
+            raise error.locate(frame=self._frames)

@@ -12,6 +12,9 @@ from ..errors import LimitError
 #: Protocol Buffers libraries stop at 100 nested messages; three of them are frame, row, statement.
 NESTING_CEILING = 90
 
+#: Bytes of a row besides its strings, at most: tags, lengths and ids.
+ROW_OVERHEAD = 64
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -33,12 +36,14 @@ class Limits:
     frame_rows: int = 1_000_000
     #: Bytes of one string: lookup entry, lexical form, language tag, blank node label, whole IRI.
     string_bytes: int = 16 << 20
+    #: Characters that the entries of one lookup may hold together.
+    lookup_characters: int = 128 << 20
     #: Depth of quoted triples; 1 is a quoted triple that holds no other.
     nesting: int = 64
     #: Statements of one frame that repeat the one before in every term.
     frame_repeats: int = 250_000
-    #: Characters of IRIs that one frame may make out of prefixes and names. A few bytes can name
-    #: two entries of megabytes, over and over.
+    #: Characters of IRIs that one frame may make out of prefixes and names, and of datatypes in its
+    #: literals. A few bytes can name entries of megabytes, over and over.
     frame_expansion: int = 256 << 20
 
     def __post_init__(self) -> None:

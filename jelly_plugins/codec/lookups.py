@@ -17,11 +17,13 @@ from ..errors import LookupTableError
 class ReaderTable:
     """Entries 1 to ``size`` of one lookup, by id. Grows only as entries are set."""
 
-    __slots__ = ("_last", "name", "size", "values")
+    __slots__ = ("_last", "characters", "name", "size", "values")
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.size = size
+        #: Characters of all entries together.
+        self.characters = 0
         #: Entry by id; index 0 is never an entry.
         self.values: list[str | None] = [None]
         self._last = 0
@@ -40,6 +42,7 @@ class ReaderTable:
         missing = entry_id + 1 - len(self.values)
         if missing > 0:
             self.values.extend([None] * missing)
+        self.characters += len(value) - len(self.values[entry_id] or "")
         self.values[entry_id] = value
         return entry_id
 
@@ -58,27 +61,34 @@ class ReaderTable:
 
 
 class WriterTable:
-    """One lookup of an encoder: least recently used entries give way to new ones."""
+    """One lookup of an encoder: least recently used entries give way to new ones.
 
-    __slots__ = ("_ids", "_last", "_pinned", "name", "size")
+    Rows have numbers that grow; an entry that a row has used stays for as long as that row is
+    written.
+    """
+
+    __slots__ = ("_ids", "_last", "_used", "characters", "name", "size")
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.size = size
+        #: Characters of all entries together.
+        self.characters = 0
         #: Id by value, the least recently used first.
         self._ids: OrderedDict[str, int] = OrderedDict()
-        self._pinned: set[int] = set()
+        #: Number of the row that used an entry last, by id.
+        self._used: list[int] = [0]
         self._last = 0
 
-    def find(self, value: str) -> int:
+    def find(self, value: str, row: int) -> int:
         """The id of ``value``, marked as used by this row; 0 if it has none."""
         entry_id = self._ids.get(value, 0)
         if entry_id:
             self._ids.move_to_end(value)
-            self._pinned.add(entry_id)
+            self._used[entry_id] = row
         return entry_id
 
-    def assign(self, value: str) -> tuple[int, int] | None:
+    def assign(self, value: str, row: int) -> tuple[int, int] | None:
         """Give ``value`` an id, taking the least recently used one that this row does not need.
 
         :return: the id, and the id as it is written in the entry's row (0 for the previous
@@ -87,19 +97,20 @@ class WriterTable:
         ids = self._ids
         if len(ids) < self.size:
             entry_id = len(ids) + 1
+            self._used.append(row)
         else:
-            for oldest, entry_id in ids.items():
-                if entry_id not in self._pinned:
-                    del ids[oldest]
-                    break
-            else:
+            oldest, entry_id = next(iter(ids.items()))
+            if self._used[entry_id] == row:
                 return None
+            del ids[oldest]
+            self.characters -= len(oldest)
+            self._used[entry_id] = row
         ids[value] = entry_id
-        self._pinned.add(entry_id)
+        self.characters += len(value)
         written = 0 if entry_id == self._last + 1 else entry_id
         self._last = entry_id
         return entry_id, written
 
-    def end_row(self) -> None:
-        """Let go of the entries that the row needed."""
-        self._pinned.clear()
+    def number_first_entry(self) -> None:
+        """Write the id of the next entry in full: a reader may have entries that are not ours."""
+        self._last = -1

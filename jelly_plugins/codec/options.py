@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from ..errors import OptionsError
 from .limits import Limits, over
+from .wire import MAX_UINT32
 
 
 class PhysicalType(IntEnum):
@@ -35,6 +36,8 @@ class LogicalType(IntEnum):
     NAMED_GRAPHS = 14
     TIMESTAMPED_NAMED_GRAPHS = 114
 
+
+_LOGICAL_TYPES: Final = frozenset(LogicalType)
 
 #: Base logical types that go with each physical type; any other pair is inconsistent.
 CONSISTENT: Final[dict[PhysicalType, frozenset[int]]] = {
@@ -72,6 +75,15 @@ class StreamOptions:
     max_prefix_table_size: int = 150
     max_datatype_table_size: int = 32
     version: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            physical_type = PhysicalType(self.physical_type)
+        except ValueError:
+            raise OptionsError(f"physical type {self.physical_type} is not valid") from None
+        object.__setattr__(self, "physical_type", physical_type)
+        if self.logical_type in _LOGICAL_TYPES:
+            object.__setattr__(self, "logical_type", LogicalType(self.logical_type))
 
     @classmethod
     def big(cls, **changes: object) -> Self:
@@ -119,6 +131,8 @@ class StreamOptions:
 
         :raises OptionsError: they do not go together.
         """
+        if not 0 <= self.logical_type <= MAX_UINT32:
+            raise OptionsError(f"logical type {self.logical_type} is not valid")
         if self.logical_type and self.base_logical_type not in CONSISTENT[self.physical_type]:
             raise OptionsError(
                 f"logical type {logical_name(self.logical_type)} does not go with "
@@ -146,5 +160,7 @@ def check_tables(options: StreamOptions, limits: Limits) -> None:
         (options.max_prefix_table_size, "prefix_table", "the prefix table's size"),
         (options.max_datatype_table_size, "datatype_table", "the datatype table's size"),
     ):
+        if size < 0:
+            raise OptionsError(f"{what} is negative")
         if size > getattr(limits, limit):
             raise over(limits, limit, size, what)

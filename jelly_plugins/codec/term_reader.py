@@ -19,6 +19,7 @@ from .terms import XSD_STRING, Kind, TermFactory
 from .wire import (
     BYTES,
     VARINT,
+    check_empty,
     read_field,
     read_fields,
     read_string,
@@ -101,18 +102,30 @@ class TermReader:
 
     def set_datatype(self, data: bytes, pos: int, end: int) -> None:
         """Read an RdfDatatypeEntry."""
-        self.datatypes.assign(*self._entry(data, pos, end))
+        self._assign(self.datatypes, data, pos, end)
         self._literals.clear()
 
     def _set_entry(
         self, table: ReaderTable, keys: list[int], shift: int, data: bytes, pos: int, end: int
     ) -> None:
-        entry_id = table.assign(*self._entry(data, pos, end))
+        entry_id = self._assign(table, data, pos, end)
         self._serial += 1
         missing = len(table.values) - len(keys)
         if missing > 0:
             keys.extend([-1] * missing)
         keys[entry_id] = self._serial << shift
+
+    def _assign(self, table: ReaderTable, data: bytes, pos: int, end: int) -> int:
+        """Read an entry into its table and return its id."""
+        entry_id = table.assign(*self._entry(data, pos, end))
+        if table.characters > self._limits.lookup_characters:
+            raise over(
+                self._limits,
+                "lookup_characters",
+                table.characters,
+                f"the length of all {table.name} entries",
+            )
+        return entry_id
 
     def _entry(self, data: bytes, pos: int, end: int) -> tuple[int, str]:
         entry_id = 0
@@ -179,10 +192,10 @@ class TermReader:
         limits = self._limits
         if size > limits.string_bytes:
             raise over(limits, "string_bytes", size, "the length of an IRI")
-        self.expansion += size
-        if self.expansion > limits.frame_expansion:
-            raise over(limits, "frame_expansion", self.expansion, "what IRIs of a frame expand to")
+        self._expand(size)
         term = self._build(self._factory.iri, prefix + name)
+        if size > CACHED_STRING:
+            return term
         self._iri_characters += size
         if len(self._iris) >= CACHE_ENTRIES or self._iri_characters > CACHE_CHARACTERS:
             self._iris.clear()
@@ -192,6 +205,14 @@ class TermReader:
             key += self._prefix_keys[prefix_id]
         self._iris[key] = term
         return term
+
+    def _expand(self, size: int) -> None:
+        """Count what a few bytes of the stream become in memory."""
+        self.expansion += size
+        if self.expansion > self._limits.frame_expansion:
+            raise over(
+                self._limits, "frame_expansion", self.expansion, "what IRIs of a frame expand to"
+            )
 
     def blank_node(self, data: bytes, pos: int, end: int) -> Any:
         """Read a blank node's label."""
@@ -208,11 +229,10 @@ class TermReader:
         raw = data[pos:end]
         term = self._literals.get(raw)
         if term is None:
-            term = self._make_literal(data, pos, end)
-            self._remember(self._literals, raw, term)
+            term = self._make_literal(raw, data, pos, end)
         return term
 
-    def _make_literal(self, data: bytes, pos: int, end: int) -> Any:
+    def _make_literal(self, raw: bytes, data: bytes, pos: int, end: int) -> Any:
         lex = ""
         langtag = datatype = None
         for number, start, stop, value in read_fields(
@@ -236,7 +256,14 @@ class TermReader:
             raise WireError("a literal has both a language tag and a datatype")
         if datatype == XSD_STRING:
             datatype = None
-        return self._build(self._factory.literal, lex, langtag, datatype)
+        term = self._build(self._factory.literal, lex, langtag, datatype)
+        if datatype is not None:
+            # A backend may keep a copy of the datatype's IRI in each literal.
+            self._expand(len(datatype))
+            if len(datatype) > CACHED_STRING:
+                return term
+        self._remember(self._literals, raw, term)
+        return term
 
     def quoted_triple(self, data: bytes, pos: int, end: int, depth: int = 1) -> Any:
         """Read an RdfTriple that is quoted inside another; every position must be set."""
@@ -322,6 +349,7 @@ class TermReader:
             elif kind == Kind.TRIPLE:
                 terms[position] = self.quoted_triple(data, pos, stop, depth + 1)
             else:
+                check_empty(data, pos, stop, "RdfDefaultGraph")
                 terms[position] = self._factory.default_graph
             pos = stop
         return given
@@ -364,4 +392,5 @@ class TermReader:
             return self.blank_node(data, start, stop)
         if kind == Kind.LITERAL:
             return self.literal(data, start, stop)
+        check_empty(data, start, stop, "RdfDefaultGraph")
         return self._factory.default_graph

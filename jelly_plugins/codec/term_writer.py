@@ -9,11 +9,12 @@ Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
-from ..errors import JellyError, StatementError, TermError
+from ..errors import StatementError, TermError
 from . import rules
-from .limits import Limits, over
+from .limits import ROW_OVERHEAD, Limits, over
 from .lookups import WriterTable
 from .options import StreamOptions
 from .terms import Describe, Kind
@@ -27,6 +28,24 @@ _TAGS: Final = {
     (position, kind): varint(number << 3 | BYTES)
     for number, (position, kind) in rules.STATEMENT_FIELDS.items()
 }
+
+#: Bytes of a quoted triple, at least: tag and length of its own and of its three terms.
+_LEAST_TRIPLE: Final = 8
+
+_GRAPH_START_TAGS: Final = {
+    kind: varint(number << 3 | BYTES) for number, kind in rules.GRAPH_START_FIELDS.items()
+}
+
+
+def _sized(payload: bytes) -> bytes:
+    """A payload with its length before it."""
+    return varint(len(payload)) + payload
+
+
+@lru_cache(maxsize=1 << 14)
+def _sized_iri(prefix_id: int, name_id: int) -> bytes:
+    """The body of an RdfIri with its length before it; ids as they stand on the wire."""
+    return _sized(varint_field(1, prefix_id) + varint_field(2, name_id))
 
 
 class _NoRoomError(Exception):
@@ -42,9 +61,12 @@ class TermWriter:
 
     :param options: sizes of the lookups and features declared.
     :param describe: takes the caller's terms apart.
-    :param limits: bounds for strings and nesting, those of a reader by default.
+    :param limits: bounds for strings, lookups and nesting, those of a reader by default.
     :param entry: takes a lookup's name (``"name"``, ``"prefix"``, ``"datatype"``) and the body of
         an entry, and writes its row.
+
+    A row that fails, whatever the exception, changes nothing but the lookups; the rows of their
+    entries were written by then.
     """
 
     def __init__(
@@ -63,10 +85,23 @@ class TermWriter:
         self._prefixes = WriterTable("prefix", options.max_prefix_table_size)
         self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
         self._split = self._prefixes.size > 0
-        self._prefix_id = 0
-        self._name_id = 0
+        #: Number of the row that is being written; tells which entries it has used.
+        self._row_number = 1
+        #: Prefix id and name id that the next IRI's zeros would refer to.
+        self.ids = (0, 0)
         self._last: list[Any] = [None, None, None, None]
+        #: What :meth:`_describe` made of each term.
         self._described: dict[Any, tuple[Any, ...]] = {}
+        #: Tag of the field for each position, by kind of term; None where it may not stand.
+        self._tags = {
+            kind: tuple(
+                _TAGS.get((position, kind))
+                if rules.undeclared(position, kind, self._generalized, self._rdf_star) is None
+                else None
+                for position in range(len(rules.POSITIONS))
+            )
+            for kind in Kind
+        }
 
     def forget_repeats(self) -> None:
         """Write the next statement in full."""
@@ -79,178 +114,237 @@ class TermWriter:
         :raises StatementError: a term needs an option that was not declared.
         :raises TermError: a term cannot be said with these options.
         """
-        last = self._last
-        return self._row(lambda: self._terms(terms, last, 0), terms)
+        body = self._row(self._terms, terms, self._last)
+        self._last[: len(terms)] = terms
+        return body
 
     def graph_name(self, term: Any) -> bytes:
         """Write the body of an RdfGraphStart."""
-
-        def body() -> bytes:
-            description = self._describe(term)
-            kind = description[0]
-            self._check_declared(rules.GRAPH, kind)
-            number = _GRAPH_START_NUMBERS[kind]
-            return bytes_field(number, self._term(description, 0))
-
-        return self._row(body, None)
+        return self._row(self._graph_name, term)
 
     def iri(self, value: str) -> bytes:
-        """Write an RdfIri."""
-        return self._row(lambda: self._iri(value), None)
+        """Write an RdfIri, with its length before it."""
+        self.text(value, "an IRI")
+        return self._row(self._iri, value, *self._cut(value))
 
-    def _row(self, write: Callable[[], bytes], terms: tuple[Any, ...] | None) -> bytes:
-        """Write one row; on success ``terms`` become what the next statement may repeat."""
-        state = self._prefix_id, self._name_id
+    def text(self, value: str, what: str) -> bytes:
+        """The UTF-8 bytes of a string.
+
+        :raises TermError: it is no string, or one that UTF-8 cannot hold.
+        :raises LimitError: it is longer than a reader would take.
+        """
+        if not isinstance(value, str):
+            raise TermError(f"{what} is no string: {value!r}")
+        try:
+            raw = value.encode()
+        except UnicodeEncodeError:
+            raise TermError(f"{what} holds half of a surrogate pair, which UTF-8 has not") from None
+        limits = self._limits
+        if len(raw) > limits.string_bytes:
+            raise over(limits, "string_bytes", len(raw), f"the length of {what}")
+        self._check_row(len(raw))
+        return raw
+
+    def _check_row(self, size: int) -> None:
+        if size + ROW_OVERHEAD > self._limits.frame_bytes:
+            raise over(self._limits, "frame_bytes", size + ROW_OVERHEAD, "the length of a row")
+
+    def _row(self, write: Callable[..., bytes], *arguments: Any) -> bytes:
+        """Write one row, all of it or none."""
+        ids = self.ids
+        self._row_number += 1
         try:
             try:
-                body = write()
+                body = write(*arguments)
             except _NoRoomError as error:
-                # IRIs under more prefixes than the table holds: say them whole, under the empty
-                # one. The entries written meanwhile stay, and are of use later.
                 if error.table is not self._prefixes:
                     raise
-                self._prefix_id, self._name_id = state
-                self._end_row()
+                # IRIs under more prefixes than the table holds: say them whole, under the empty
+                # one. The entries written meanwhile stay, and are of use later.
+                self.ids = ids
+                self._row_number += 1
                 self._split = False
-                body = write()
+                try:
+                    body = write(*arguments)
+                finally:
+                    self._split = True
+            self._check_row(len(body))
         except _NoRoomError as error:
-            self._prefix_id, self._name_id = state
+            self.ids = ids
             raise TermError(
                 f"the statement needs more {error.table.name} entries than the table has "
                 f"({error.table.size}): raise max_{error.table.name}_table_size"
             ) from None
-        except JellyError:
-            self._prefix_id, self._name_id = state
+        except BaseException:
+            self.ids = ids
             raise
-        finally:
-            self._end_row()
-            self._split = self._prefixes.size > 0
-        if terms is not None:
-            self._last[: len(terms)] = terms
         return body
 
-    def _end_row(self) -> None:
-        self._names.end_row()
-        self._prefixes.end_row()
-        self._datatypes.end_row()
-
-    def _terms(self, terms: tuple[Any, ...], last: list[Any] | None, depth: int) -> bytes:
+    def _terms(self, terms: tuple[Any, ...], last: list[Any] | None, depth: int = 0) -> bytes:
+        described = self._described
         parts = []
         for position, term in enumerate(terms):
-            if last is not None and last[position] == term and term is not None:
-                continue
-            description = self._described.get(term)
-            if description is None:
+            if isinstance(term, tuple):
+                # Hashing or comparing tuples that are nested deeply enough ends the process.
+                if depth == 0:
+                    self._check_nesting(term)
+                if last is not None and last[position] == term:
+                    continue
                 description = self._describe(term)
-            kind = description[0]
-            if kind not in rules.PLAIN[position] or kind == Kind.TRIPLE:
-                self._check_declared(position, kind)
-            payload = self._term(description, depth)
-            size = len(payload)
-            parts.append(_TAGS[position, kind])
-            parts.append(size.to_bytes() if size < 0x80 else varint(size))
-            parts.append(payload)
+            else:
+                if last is not None and term is not None:
+                    before = last[position]
+                    if before is term or before == term:
+                        continue
+                try:
+                    known = described.get(term)
+                except TypeError as error:
+                    raise TermError(f"{term!r} is not a term: {error}") from None
+                description = known or self._remember(term)
+            kind, tags = description[:2]
+            tag = tags[position]
+            if tag is None:
+                raise self._refusal(position, kind)
+            parts.append(tag)
+            if kind is Kind.IRI:
+                parts.append(self._iri(*description[2:]))
+            else:
+                parts.append(self._term(description, depth))
         return b"".join(parts)
 
-    def _describe(self, term: Any) -> tuple[Any, ...]:
-        """Take a term apart, once for each distinct one. A literal's description gets its
-        wire form as far as it needs no lookup."""
-        cache = self._described
-        description = cache.get(term)
-        if description is None:
-            description = self._describe_term(term)
-            kind = description[0]
-            if kind == Kind.LITERAL:
-                _, lex, langtag, datatype = description
-                wire = string_field(1, self._checked(lex, "a lexical form"))
-                if langtag is not None:
-                    if not langtag:
-                        raise TermError("a language tag is empty")
-                    wire += bytes_field(2, self._checked(langtag, "a language tag").encode())
-                description = (Kind.LITERAL, wire, datatype)
-            elif kind == Kind.BLANK_NODE:
-                label = self._checked(description[1], "a blank node label")
-                description = (Kind.BLANK_NODE, label.encode())
-            elif kind == Kind.IRI:
-                self._checked(description[1], "an IRI")
-            if len(cache) >= CACHE_ENTRIES:
-                cache.clear()
-            cache[term] = description
+    def _graph_name(self, term: Any) -> bytes:
+        try:
+            description = self._described.get(term) or self._remember(term)
+        except TypeError as error:
+            raise TermError(f"{term!r} is not a term: {error}") from None
+        kind, tags = description[:2]
+        if tags[rules.GRAPH] is None:
+            raise self._refusal(rules.GRAPH, kind)
+        return _GRAPH_START_TAGS[kind] + self._term(description, 0)
+
+    def _check_nesting(self, term: tuple[Any, ...]) -> None:
+        """Refuse a quoted triple that is nested too deeply, or holds more others than a row can,
+        without recursion: one that is quoted in many places is looked at once on each level."""
+        level = {id(term): (term, 1)}
+        depth = triples = 0
+        while level:
+            depth += 1
+            if depth > self._limits.nesting:
+                raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+            inner: dict[int, tuple[tuple[Any, ...], int]] = {}
+            for quoted, times in level.values():
+                triples += times
+                for part in quoted:
+                    if isinstance(part, tuple):
+                        _, before = inner.get(id(part), (part, 0))
+                        inner[id(part)] = (part, before + times)
+            self._check_row(triples * _LEAST_TRIPLE)
+            level = inner
+
+    def _remember(self, term: Any) -> tuple[Any, ...]:
+        description = self._describe(term)
+        if len(self._described) >= CACHE_ENTRIES:
+            self._described.clear()
+        self._described[term] = description
         return description
 
-    def _checked(self, text: str, what: str) -> str:
-        try:
-            size = len(text.encode())
-        except UnicodeEncodeError:
-            raise TermError(f"{what} holds half of a surrogate pair, which UTF-8 has not") from None
-        if size > self._limits.string_bytes:
-            raise over(self._limits, "string_bytes", size, f"the length of {what}")
-        return text
+    def _describe(self, term: Any) -> tuple[Any, ...]:
+        """Take a term apart: its kind and its tags by position, then for an IRI the whole, prefix
+        and name; for a quoted triple its terms; for others what there is to write, with its length
+        before it unless a datatype's IRI follows."""
+        parts = self._describe_term(term)
+        kind = Kind(parts[0])
+        tags = self._tags[kind]
+        if kind is Kind.IRI:
+            value = parts[1]
+            self.text(value, "an IRI")
+            return (kind, tags, value, *self._cut(value))
+        if kind is Kind.LITERAL:
+            _, lex, langtag, datatype = parts
+            wire = self.text(lex, "a lexical form")
+            wire = bytes_field(1, wire) if wire else b""
+            if langtag is not None:
+                if datatype is not None:
+                    raise TermError("a literal has either a language tag or a datatype, not both")
+                if not langtag:
+                    raise TermError("a language tag is empty")
+                wire += bytes_field(2, self.text(langtag, "a language tag"))
+            if datatype is None:
+                return (kind, tags, _sized(wire))
+            self.text(datatype, "a datatype")
+            return (kind, tags, wire, datatype)
+        if kind is Kind.BLANK_NODE:
+            return (kind, tags, _sized(self.text(parts[1], "a blank node label")))
+        if kind is Kind.TRIPLE:
+            return (kind, tags, parts[1:])
+        return (kind, tags, _sized(b""))
 
-    def _check_declared(self, position: int, kind: Kind) -> None:
+    def _refusal(self, position: int, kind: Kind) -> StatementError:
         if position == rules.GRAPH and kind == Kind.TRIPLE:
-            raise StatementError("a quoted triple cannot name a graph")
-        if position != rules.GRAPH and kind == Kind.DEFAULT_GRAPH:
-            raise StatementError(f"the default graph cannot be a {rules.POSITIONS[position]}")
+            return StatementError("a quoted triple cannot name a graph")
+        if kind == Kind.DEFAULT_GRAPH:
+            return StatementError(f"the default graph cannot be a {rules.POSITIONS[position]}")
         option = rules.undeclared(position, kind, self._generalized, self._rdf_star)
-        if option:
-            raise StatementError(
-                f"{kind.name} as {rules.POSITIONS[position]} needs {option}=True in the options"
-            )
+        return StatementError(
+            f"{kind.name} as {rules.POSITIONS[position]} needs {option}=True in the options"
+        )
 
     def _term(self, description: tuple[Any, ...], depth: int) -> bytes:
+        """Write a term with its length before it."""
         kind = description[0]
-        if kind == Kind.IRI:
-            return self._iri(description[1])
-        if kind == Kind.LITERAL:
-            wire: bytes = description[1]
-            datatype: str | None = description[2]
-            return wire if datatype is None else wire + varint_field(3, self._datatype(datatype))
-        if kind == Kind.BLANK_NODE:
-            label: bytes = description[1]
-            return label
-        if kind == Kind.TRIPLE:
+        if kind is Kind.IRI:
+            return self._iri(*description[2:])
+        if kind is Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
-            return self._terms(description[1:], None, depth + 1)
-        return b""
+            return _sized(self._terms(description[2], None, depth + 1))
+        wire: bytes = description[2]
+        if len(description) > 3:
+            return _sized(wire + varint_field(3, self._datatype(description[3])))
+        return wire
 
-    def _iri(self, value: str) -> bytes:
-        prefix = ""
-        name = value
-        if self._split:
-            cut = max(value.rfind("#"), value.rfind("/")) + 1
-            prefix = value[:cut]
-            name = value[cut:]
+    def _cut(self, value: str) -> tuple[str, str]:
+        """Prefix and name of an IRI."""
+        if not self._prefixes.size:
+            return "", value
+        cut = max(value.rfind("#"), value.rfind("/")) + 1
+        return value[:cut], value[cut:]
+
+    def _iri(self, value: str, prefix: str, name: str) -> bytes:
+        row = self._row_number
         prefix_id = 0
         if self._prefixes.size:
-            prefix_id = self._look_up(self._prefixes, prefix)
-        name_id = self._look_up(self._names, name)
-
-        body = b""
-        if prefix_id != self._prefix_id:
-            self._prefix_id = prefix_id
-            body = varint_field(1, prefix_id)
-        if name_id != self._name_id + 1:
-            body += varint_field(2, name_id)
-        self._name_id = name_id
-        return body
+            if not self._split:
+                prefix = ""
+                name = value
+            prefix_id = self._prefixes.find(prefix, row) or self._enter(self._prefixes, prefix)
+        name_id = self._names.find(name, row) or self._enter(self._names, name)
+        last_prefix_id, last_name_id = self.ids
+        self.ids = (prefix_id, name_id)
+        return _sized_iri(
+            0 if prefix_id == last_prefix_id else prefix_id,
+            0 if name_id == last_name_id + 1 else name_id,
+        )
 
     def _datatype(self, datatype: str) -> int:
-        if not self._datatypes.size:
+        table = self._datatypes
+        if not table.size:
             raise TermError(f"a literal of datatype {datatype}, but max_datatype_table_size is 0")
-        return self._look_up(self._datatypes, datatype)
+        return table.find(datatype, self._row_number) or self._enter(table, datatype)
 
-    def _look_up(self, table: WriterTable, value: str) -> int:
-        entry_id = table.find(value)
-        if entry_id:
-            return entry_id
-        assigned = table.assign(value)
+    def _enter(self, table: WriterTable, value: str) -> int:
+        """Make an entry of a lookup and write its row."""
+        characters = table.characters + len(value)
+        if characters > self._limits.lookup_characters:
+            raise over(
+                self._limits,
+                "lookup_characters",
+                characters,
+                f"the length of all {table.name} entries",
+            )
+        assigned = table.assign(value, self._row_number)
         if assigned is None:
             raise _NoRoomError(table)
         entry_id, written = assigned
         self._entry(table.name, varint_field(1, written) + string_field(2, value))
         return entry_id
-
-
-_GRAPH_START_NUMBERS: Final = {kind: number for number, kind in rules.GRAPH_START_FIELDS.items()}

@@ -98,6 +98,15 @@ def read_fields(
         yield number, start, pos, value
 
 
+def check_empty(data: bytes, pos: int, end: int, message: str) -> None:
+    """Pass over a message that has no fields.
+
+    :raises WireError: malformed.
+    """
+    for _ in read_fields(data, pos, end, {}, message):
+        pass
+
+
 def wrong_type(number: int, message: str) -> WireError:
     """The error for a known field of a wire type that is not its own."""
     return WireError(
