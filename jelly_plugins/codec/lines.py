@@ -25,8 +25,8 @@ _LABEL_START: Final = (
     "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff0-9"
 )
-_LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
-LABEL: Final = rf"[{_LABEL_START}][{_LABEL_PART}]*+(?:\.++[{_LABEL_PART}]++)*+"
+LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
+LABEL: Final = rf"[{_LABEL_START}][{LABEL_PART}]*+(?:\.++[{LABEL_PART}]++)*+"
 BLANK_NODE: Final = rf"_:({LABEL})"
 STRING: Final = rf'"((?:[^"\\\n\r]++|\\[tbnrf"\'\\]|{ESCAPE})*+)"'
 LANGTAG: Final = "[A-Za-z]++(?:-[A-Za-z0-9]++)*+"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .formats import PatchFormat
 from .model import (
     ABORT,
     BEGIN,
@@ -19,6 +20,8 @@ from .model import (
     group,
     header,
 )
+from .reader import PatchReader, read_patches
+from .writer import PatchSerializer, infer_options, write_patches, write_rows
 
 __all__ = [
     "ABORT",
@@ -30,10 +33,17 @@ __all__ = [
     "Operation",
     "OperationKind",
     "Patch",
+    "PatchFormat",
+    "PatchReader",
+    "PatchSerializer",
     "add",
     "add_namespace",
     "delete",
     "delete_namespace",
     "group",
     "header",
+    "infer_options",
+    "read_patches",
+    "write_patches",
+    "write_rows",
 ]

@@ -26,6 +26,7 @@ from ..codec.operations import (
     delete_namespace,
     header,
 )
+from ..errors import TruncatedError
 
 __all__ = [
     "ABORT",
@@ -156,6 +157,8 @@ def group(rows: Iterable[Operation]) -> Iterator[Patch]:
     Patches stream: each is to be read before the next is asked for, and is read into memory
     otherwise. A patch that someone has begun to stream, and left, cannot be read any further.
 
+    :raises TruncatedError: the rows end inside a patch.
+
     >>> [len(patch.operations) for patch in group([BEGIN, COMMIT, END, END])]
     [2, 0]
     """
@@ -164,7 +167,7 @@ def group(rows: Iterable[Operation]) -> Iterator[Patch]:
         headers = []
         while row.kind is OperationKind.HEADER:
             headers.append(row.value)
-            row = next(source, END)
+            row = _next(source)
         rest = _Rest(row, source)
         patch = Patch(rest, headers)
         yield patch
@@ -186,7 +189,7 @@ class _Rest(Iterator[Operation]):
             raise RuntimeError("the reader has gone on to the next patch")
         if self._ended:
             raise StopIteration
-        row = self._next or next(self._source, END)
+        row = self._next or _next(self._source)
         self._next = None
         if row.kind is OperationKind.END:
             self._ended = True
@@ -199,3 +202,9 @@ class _Rest(Iterator[Operation]):
             for _ in self:
                 pass
             self._closed = True
+
+
+def _next(source: Iterator[Operation]) -> Operation:
+    for row in source:
+        return row
+    raise TruncatedError("the rows end inside a patch")
