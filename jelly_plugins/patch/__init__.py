@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from .checking import Problem, Report, check
+from .compaction import compact
+from .difference import diff
 from .formats import PatchFormat
 from .model import (
     ABORT,
@@ -21,6 +24,7 @@ from .model import (
     header,
 )
 from .reader import PatchReader, read_patches
+from .undo import invert
 from .writer import PatchSerializer, infer_options, write_patches, write_rows
 
 __all__ = [
@@ -36,13 +40,19 @@ __all__ = [
     "PatchFormat",
     "PatchReader",
     "PatchSerializer",
+    "Problem",
+    "Report",
     "add",
     "add_namespace",
+    "check",
+    "compact",
     "delete",
     "delete_namespace",
+    "diff",
     "group",
     "header",
     "infer_options",
+    "invert",
     "read_patches",
     "write_patches",
     "write_rows",

@@ -6,12 +6,11 @@ Flat in memory: rows come as the source is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from ..codec import (
     DEFAULT_LIMITS,
     FrameSplitter,
-    GenericFactory,
     Limits,
     Operation,
     PatchDecoder,
@@ -21,11 +20,10 @@ from ..codec import (
 )
 from ..errors import JellyError, SourceError
 from ..sources import Input, Source
+from ..streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
 from .text_reader import PatchTextReader
-
-GENERIC: Final[TermFactory[Any]] = GenericFactory()
 
 
 class PatchReader:
