@@ -1,4 +1,4 @@
-"""Is a log whole: can it be read, are its transactions in order, does each patch follow the last?"""
+"""Is a log whole: can it be read, is its order right, does each patch follow the one before?"""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def diff(
     :param new: the same.
     :param id: the patch's ``id``, a term.
     :param prev: the patch's ``prev``, a term.
-    :param blank_nodes: ``"keep"`` takes nodes of the same label for the same, which is right for two
-        states of one store. ``"canonicalize"`` gives the nodes of each side their labels by
+    :param blank_nodes: ``"keep"`` takes nodes of the same label for the same, which is right for
+        two states of one store. ``"canonicalize"`` gives the nodes of each side their labels by
         RDFC-1.0 first, which makes isomorphic sides equal: the patch then leads from the canonical
         form of ``old`` to that of ``new``, and is for data with these labels. ``"refuse"`` raises
         an error where there is a blank node.
@@ -98,7 +98,7 @@ def _quads(source: Statements, blank_nodes: BlankNodes, quads: set[bool]) -> Ite
             yield Quad._make(statement)
         else:
             quads.add(False)
-            yield Quad(*statement, DEFAULT_GRAPH)
+            yield Quad._make((*statement, DEFAULT_GRAPH))
 
 
 def _triple(quad: Quad) -> Triple:
@@ -161,8 +161,8 @@ def _convert(term: Any, describe: Describe, factory: TermFactory[Any]) -> Any:
         return factory.quoted_triple(*(_convert(part, describe, factory) for part in parts))
     if kind is Kind.DEFAULT_GRAPH:
         return factory.default_graph
-    return {
-        Kind.IRI: factory.iri,
-        Kind.BLANK_NODE: factory.blank_node,
-        Kind.LITERAL: factory.literal,
-    }[kind](*parts)
+    if kind is Kind.IRI:
+        return factory.iri(*parts)
+    if kind is Kind.BLANK_NODE:
+        return factory.blank_node(*parts)
+    return factory.literal(*parts)

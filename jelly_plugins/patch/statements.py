@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..backends import Backend, backend_names, get_backend
 from ..errors import MissingExtraError
@@ -32,7 +32,7 @@ def statements_of(source: Statements) -> Iterator[Any]:
     if isinstance(source, bytes | bytearray | memoryview | str | os.PathLike):
         return _read(source)
     if hasattr(source, "read"):
-        return _read(source)
+        return _read(cast(Source, source))
     backend = _backend_of(source)
     if backend is None:
         return iter(source)

@@ -20,8 +20,8 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     follows.
 
     :param id: the ``id`` of the inverse, a term.
-    :raises StatementError: a namespace is deleted without its IRI, and the patch does not tell which
-        it was.
+    :raises StatementError: a namespace is deleted without its IRI, and the patch does not tell
+        which it was.
     :raises OrderError: the patch's transactions are not in order.
 
     >>> from jelly_plugins import Iri, Triple
