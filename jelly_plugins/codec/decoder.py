@@ -21,7 +21,7 @@ from ..errors import (
 )
 from . import rules
 from .limits import DEFAULT_LIMITS, Limits, over
-from .options import StreamOptions
+from .options import PhysicalType, StreamOptions
 from .rules import Row, State
 from .term_reader import TermReader
 from .terms import TermFactory
@@ -43,6 +43,12 @@ _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
 
 #: Row by its tag on the wire; every one is a message.
 _ROWS: Final = {row << 3 | BYTES: row for row in Row}
+
+_OPTIONS: Final = Row.OPTIONS
+_TRIPLE: Final = Row.TRIPLE
+_QUAD: Final = Row.QUAD
+_TRIPLES: Final = State.TRIPLES
+_INSIDE_GRAPH: Final = State.INSIDE_GRAPH
 
 _ROW_WIRE_TYPES: Final = {int(row): BYTES for row in Row}
 
@@ -155,7 +161,8 @@ class Decoder:
     ) -> None:
         self._factory = factory
         self._limits = limits
-        self._row: int | None = None
+        #: Whether something is read that is no row, so that an error has none to name.
+        self._outside_rows = False
         self._state = State.START
         self._terms: TermReader | None = None
         self._graph: Any = None
@@ -186,10 +193,9 @@ class Decoder:
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
             self._decode_rows(data, frame)
         except JellyError as error:
-            error.locate(frame=frame.index, row=self._row)
+            in_a_row = frame.rows and not self._outside_rows
+            error.locate(frame=frame.index, row=frame.rows - 1 if in_a_row else None)
             raise
-        finally:
-            self._row = None
         self._frames += 1
         return frame
 
@@ -203,80 +209,93 @@ class Decoder:
 
     def _decode_rows(self, data: bytes, frame: Frame) -> None:
         statements = frame.statements
-        if self._terms is not None:
-            self._terms.begin_frame()
+        limits = self._limits
+        terms = self._terms
+        if terms is not None:
+            terms.begin_frame()
+        allowed = rules.NEXT[self._state]
         # The statement before, where repeating it in every term gives the same object.
         before: Any = None
         repeats = 0
+        rows = 0
         pos = 0
         end = len(data)
-        while pos < end:
-            start, pos = self._next_row(data, pos, end, frame)
-            if start < 0:
-                continue
-            row, start, stop = self._read_row_tag(data, start, pos)
-            after = rules.NEXT[self._state].get(row)
-            if after is None:
-                raise self._misplaced(row)
-            terms = self._terms
-            if terms is None or row is Row.OPTIONS:
-                self._read_options(data, start, stop)
-                continue
-            if row is Row.TRIPLE or row is Row.QUAD:
-                width = 4 if row is Row.QUAD else 3
-                if terms.statement(data, start, stop, width) or before is None:
-                    before = self._statement(terms)
+        try:
+            while pos < end:
+                row = None
+                is_row = data[pos] == _ROW_TAG
+                rows += is_row
+                if is_row and end - pos > 3:
+                    # Nearly every row is short: its two lengths take a byte each, and agree.
+                    length = data[pos + 1]
+                    if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
+                        row = _ROWS.get(data[pos + 2])
+                if row is not None:
+                    start = pos + 4
+                    stop = pos = pos + 2 + length
                 else:
-                    repeats += 1
-                    if repeats > self._limits.frame_repeats:
-                        raise over(
-                            self._limits,
-                            "frame_repeats",
-                            repeats,
-                            "repeats in a frame: their number",
-                        )
-                statements.append(before)
-                self._graph_is_empty = False
-            elif row is Row.NAME:
-                terms.set_name(data, start, stop)
-            elif row is Row.PREFIX:
-                terms.set_prefix(data, start, stop)
-            elif row is Row.DATATYPE:
-                terms.set_datatype(data, start, stop)
-            elif row is Row.NAMESPACE:
-                frame.namespaces.append(self._read_namespace(terms, data, start, stop))
-            elif row is Row.GRAPH_START:
-                before = None
-                self._graph = terms.graph_name(data, start, stop)
-                frame.graphs.append(self._graph)
-                self._graph_is_empty = True
-            elif row is Row.GRAPH_END:
-                check_empty(data, start, stop, "RdfGraphEnd")
-                if self._graph_is_empty:
-                    frame.empty_graphs.append(self._graph)
-            self._state = after
+                    self._outside_rows = not is_row
+                    row, start, stop, pos = self._next_row(data, pos, end, frame)
+                    self._outside_rows = False
+                    if row is None:
+                        continue
+                    rows += not is_row
+                if rows > limits.frame_rows:
+                    raise over(limits, "frame_rows", rows, "the number of rows in a frame")
+                state = allowed.get(row)
+                if state is None:
+                    raise self._misplaced(row)
+                if terms is None or row is _OPTIONS:
+                    self._read_options(data, start, stop)
+                    terms = self._terms
+                    allowed = rules.NEXT[self._state]
+                    continue
+                if row is _TRIPLE or row is _QUAD:
+                    if terms.statement(data, start, stop) or before is None:
+                        before = self._statement(terms)
+                    else:
+                        repeats += 1
+                        if repeats > limits.frame_repeats:
+                            what = "repeats in a frame: their number"
+                            raise over(limits, "frame_repeats", repeats, what)
+                    statements.append(before)
+                    self._graph_is_empty = False
+                    continue
+                if row is Row.NAME:
+                    terms.set_name(data, start, stop)
+                elif row is Row.PREFIX:
+                    terms.set_prefix(data, start, stop)
+                elif row is Row.DATATYPE:
+                    terms.set_datatype(data, start, stop)
+                elif row is Row.NAMESPACE:
+                    frame.namespaces.append(self._read_namespace(terms, data, start, stop))
+                elif row is Row.GRAPH_START:
+                    before = None
+                    self._graph = terms.graph_name(data, start, stop)
+                    frame.graphs.append(self._graph)
+                    self._graph_is_empty = True
+                elif row is Row.GRAPH_END:
+                    check_empty(data, start, stop, "RdfGraphEnd")
+                    if self._graph_is_empty:
+                        frame.empty_graphs.append(self._graph)
+                self._state = state
+                allowed = rules.NEXT[state]
+        finally:
+            frame.rows = rows
 
-    def _next_row(self, data: bytes, pos: int, end: int, frame: Frame) -> tuple[int, int]:
-        """Find the next row: where it starts and ends. A field of the frame that is no row is read
-        here; its start is -1."""
-        length = data[pos + 1] if pos + 1 < end else 0x80
-        if data[pos] == _ROW_TAG and length < 0x80:
-            self._row = frame.rows
-            start = pos + 2
-            stop = start + length
-        else:
-            # Outside rows (unknown fields, metadata) there is no row to name in an error.
-            self._row = frame.rows if data[pos] == _ROW_TAG else None
-            tag, start, stop, _ = read_field(data, pos, end)
-            if tag != _ROW_TAG:
-                self._read_frame_field(tag, data, start, stop, frame)
-                return -1, stop
-        frame.rows += 1
-        if frame.rows > self._limits.frame_rows:
-            raise over(self._limits, "frame_rows", frame.rows, "the number of rows in a frame")
-        if stop > end:
-            raise WireError("a row ends after its frame")
-        return start, stop
+    def _next_row(
+        self, data: bytes, pos: int, end: int, frame: Frame
+    ) -> tuple[Row | None, int, int, int]:
+        """Read a field of a frame, however it is written.
+
+        :return: for a row, which it is, its message's start and end, and the row's end. Other
+            fields are done with here; they are no row, and end at the last of the four.
+        """
+        tag, start, stop, _ = read_field(data, pos, end)
+        if tag == _ROW_TAG:
+            return *self._read_row_tag(data, start, stop), stop
+        self._read_frame_field(tag, data, start, stop, frame)
+        return None, start, stop, stop
 
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: Frame) -> None:
         number = tag >> 3
@@ -297,10 +316,6 @@ class Decoder:
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[Row, int, int]:
         """Find the one field that a row sets: which row it is, and where its message
         starts and ends."""
-        if end - pos >= 2:
-            row = _ROWS.get(data[pos])
-            if row is not None and data[pos + 1] < 0x80 and pos + 2 + data[pos + 1] == end:
-                return row, pos + 2, end
         found: list[tuple[Row, int, int]] = [
             (Row(number), start, stop)
             for number, start, stop, _ in read_fields(
@@ -326,7 +341,8 @@ class Decoder:
             return
         options.check(self._limits)
         self.options = options
-        self._terms = TermReader(self._factory, options, self._limits)
+        width = 4 if options.physical_type is PhysicalType.QUADS else 3
+        self._terms = TermReader(self._factory, options, self._limits, width)
         self._state = rules.FIRST_STATE[options.physical_type]
 
     def _read_namespace(
@@ -346,13 +362,13 @@ class Decoder:
         return name, value
 
     def _statement(self, terms: TermReader) -> Any:
-        subject, predicate, object_, graph = terms.last
+        """Make the statement whose terms are :attr:`TermReader.last`."""
         try:
-            if self._state is State.TRIPLES:
-                return self._factory.triple((subject, predicate, object_))
-            if self._state is State.INSIDE_GRAPH:
-                graph = self._graph
-            return self._factory.quad((subject, predicate, object_, graph))
+            if self._state is _TRIPLES:
+                return self._factory.triple(tuple(terms.last))
+            if self._state is _INSIDE_GRAPH:
+                return self._factory.quad((*terms.last, self._graph))
+            return self._factory.quad(tuple(terms.last))
         except JellyError:
             raise
         except ValueError as error:

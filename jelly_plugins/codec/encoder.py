@@ -72,7 +72,8 @@ class Encoder:
         otherwise 1.
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
     :param namespaces: whether namespace declarations will be written.
-    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
+    :param frame_rows: rows after which a frame ends; a statement is parted from its
+        entries only where they come to more than a reader takes of one frame.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
         what was written.

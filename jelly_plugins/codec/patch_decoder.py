@@ -19,7 +19,7 @@ from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, hea
 from .patch_options import PatchOptions, PatchStatementType
 from .patch_rules import PatchRow, PatchState
 from .patch_term_reader import PatchTermReader
-from .row_reader import RowReader
+from .row_reader import ROW_TAG, RowReader
 from .terms import TermFactory
 from .wire import VARINT, check_empty, read_fields, uint32
 
@@ -35,6 +35,12 @@ _OPTIONS_FIELDS: Final = {
 }
 _OPTIONS_WIRE_TYPES: Final = dict.fromkeys(_OPTIONS_FIELDS, VARINT)
 _FLAGS: Final = (3, 4)
+
+_OPTIONS: Final = PatchRow.OPTIONS
+_ADD: Final = PatchRow.STATEMENT_ADD
+_DELETE: Final = PatchRow.STATEMENT_DELETE
+_ADD_KIND: Final = OperationKind.ADD
+_DELETE_KIND: Final = OperationKind.DELETE
 
 _ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
 
@@ -102,9 +108,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         self._factory = factory
         self._state = PatchState.START
         self._terms: PatchTermReader | None = None
-        self._width = 4
         #: Frame and row of the last transaction's start.
-        self._begin: tuple[int, int | None] = (0, None)
+        self._begin = (0, 0)
         #: The stream's options, once its first row was read.
         self.options: PatchOptions | None = None
 
@@ -142,64 +147,84 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
 
     def _decode_rows(self, data: bytes, frame: PatchFrame) -> None:
         append = frame.operations.append
-        if self._terms is not None:
-            self._terms.begin_frame()
+        limits = self._limits
+        row_tags = self._row_tags
+        terms = self._terms
+        if terms is not None:
+            terms.begin_frame()
+        allowed = patch_rules.NEXT[self._state]
         # The statement before, where repeating it in every term gives the same object.
         before: Any = None
         repeats = 0
+        rows = 0
         pos = 0
         end = len(data)
-        while pos < end:
-            start, pos = self._next_row(data, pos, end, frame)
-            if start < 0:
-                continue
-            row, start, stop = self._read_row_tag(data, start, pos)
-            after = patch_rules.NEXT[self._state].get(row)
-            if after is None:
-                raise self._misplaced(row)
-            terms = self._terms
-            if terms is None or row is PatchRow.OPTIONS:
-                self._read_options(data, start, stop)
-                continue
-            if row is PatchRow.STATEMENT_ADD or row is PatchRow.STATEMENT_DELETE:
-                if terms.statement(data, start, stop, self._width) or before is None:
-                    before = terms.make_statement(self._width)
+        try:
+            while pos < end:
+                row = None
+                is_row = data[pos] == ROW_TAG
+                rows += is_row
+                if is_row and end - pos > 3:
+                    # Nearly every row is short: its two lengths take a byte each, and agree.
+                    length = data[pos + 1]
+                    if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
+                        row = row_tags.get(data[pos + 2])
+                if row is not None:
+                    start = pos + 4
+                    stop = pos = pos + 2 + length
                 else:
-                    repeats += 1
-                    if repeats > self._limits.frame_repeats:
-                        raise over(
-                            self._limits,
-                            "frame_repeats",
-                            repeats,
-                            "repeats in a frame: their number",
-                        )
-                if row is PatchRow.STATEMENT_ADD:
-                    append(_operation((OperationKind.ADD, before)))
+                    self._outside_rows = not is_row
+                    row, start, stop, pos = self._next_row(data, pos, end, frame)
+                    self._outside_rows = False
+                    if row is None:
+                        continue
+                    rows += not is_row
+                if rows > limits.frame_rows:
+                    raise over(limits, "frame_rows", rows, "the number of rows in a frame")
+                state = allowed.get(row)
+                if state is None:
+                    raise self._misplaced(row)
+                if terms is None or row is _OPTIONS:
+                    self._read_options(data, start, stop)
+                    terms = self._terms
+                    allowed = patch_rules.NEXT[self._state]
+                    continue
+                if row is _ADD or row is _DELETE:
+                    if terms.statement(data, start, stop) or before is None:
+                        before = terms.make_statement()
+                    else:
+                        repeats += 1
+                        if repeats > limits.frame_repeats:
+                            what = "repeats in a frame: their number"
+                            raise over(limits, "frame_repeats", repeats, what)
+                    append(_operation((_ADD_KIND if row is _ADD else _DELETE_KIND, before)))
+                elif row is PatchRow.NAME:
+                    terms.set_name(data, start, stop)
+                elif row is PatchRow.PREFIX:
+                    terms.set_prefix(data, start, stop)
+                elif row is PatchRow.DATATYPE:
+                    terms.set_datatype(data, start, stop)
+                elif row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
+                    # Its graph is what the next statement repeats.
+                    before = None
+                    append(self._read_namespace(terms, row, data, start, stop))
+                elif row is PatchRow.HEADER:
+                    append(header(*terms.header(data, start, stop)))
                 else:
-                    append(_operation((OperationKind.DELETE, before)))
-            elif row is PatchRow.NAME:
-                terms.set_name(data, start, stop)
-            elif row is PatchRow.PREFIX:
-                terms.set_prefix(data, start, stop)
-            elif row is PatchRow.DATATYPE:
-                terms.set_datatype(data, start, stop)
-            elif row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
-                # Its graph is what the next statement repeats.
-                before = None
-                append(self._read_namespace(terms, row, data, start, stop))
-            elif row is PatchRow.HEADER:
-                append(header(*terms.header(data, start, stop)))
-            else:
-                operation, message = _EMPTY_ROWS[row]
-                check_empty(data, start, stop, message)
-                if row is PatchRow.TRANSACTION_START:
-                    self._begin = (frame.index, self._row)
-                append(operation)
-            self._state = after
+                    operation, message = _EMPTY_ROWS[row]
+                    check_empty(data, start, stop, message)
+                    if row is PatchRow.TRANSACTION_START:
+                        self._begin = (frame.index, rows - 1)
+                    append(operation)
+                if state is not self._state:
+                    self._state = state
+                    allowed = patch_rules.NEXT[state]
+        finally:
+            frame.rows = rows
         self._end_frame(frame)
 
     def _end_frame(self, frame: PatchFrame) -> None:
-        self._row = None
+        self._outside_rows = True
         after = patch_rules.NEXT[self._state].get(PatchRow.END_OF_FRAME)
         if after is None:
             raise self._misplaced(PatchRow.END_OF_FRAME)
@@ -207,6 +232,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         options = self.options
         if options and patch_rules.PATCH_ENDS[options.stream_type] is PatchRow.END_OF_FRAME:
             frame.operations.append(END)
+        self._outside_rows = False
 
     def _misplaced(self, row: PatchRow) -> JellyError:
         if self._state is PatchState.START:
@@ -225,8 +251,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             return
         options.check(self._limits)
         self.options = options
-        self._width = 4 if options.statement_type is PatchStatementType.QUADS else 3
-        self._terms = PatchTermReader(self._factory, options, self._limits)
+        width = 4 if options.statement_type is PatchStatementType.QUADS else 3
+        self._terms = PatchTermReader(self._factory, options, self._limits, width)
         self._state = patch_rules.FIRST_STATE[options.stream_type]
 
     def _read_namespace(
@@ -234,7 +260,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     ) -> Operation:
         adds = row is PatchRow.NAMESPACE_ADD
         kind = OperationKind.ADD_NAMESPACE if adds else OperationKind.DELETE_NAMESPACE
-        namespace = terms.namespace(data, pos, end, quads=self._width == 4, needs_iri=adds)
+        namespace = terms.namespace(data, pos, end, needs_iri=adds)
         return Operation(kind, namespace)
 
 

@@ -135,7 +135,7 @@ WHERE: Final = {
     PatchState.FLAT: "outside a transaction in a stream of type FLAT",
     PatchState.FLAT_TRANSACTION: "inside a transaction in a stream of type FLAT",
     PatchState.BETWEEN_MARKS: "outside a transaction in a stream of type PUNCTUATED",
-    PatchState.PUNCTUATED: "inside a patch that no mark has ended, in a stream of type PUNCTUATED",
+    PatchState.PUNCTUATED: "outside a transaction, before a mark, in a stream of type PUNCTUATED",
     PatchState.PUNCTUATED_TRANSACTION: "inside a transaction in a stream of type PUNCTUATED",
     PatchState.OVER: "after the one patch of a stream of type FLAT",
 }

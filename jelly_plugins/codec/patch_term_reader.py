@@ -24,12 +24,9 @@ _HEADER_FIELDS: Final = dict.fromkeys((1, *patch_rules.HEADER_VALUE_FIELDS), BYT
 class PatchTermReader(TermReader):
     """Reads what rows of a patch hold. Their graphs share one repeat."""
 
-    def namespace(
-        self, data: bytes, pos: int, end: int, *, quads: bool, needs_iri: bool
-    ) -> Namespace:
-        """Read an RdfPatchNamespace.
+    def namespace(self, data: bytes, pos: int, end: int, *, needs_iri: bool) -> Namespace:
+        """Read an RdfPatchNamespace. In a stream of quads it has a graph, given or repeated.
 
-        :param quads: whether it has a graph, given or repeated; otherwise it must have none.
         :param needs_iri: whether the IRI must be there, as in an addition.
         :raises StatementError: it has no IRI, or a graph it may not have, or none to repeat.
         """
@@ -53,15 +50,15 @@ class PatchTermReader(TermReader):
             iri = self.iri(data, *value)
         elif needs_iri:
             raise StatementError("a namespace is added without an IRI")
-        if not quads:
+        if len(self.last) <= rules.GRAPH:
             if graph is not None:
                 raise StatementError("a namespace has a graph in a stream of triples")
             return Namespace(name, iri, None)
         if graph is not None:
             kind, start, stop = graph
             self.last[rules.GRAPH] = self._term(rules.GRAPH, kind, data, start, stop)
-            self._given |= _GRAPH_BIT
-        elif not self._given & _GRAPH_BIT:
+            self._missing &= ~_GRAPH_BIT
+        elif self._missing & _GRAPH_BIT:
             raise StatementError("the graph repeats, but no row before has one")
         return Namespace(name, iri, self.last[rules.GRAPH])
 
@@ -102,8 +99,7 @@ class PatchTermReader(TermReader):
         check_empty(data, pos, end, "RdfDefaultGraph")
         return self._factory.default_graph
 
-    def make_statement(self, width: int) -> Any:
+    def make_statement(self) -> Any:
         """The statement that :meth:`statement` has read, as the factory makes it."""
-        if width == 3:
-            return self._build(self._factory.triple, tuple(self.last[:3]))
-        return self._build(self._factory.quad, tuple(self.last))
+        make = self._factory.quad if len(self.last) > rules.GRAPH else self._factory.triple
+        return self._build(make, tuple(self.last))

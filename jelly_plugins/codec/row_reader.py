@@ -18,13 +18,13 @@ from .limits import Limits, over
 from .wire import BYTES, read_field, read_fields, wrong_type
 
 ROW_NUMBER: Final = 1
-_ROW_TAG: Final = ROW_NUMBER << 3 | BYTES
+ROW_TAG: Final = ROW_NUMBER << 3 | BYTES
 
 R = TypeVar("R", bound=IntEnum)
 
 
 class CountsRows(Protocol):
-    """A frame that is being read."""
+    """A frame that is being read; its decoder keeps the number of rows current when it fails."""
 
     @property
     def index(self) -> int: ...
@@ -47,12 +47,12 @@ class RowReader(ABC, Generic[R, F]):
     def __init__(self, rows: Iterable[R], message: str, limits: Limits, first_frame: int) -> None:
         self._limits = limits
         self._frames = first_frame
-        #: The row that is being read, for errors; None outside rows.
-        self._row: int | None = None
+        #: Whether something is read that is no row, so that an error has none to name.
+        self._outside_rows = False
         self._message = message
-        #: Row by its tag on the wire, and the same by its number.
-        self._rows = {row << 3 | BYTES: row for row in rows}
-        self._row_numbers = {tag >> 3: row for tag, row in self._rows.items()}
+        #: Row by its tag on the wire.
+        self._row_tags = {row << 3 | BYTES: row for row in rows}
+        self._row_numbers = {tag >> 3: row for tag, row in self._row_tags.items()}
         self._wire_types = dict.fromkeys(self._row_numbers, BYTES)
 
     @property
@@ -67,10 +67,9 @@ class RowReader(ABC, Generic[R, F]):
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
             self._decode_rows(data, frame)
         except JellyError as error:
-            error.locate(frame=frame.index, row=self._row)
+            in_a_row = frame.rows and not self._outside_rows
+            error.locate(frame=frame.index, row=frame.rows - 1 if in_a_row else None)
             raise
-        finally:
-            self._row = None
         self._frames += 1
         return frame
 
@@ -78,27 +77,19 @@ class RowReader(ABC, Generic[R, F]):
     def _decode_rows(self, data: bytes, frame: F) -> None:
         """Decode all rows of a frame."""
 
-    def _next_row(self, data: bytes, pos: int, end: int, frame: F) -> tuple[int, int]:
-        """Find the next row: where it starts and ends. A field of the frame that is no row is read
-        here; its start is -1."""
-        length = data[pos + 1] if pos + 1 < end else 0x80
-        if data[pos] == _ROW_TAG and length < 0x80:
-            self._row = frame.rows
-            start = pos + 2
-            stop = start + length
-        else:
-            # Outside rows (unknown fields, metadata) there is no row to name in an error.
-            self._row = frame.rows if data[pos] == _ROW_TAG else None
-            tag, start, stop, _ = read_field(data, pos, end)
-            if tag != _ROW_TAG:
-                self._read_frame_field(tag, data, start, stop, frame)
-                return -1, stop
-        frame.rows += 1
-        if frame.rows > self._limits.frame_rows:
-            raise over(self._limits, "frame_rows", frame.rows, "the number of rows in a frame")
-        if stop > end:
-            raise WireError("a row ends after its frame")
-        return start, stop
+    def _next_row(
+        self, data: bytes, pos: int, end: int, frame: F
+    ) -> tuple[R | None, int, int, int]:
+        """Read a field of a frame, however it is written.
+
+        :return: for a row, which it is, its message's start and end, and the row's end. Other
+            fields are done with here; they are no row, and end at the last of the four.
+        """
+        tag, start, stop, _ = read_field(data, pos, end)
+        if tag == ROW_TAG:
+            return *self._read_row_tag(data, start, stop), stop
+        self._read_frame_field(tag, data, start, stop, frame)
+        return None, start, stop, stop
 
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
         """Read a field of a frame that is no row. There is none that is known in every frame."""
@@ -108,10 +99,6 @@ class RowReader(ABC, Generic[R, F]):
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
         """Find the one field that a row sets: which row it is, and where its message
         starts and ends."""
-        if end - pos >= 2:
-            row = self._rows.get(data[pos])
-            if row is not None and data[pos + 1] < 0x80 and pos + 2 + data[pos + 1] == end:
-                return row, pos + 2, end
         found = [
             (self._row_numbers[number], start, stop)
             for number, start, stop, _ in read_fields(data, pos, end, self._wire_types, "a row")

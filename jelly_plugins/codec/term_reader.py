@@ -40,6 +40,9 @@ _IRI_FIELDS: Final = {1: VARINT, 2: VARINT}
 _LITERAL_FIELDS: Final = {1: BYTES, 2: BYTES, 3: VARINT}
 _ENTRY_FIELDS: Final = {1: VARINT, 2: BYTES}
 
+_IRI: Final = Kind.IRI
+_LITERAL: Final = Kind.LITERAL
+
 #: Prefix ids and names as tags of RdfIri, for its short forms.
 _PREFIX_TAG: Final = 1 << 3 | VARINT
 _NAME_TAG: Final = 2 << 3 | VARINT
@@ -51,9 +54,12 @@ class TermReader:
     :param factory: makes the terms.
     :param options: sizes of the lookups and features declared.
     :param limits: what is believed of the input.
+    :param width: terms of a statement: 3, or 4 where it has a graph.
     """
 
-    def __init__(self, factory: TermFactory[Any], options: StreamOptions, limits: Limits) -> None:
+    def __init__(
+        self, factory: TermFactory[Any], options: StreamOptions, limits: Limits, width: int
+    ) -> None:
         self._factory = factory
         self._limits = limits
         self._generalized = options.generalized_statements
@@ -64,8 +70,9 @@ class TermReader:
         self._prefix_id = 0
         self._name_id = 0
         #: Terms of the statement before, by position; what an unset position repeats.
-        self.last: list[Any] = [None, None, None, None]
-        self._given = 0
+        self.last: list[Any] = [None] * width
+        #: Bits of the positions that no statement has given yet.
+        self._missing = (1 << width) - 1
         #: Characters of IRIs made so far in this frame.
         self.expansion = 0
 
@@ -79,11 +86,17 @@ class TermReader:
         self._literals: dict[bytes, Any] = {}
         self._blank_nodes: dict[bytes, Any] = {}
 
-        # The fields that this stream may use, with their tags as they stand on the wire.
-        self._statement_tags = {
-            number << 3 | BYTES: (position, kind)
+        # The fields that this stream may use: position, its bit and kind of term, by tags as they
+        # stand on the wire.
+        self._quoted_tags = self._tags(3)
+        self._statement_tags = self._tags(width)
+
+    def _tags(self, width: int) -> dict[int, tuple[int, int, Kind]]:
+        return {
+            number << 3 | BYTES: (position, 1 << position, kind)
             for number, (position, kind) in rules.STATEMENT_FIELDS.items()
-            if rules.undeclared(position, kind, self._generalized, self._rdf_star) is None
+            if position < width
+            and rules.undeclared(position, kind, self._generalized, self._rdf_star) is None
         }
 
     def begin_frame(self) -> None:
@@ -149,18 +162,19 @@ class TermReader:
     def iri(self, data: bytes, pos: int, end: int) -> Any:
         """Read an RdfIri and advance the state that its zeros refer to."""
         prefix_id = name_id = 0
-        length = end - pos
-        # One-byte ids are by far the most common; the general reading below covers them too.
-        if length == 4 and data[pos] == _PREFIX_TAG and data[pos + 2] == _NAME_TAG:
-            prefix_id = data[pos + 1]
-            name_id = data[pos + 3]
-        elif length == 2 and data[pos] == _NAME_TAG:
-            name_id = data[pos + 1]
-        elif length == 2 and data[pos] == _PREFIX_TAG:
-            prefix_id = data[pos + 1]
-        elif length:
-            prefix_id = name_id = 0x80
-        if prefix_id > 0x7F or name_id > 0x7F:
+        at = pos
+        # Nearly every prefix id takes one byte, and every name id one or two.
+        if end - at > 1 and data[at] == _PREFIX_TAG and data[at + 1] < 0x80:
+            prefix_id = data[at + 1]
+            at += 2
+        if end - at > 1 and data[at] == _NAME_TAG:
+            name_id = data[at + 1]
+            if name_id < 0x80:
+                at += 2
+            elif end - at == 3 and data[at + 2] < 0x80:
+                name_id += (data[at + 2] - 1) << 7
+                at += 3
+        if at < end:
             prefix_id = name_id = 0
             for number, _, _, value in read_fields(data, pos, end, _IRI_FIELDS, "RdfIri"):
                 if number == 1:
@@ -270,7 +284,7 @@ class TermReader:
         if depth > self._limits.nesting:
             raise over(self._limits, "nesting", depth, "the depth of quoted triples")
         terms: list[Any] = [None, None, None]
-        given = self._read_terms(data, pos, end, terms, depth)
+        given = self._read_terms(data, pos, end, terms, self._quoted_tags, depth)
         if given != 0b111:
             missing = rules.POSITIONS[(~given & 0b111).bit_length() - 1]
             raise StatementError(f"a quoted triple has no {missing}; terms cannot repeat there")
@@ -292,69 +306,67 @@ class TermReader:
 
     # Statements
 
-    def statement(self, data: bytes, pos: int, end: int, width: int) -> bool:
-        """Read an RdfTriple (``width`` 3) or RdfQuad (4) into :attr:`last`.
+    def statement(self, data: bytes, pos: int, end: int) -> bool:
+        """Read an RdfTriple or RdfQuad into :attr:`last`.
 
         :return: whether any term was given; False if the statement repeats the one before.
         :raises StatementError: a term repeats that no statement has given yet.
         """
-        given = self._read_terms(data, pos, end, self.last, 0)
-        self._given |= given
-        required = (1 << width) - 1
-        if self._given != required:
-            self._check_given(required)
+        given = self._read_terms(data, pos, end, self.last, self._statement_tags, 0)
+        if self._missing:
+            self._missing &= ~given
+            if self._missing:
+                position = rules.POSITIONS[self._missing.bit_length() - 1]
+                raise StatementError(f"the {position} repeats, but no statement before has one")
         return given != 0
 
-    def _check_given(self, required: int) -> None:
-        if self._given & ~required:
-            raise StatementError("a triple has a graph")
-        missing = rules.POSITIONS[(required & ~self._given).bit_length() - 1]
-        raise StatementError(f"the {missing} repeats, but no statement before has one")
-
-    def _read_terms(self, data: bytes, pos: int, end: int, terms: list[Any], depth: int) -> int:
+    def _read_terms(
+        self,
+        data: bytes,
+        pos: int,
+        end: int,
+        terms: list[Any],
+        tags: dict[int, tuple[int, int, Kind]],
+        depth: int,
+    ) -> int:
         """Read the fields of RdfTriple or RdfQuad into ``terms``; return a bit for each position
         that was given."""
-        tags = self._statement_tags
         given = 0
         while pos < end:
             tag = data[pos]
-            length = data[pos + 1] if pos + 1 < end else 0x80
-            pos += 2
             known = tags.get(tag)
-            if known is None or length > 0x7F or tag > 0x7F:
-                tag, start, stop, _ = read_field(data, pos - 2, end)
-                known = tags.get(tag)
-                if known is None:
-                    self._check_unknown(tag)
-                    pos = stop
-                    continue
-                pos = start
-            else:
-                stop = pos + length
+            start = pos + 2
+            # Nearly every tag and every length takes one byte.
+            if known is not None and tag < 0x80 and start <= end and data[pos + 1] < 0x80:
+                stop = start + data[pos + 1]
                 if stop > end:
                     raise WireError("a field ends after its message")
-            position, kind = known
-            bit = 1 << position
+            else:
+                tag, start, stop, _ = read_field(data, pos, end)
+                known = tags.get(tag)
+                if known is None:
+                    self._check_unknown(tag, len(terms))
+                    pos = stop
+                    continue
+            pos = stop
+            position, bit, kind = known
             if given & bit:
                 raise WireError(f"a statement's {rules.POSITIONS[position]} is set twice")
             given |= bit
-            if position >= len(terms):
-                raise StatementError("a quoted triple has a graph")
-            if kind == Kind.IRI:
-                terms[position] = self.iri(data, pos, stop)
-            elif kind == Kind.LITERAL:
-                terms[position] = self.literal(data, pos, stop)
-            elif kind == Kind.BLANK_NODE:
-                terms[position] = self.blank_node(data, pos, stop)
-            elif kind == Kind.TRIPLE:
-                terms[position] = self.quoted_triple(data, pos, stop, depth + 1)
+            if kind is _IRI:
+                terms[position] = self.iri(data, start, stop)
+            elif kind is _LITERAL:
+                terms[position] = self.literal(data, start, stop)
+            elif kind is Kind.BLANK_NODE:
+                terms[position] = self.blank_node(data, start, stop)
+            elif kind is Kind.TRIPLE:
+                terms[position] = self.quoted_triple(data, start, stop, depth + 1)
             else:
-                check_empty(data, pos, stop, "RdfDefaultGraph")
+                check_empty(data, start, stop, "RdfDefaultGraph")
                 terms[position] = self._factory.default_graph
-            pos = stop
         return given
 
-    def _check_unknown(self, tag: int) -> None:
+    def _check_unknown(self, tag: int, width: int) -> None:
         """Pass over a field that RdfTriple and RdfQuad do not have; refuse one that they do."""
         number = tag >> 3
         if number not in rules.STATEMENT_FIELDS:
@@ -362,6 +374,8 @@ class TermReader:
         if tag & 7 != BYTES:
             raise wrong_type(number, "a statement")
         position, kind = rules.STATEMENT_FIELDS[number]
+        if position >= width:
+            raise StatementError("a triple has a graph")
         option = rules.undeclared(position, kind, self._generalized, self._rdf_star)
         raise StatementError(
             f"{kind.name} as {rules.POSITIONS[position]}, but the stream options "

@@ -32,6 +32,8 @@ _TAGS: Final = {
 #: Bytes of a quoted triple, at least: tag and length of its own and of its three terms.
 _LEAST_TRIPLE: Final = 8
 
+_IRI: Final = Kind.IRI
+
 _GRAPH_START_TAGS: Final = {
     kind: varint(number << 3 | BYTES) for number, kind in rules.GRAPH_START_FIELDS.items()
 }
@@ -84,7 +86,8 @@ class TermWriter:
         self._names = WriterTable("name", options.max_name_table_size)
         self._prefixes = WriterTable("prefix", options.max_prefix_table_size)
         self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
-        self._split = self._prefixes.size > 0
+        #: Whether IRIs are written whole, under the empty prefix.
+        self._whole = False
         #: Number of the row that is being written; tells which entries it has used.
         self._row_number = 1
         #: Prefix id and name id that the next IRI's zeros would refer to.
@@ -125,7 +128,7 @@ class TermWriter:
     def iri(self, value: str) -> bytes:
         """Write an RdfIri, with its length before it."""
         self.text(value, "an IRI")
-        return self._row(self._iri, value, *self._cut(value))
+        return self._row(self._iri, *self._cut(value))
 
     def text(self, value: str, what: str) -> bytes:
         """The UTF-8 bytes of a string.
@@ -163,11 +166,11 @@ class TermWriter:
                 # one. The entries written meanwhile stay, and are of use later.
                 self.ids = ids
                 self._row_number += 1
-                self._split = False
+                self._whole = True
                 try:
                     body = write(*arguments)
                 finally:
-                    self._split = True
+                    self._whole = False
             self._check_row(len(body))
         except _NoRoomError as error:
             self.ids = ids
@@ -201,13 +204,15 @@ class TermWriter:
                 except TypeError as error:
                     raise TermError(f"{term!r} is not a term: {error}") from None
                 description = known or self._remember(term)
-            kind, tags = description[:2]
+            kind, tags, first, second = description
             tag = tags[position]
             if tag is None:
                 raise self._refusal(position, kind)
             parts.append(tag)
-            if kind is Kind.IRI:
-                parts.append(self._iri(*description[2:]))
+            if kind is _IRI:
+                parts.append(self._iri(first, second))
+            elif second is None:
+                parts.append(first)
             else:
                 parts.append(self._term(description, depth))
         return b"".join(parts)
@@ -217,7 +222,7 @@ class TermWriter:
             description = self._described.get(term) or self._remember(term)
         except TypeError as error:
             raise TermError(f"{term!r} is not a term: {error}") from None
-        kind, tags = description[:2]
+        kind, tags, _, _ = description
         if tags[rules.GRAPH] is None:
             raise self._refusal(rules.GRAPH, kind)
         return _GRAPH_START_TAGS[kind] + self._term(description, 0)
@@ -249,16 +254,19 @@ class TermWriter:
         return description
 
     def _describe(self, term: Any) -> tuple[Any, ...]:
-        """Take a term apart: its kind and its tags by position, then for an IRI the whole, prefix
-        and name; for a quoted triple its terms; for others what there is to write, with its length
-        before it unless a datatype's IRI follows."""
+        """Take a term apart into four: its kind, its tags by position, and
+
+        - for an IRI, its prefix and name;
+        - for a literal with a datatype, its wire form up to there, and the datatype's IRI;
+        - for a quoted triple, its terms, and the number of them;
+        - for anything else, what there is to write with its length before it, and None.
+        """
         parts = self._describe_term(term)
         kind = Kind(parts[0])
         tags = self._tags[kind]
         if kind is Kind.IRI:
-            value = parts[1]
-            self.text(value, "an IRI")
-            return (kind, tags, value, *self._cut(value))
+            self.text(parts[1], "an IRI")
+            return (kind, tags, *self._cut(parts[1]))
         if kind is Kind.LITERAL:
             _, lex, langtag, datatype = parts
             wire = self.text(lex, "a lexical form")
@@ -270,14 +278,14 @@ class TermWriter:
                     raise TermError("a language tag is empty")
                 wire += bytes_field(2, self.text(langtag, "a language tag"))
             if datatype is None:
-                return (kind, tags, _sized(wire))
+                return (kind, tags, _sized(wire), None)
             self.text(datatype, "a datatype")
             return (kind, tags, wire, datatype)
         if kind is Kind.BLANK_NODE:
-            return (kind, tags, _sized(self.text(parts[1], "a blank node label")))
+            return (kind, tags, _sized(self.text(parts[1], "a blank node label")), None)
         if kind is Kind.TRIPLE:
-            return (kind, tags, parts[1:])
-        return (kind, tags, _sized(b""))
+            return (kind, tags, parts[1:], len(parts) - 1)
+        return (kind, tags, _sized(b""), None)
 
     def _refusal(self, position: int, kind: Kind) -> StatementError:
         if position == rules.GRAPH and kind == Kind.TRIPLE:
@@ -291,16 +299,16 @@ class TermWriter:
 
     def _term(self, description: tuple[Any, ...], depth: int) -> bytes:
         """Write a term with its length before it."""
-        kind = description[0]
+        kind, _, first, second = description
         if kind is Kind.IRI:
-            return self._iri(*description[2:])
+            return self._iri(first, second)
         if kind is Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
-            return _sized(self._terms(description[2], None, depth + 1))
-        wire: bytes = description[2]
-        if len(description) > 3:
-            return _sized(wire + varint_field(3, self._datatype(description[3])))
+            return _sized(self._terms(first, None, depth + 1))
+        if second is not None:
+            return _sized(first + varint_field(3, self._datatype(second)))
+        wire: bytes = first
         return wire
 
     def _cut(self, value: str) -> tuple[str, str]:
@@ -310,13 +318,12 @@ class TermWriter:
         cut = max(value.rfind("#"), value.rfind("/")) + 1
         return value[:cut], value[cut:]
 
-    def _iri(self, value: str, prefix: str, name: str) -> bytes:
+    def _iri(self, prefix: str, name: str) -> bytes:
         row = self._row_number
         prefix_id = 0
         if self._prefixes.size:
-            if not self._split:
-                prefix = ""
-                name = value
+            if self._whole:
+                prefix, name = "", prefix + name
             prefix_id = self._prefixes.find(prefix, row) or self._enter(self._prefixes, prefix)
         name_id = self._names.find(name, row) or self._enter(self._names, name)
         last_prefix_id, last_name_id = self.ids
