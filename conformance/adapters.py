@@ -29,10 +29,6 @@ class Adapter(Protocol):
     @property
     def name(self) -> str: ...
 
-    def refusal(self, options: StreamOptions) -> str | None:
-        """Why streams with these options are not for it; None if they are."""
-        ...
-
     def read(self, path: Path) -> list[Frame]:
         """Read a stream.
 
@@ -60,9 +56,6 @@ class GenericAdapter:
 
     name: Final = "generic"
 
-    def refusal(self, options: StreamOptions) -> str | None:  # noqa: ARG002
-        return None
-
     def read(self, path: Path) -> list[Frame]:
         with FrameReader(str(path)) as reader:
             return list(reader)
@@ -81,9 +74,6 @@ class BackendAdapter:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.name = backend.name
-
-    def refusal(self, options: StreamOptions) -> str | None:
-        return self._backend.refusal(options)
 
     def read(self, path: Path) -> list[Frame]:
         factory = _Tuples(self._backend.factory(blank_nodes="keep"))
@@ -166,6 +156,7 @@ def _convert(frame: Frame, convert: Callable[[Any], Any], factory: _Tuples | Non
         statements=statements,
         namespaces=[(name, convert(iri)) for name, iri in frame.namespaces],
         graphs=[convert(graph) for graph in frame.graphs],
+        empty_graphs=[convert(graph) for graph in frame.empty_graphs],
         metadata=frame.metadata,
         rows=frame.rows,
         size=frame.size,

@@ -90,10 +90,6 @@ def _read(case: Case, adapter: Adapter) -> None:
     _check_extras(case, generic, source)
     if adapter.name == GenericAdapter.name:
         return
-    with FrameReader(str(source)) as reader:
-        reason = adapter.refusal(reader.options)
-    if reason is not None:
-        raise _InapplicableError(reason)
     try:
         frames = adapter.read(source)
     except TermError as error:
@@ -223,9 +219,6 @@ def _parse(path: Path) -> list[Any]:
 
 def _write(case: Case, adapter: Adapter) -> None:
     options, frames = _task(case)
-    reason = adapter.refusal(options)
-    if reason is not None:
-        raise _InapplicableError(reason)
     try:
         data = adapter.write(frames, options, bool(case.namespaces))
     except TermError as error:

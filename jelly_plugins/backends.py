@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Any, Final, Literal, Protocol
 
-from .codec import Describe, StreamOptions, TermFactory
+from .codec import Describe, TermFactory
 from .errors import MissingExtraError
 from .sinks import Destination
 from .sources import Source
@@ -34,11 +34,15 @@ class Backend(Protocol):
         ...
 
     def factory(self, *, blank_nodes: BlankNodes = "fresh") -> TermFactory[Any]:
-        """A factory of the backend's terms, for one reading."""
+        """A factory of the backend's terms, for one reading.
+
+        It refuses with a TermError what the backend cannot hold, where it stands: options may
+        declare features (``rdf_star``, ``generalized_statements``) that a stream never uses.
+        """
         ...
 
-    def refusal(self, options: StreamOptions) -> str | None:
-        """Why the backend cannot hold a stream with these options; None if it can."""
+    def new_store(self) -> Any:
+        """An empty store in memory that :meth:`load` takes, for quads."""
         ...
 
     def load(self, store: Any, src: Source, /, **settings: Any) -> int:

@@ -80,9 +80,9 @@ def open_output(dst: Destination) -> Iterator[Writable]:
 
 @contextmanager
 def _open_path(name: str) -> Iterator[BinaryIO]:
-    path = os.path.realpath(name)
     temporary = None
     try:
+        path = os.path.realpath(name)
         if name.startswith(_DESCRIPTORS) or not _is_replaceable(name):
             file: BinaryIO = open(name, "wb")  # noqa: SIM115 (closed below, with the other)
         else:
@@ -138,5 +138,7 @@ def compressed(file: BinaryIO, compression: str | None) -> Iterator[Writable]:
         with bz2.BZ2File(file, "wb") as out:
             yield out
     else:
-        with zstandard_module().ZstdCompressor().stream_writer(file, closefd=False) as out:
+        # With a checksum, as gzip and bz2 have one: broken bits do not pass for data.
+        compressor = zstandard_module().ZstdCompressor(write_checksum=True)
+        with compressor.stream_writer(file, closefd=False) as out:
             yield out

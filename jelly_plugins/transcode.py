@@ -7,7 +7,7 @@ cannot say is refused, or dropped with ``lossy``; nothing is lost in silence.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
@@ -134,7 +134,7 @@ def transcode(
     sources: Source | list[Source] | tuple[Source, ...],
     dst: Destination,
     *,
-    options: StreamOptions | None = None,
+    options: StreamOptions | Callable[[StreamOptions], StreamOptions] | None = None,
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
     blank_nodes: BlankNodes = "fresh",
@@ -146,7 +146,8 @@ def transcode(
 
     :param sources: a source, or a list or tuple of several to be merged in order.
     :param dst: path or open binary file.
-    :param options: of the output; by default those of the source, or :func:`merged_options`.
+    :param options: of the output; by default those of the source, or :func:`merged_options`. A
+        function changes the default.
     :param frame_rows: regroup the statements into frames of about so many rows. Without it and
         ``frame_bytes``, frames stay as they are.
     :param frame_bytes: regroup into frames of about so many bytes.
@@ -175,6 +176,8 @@ def transcode(
         merged = merged_options(streams.options)
         if options is None:
             options = merged
+        elif callable(options):
+            options = options(merged)
         elif not options.version:
             options = replace(options, version=merged.version)
         regroup = frame_rows is not None or frame_bytes is not None

@@ -1,7 +1,7 @@
 """Where tests find the material that is not part of the project: official test suites, real data.
 
-``JELLY_PLUGINS_SHARED`` names its folder; by default it is looked for beside the project. What needs
-it skips without it.
+``JELLY_PLUGINS_SHARED`` names its folder; by default it is looked for beside the project. What
+needs it skips without it.
 """
 
 from __future__ import annotations

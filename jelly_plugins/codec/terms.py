@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..errors import TermError
@@ -27,12 +28,19 @@ class Iri:
 
     value: str
 
+    # Terms are looked up by the million; the hash that a dataclass makes costs twice as much.
+    def __hash__(self) -> int:
+        return hash(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class BlankNode:
     """A blank node by its label, which may be any string and means nothing outside its scope."""
 
     label: str
+
+    def __hash__(self) -> int:
+        return hash(self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,9 @@ class Literal:
             object.__setattr__(self, "datatype", None)
         if self.langtag is not None and self.datatype is not None:
             raise TermError("a literal has either a language tag or a datatype, not both")
+
+    def __hash__(self) -> int:
+        return hash((self.lex, self.langtag, self.datatype))
 
     @property
     def datatype_iri(self) -> str:
@@ -160,8 +171,9 @@ class GenericFactory:
     blank_node = staticmethod(BlankNode)
     literal = staticmethod(Literal)
     quoted_triple = staticmethod(Triple)
-    triple = staticmethod(Triple._make)
-    quad = staticmethod(Quad._make)
+    # What _make does, without checking the width once more.
+    triple = partial(tuple.__new__, Triple)
+    quad = partial(tuple.__new__, Quad)
 
 
 def describe(term: object) -> tuple[Any, ...]:

@@ -1,0 +1,117 @@
+"""The command's root: its commands, its version, and how errors end.
+
+A module of this package holds one command, or a group of them as an app of its own, and is named
+here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from .. import __version__, native
+from ..errors import JellyError
+from . import convert, demo, inspect, store, validate
+from .console import WrongUsageError
+
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+EXIT_PIPE_CLOSED: Final = 141
+
+# What the parser of the command line raises. Typer exports one kind of it, and its parents are
+# those of Click or of Typer's own copy of Click, as its version has it.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+class JellyGroup(TyperGroup):
+    """Commands whose errors are one line on stderr."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _errors_in_one_line():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _errors_in_one_line():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except _UsageError as error:
+        command = error.ctx.command_path if error.ctx else "jelly"
+        _complain(f"{error.format_message().rstrip('.')} (see {command} --help)")
+        raise typer.Exit(EXIT_USAGE) from error
+    except WrongUsageError as error:
+        _complain(str(error))
+        raise typer.Exit(EXIT_USAGE) from error
+    except JellyError as error:
+        _complain(str(error))
+        raise typer.Exit(EXIT_FAILED) from error
+    except KeyboardInterrupt as error:
+        raise typer.Exit(EXIT_INTERRUPTED) from error
+    except BrokenPipeError as error:
+        # Whoever read has had enough. What is buffered has nowhere to go, at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(EXIT_PIPE_CLOSED) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _complain(f"{where}{error.strerror or error}")
+        raise typer.Exit(EXIT_FAILED) from error
+
+
+def _complain(message: str) -> None:
+    print(f"jelly: {' '.join(message.split())}", file=sys.stderr)
+
+
+app = typer.Typer(
+    cls=JellyGroup,
+    name="jelly",
+    help="Read, write, check and load Jelly, the binary streaming RDF format.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"jelly {__version__}")
+        print(f"kernel: {'native' if native else 'python'}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version and the kernel that runs.",
+            callback=_print_version,
+            is_eager=True,
+        ),
+    ] = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(EXIT_USAGE)
+
+
+app.command()(demo.demo)
+app.command()(convert.convert)
+app.command()(inspect.inspect)
+app.command()(validate.validate)
+app.command()(store.load)
+app.command()(store.dump)

@@ -1,0 +1,144 @@
+"""What the commands share: ``-`` for stdin and stdout, files that are not clobbered, progress,
+numbers and tables for people, JSON for programs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final
+
+from ..formats import Format, format_of
+from ..sinks import Destination
+from ..sources import Source
+
+STANDARD: Final = "-"
+
+#: Files smaller than this are read too quickly for a progress bar.
+_WORTH_A_BAR: Final = 4 << 20
+
+
+class WrongUsageError(Exception):
+    """A command line that cannot be meant, in words."""
+
+
+@contextmanager
+def open_sources(names: list[str], doing: str) -> Iterator[list[Source]]:
+    """The sources to read; ``-`` is stdin. On a terminal a bar shows how far large files are read.
+
+    :param doing: what the bar says.
+    """
+    sources: list[Source] = [sys.stdin.buffer if name == STANDARD else name for name in names]
+    sizes = [_size(name) or 0 for name in names]
+    if not sys.stderr.isatty() or min(sizes) < _WORTH_A_BAR:
+        yield sources
+        return
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with _progress(*columns) as bar, ExitStack() as stack:
+        yield [stack.enter_context(bar.open(name, "rb", description=doing)) for name in names]
+
+
+@contextmanager
+def counting(doing: str) -> Iterator[Callable[[int, int], object] | None]:
+    """What is called with the numbers of statements and of bytes so far, to show them on a
+    terminal; None if there is none."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with _progress(*columns) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda statements, _: bar.update(
+            task, description=f"{doing} {statements:,} statements"
+        )
+
+
+def _progress(*columns: Any) -> Any:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _size(name: str) -> int | None:
+    """The size of a regular file; None for anything else."""
+    try:
+        found = os.stat(name)
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def destination(name: str, *, force: bool, binary: bool) -> Destination:
+    """Where to write; ``-`` is stdout.
+
+    :param force: whether an existing file is replaced.
+    :param binary: whether what is written is not for a terminal.
+    """
+    if name == STANDARD:
+        if binary and sys.stdout.isatty():
+            raise WrongUsageError("Jelly is binary: name a file with -o, or pipe it on")
+        return sys.stdout.buffer
+    if os.path.isdir(name):
+        raise WrongUsageError(f"{name} is a folder")
+    if not force and _size(name) is not None:
+        raise WrongUsageError(f"{name} exists: --force replaces it")
+    return name
+
+
+def told_format(name: str, given: Format | None) -> Format | None:
+    """The format that was asked for, or that the name tells; None if there is neither."""
+    return given or format_of(name)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value on a line of its own."""
+    print(json.dumps(value, ensure_ascii=False, default=_as_json))
+
+
+def _as_json(value: Any) -> Any:
+    """Frame metadata: text where it is text, otherwise hexadecimal."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value.hex()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def print_fields(fields: Mapping[str, object]) -> None:
+    """Print names and values in two columns; a value of None is left out."""
+    shown = {name: value for name, value in fields.items() if value is not None}
+    width = max(map(len, shown), default=0)
+    for name, value in shown.items():
+        print(f"{name:<{width}}  {value}")
+
+
+def note(message: str) -> None:
+    """Say something on stderr that is no error."""
+    print(f"jelly: {message}", file=sys.stderr)
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people.
+
+    >>> size_text(140658)
+    '137.4 KiB (140,658 bytes)'
+    """
+    for unit, bytes_ in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= bytes_:
+            return f"{size / bytes_:.1f} {unit} ({size:,} bytes)"
+    return f"{size} bytes"

@@ -1,0 +1,168 @@
+"""``jelly convert``: between Jelly and other formats, and between Jelly streams."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ..codec import PhysicalType
+from ..codec.ntriples import Notation
+from ..formats import Format
+from . import console, settings
+from .console import WrongUsageError
+from .settings import BlankNodesChoice
+
+
+class Preset(StrEnum):
+    BIG = "big"
+    SMALL = "small"
+
+
+class Physical(StrEnum):
+    TRIPLES = "triples"
+    QUADS = "quads"
+    GRAPHS = "graphs"
+
+
+def convert(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SRC",
+            help="File, compressed or not; - for stdin. Several Jelly files become one.",
+        ),
+    ],
+    output: settings.Output = "-",
+    from_: settings.From = None,
+    to: Annotated[
+        Format | None,
+        typer.Option(
+            "--to",
+            parser=settings.parse_format,
+            metavar=settings.FORMATS,
+            help="Format to write; by default the output's ending tells, or it is nq or jelly.",
+        ),
+    ] = None,
+    force: settings.Force = False,
+    preset: Annotated[
+        Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
+    ] = None,
+    table_names: Annotated[
+        int | None, typer.Option("--table-names", min=8, help="Entries of the name table.")
+    ] = None,
+    table_prefixes: Annotated[
+        int | None, typer.Option("--table-prefixes", min=0, help="Entries of the prefix table.")
+    ] = None,
+    table_datatypes: Annotated[
+        int | None, typer.Option("--table-datatypes", min=0, help="Entries of the datatype table.")
+    ] = None,
+    frame_rows: Annotated[
+        int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
+    ] = None,
+    frame_bytes: Annotated[
+        int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
+    ] = None,
+    physical: Annotated[
+        Physical | None, typer.Option("--physical", help="Physical type of the Jelly written.")
+    ] = None,
+    flat: Annotated[
+        bool, typer.Option("--flat", help="One flat stream, also from one graph per frame.")
+    ] = False,
+    stream_name: Annotated[
+        str | None, typer.Option("--stream-name", help="Name of the stream written.")
+    ] = None,
+    namespaces: Annotated[
+        bool, typer.Option("--namespaces", help="Keep prefixes of Turtle and the like.")
+    ] = False,
+    generalized: Annotated[
+        bool | None,
+        typer.Option(
+            "--generalized", show_default=False, help="Take and declare generalized statements."
+        ),
+    ] = None,
+    rdf_star: Annotated[
+        bool | None,
+        typer.Option("--rdf-star", show_default=False, help="Declare quoted triples."),
+    ] = None,
+    rdf_12: Annotated[
+        bool,
+        typer.Option("--rdf-12", help="Write quoted triples to nt and nq as <<( )>>, not << >>."),
+    ] = False,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
+    ] = None,
+    blank_nodes: Annotated[
+        BlankNodesChoice,
+        typer.Option("--blank-nodes", help="Of several files: kept apart, or as labelled."),
+    ] = BlankNodesChoice.FRESH,
+    concatenated: settings.Concatenated = False,
+    lossy: Annotated[
+        bool,
+        typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs."),
+    ] = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Convert Jelly to other RDF formats and back.
+
+    Or to other Jelly, and several files to one. Formats are told by the files' endings (.gz, .bz2
+    and .zst after them compress). Memory stays flat.
+    """
+    from ..convert import OptionChanges
+    from ..convert import convert as convert_
+
+    source_format, target_format = _formats(sources, output, from_, to)
+    dst = console.destination(output, force=force, binary=target_format is Format.JELLY)
+    with console.open_sources(sources, "convert") as opened:
+        result = convert_(
+            opened,
+            dst,
+            source_format=source_format,
+            target_format=target_format,
+            changes=OptionChanges(
+                preset=preset,
+                physical_type=None if physical is None else PhysicalType[physical.name],
+                flat=flat,
+                stream_name=stream_name,
+                generalized_statements=generalized or None,
+                rdf_star=rdf_star or None,
+                max_name_table_size=table_names,
+                max_prefix_table_size=table_prefixes,
+                max_datatype_table_size=table_datatypes,
+            ),
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            namespaces=namespaces,
+            base=base,
+            blank_nodes=blank_nodes.value,
+            concatenated=concatenated,
+            lossy=lossy,
+            notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
+            limits=settings.limits_from(limit),
+        )
+    for what, number in result.left_out.items():
+        console.note(f"{target_format} has no place for {what}: {number:,} left out")
+
+
+def _formats(
+    sources: list[str], output: str, from_: Format | None, to: Format | None
+) -> tuple[Format, Format]:
+    """The formats of both sides, as told, or the only ones that make sense."""
+    target = console.told_format(output, to)
+    told = {console.told_format(name, from_) for name in sources}
+    if len(told) > 1:
+        raise WrongUsageError("sources of several formats: --from names one for all")
+    source = told.pop()
+    if source is None:
+        if target is Format.JELLY:
+            raise WrongUsageError(f"the format of {sources[0]} is not known: --from names it")
+        source = Format.JELLY
+    if target is None:
+        one_jelly = source is Format.JELLY and len(sources) == 1
+        target = Format.N_QUADS if one_jelly else Format.JELLY
+    if Format.JELLY not in (source, target):
+        raise WrongUsageError(f"{source} to {target}: one side of a conversion is Jelly")
+    if len(sources) > 1 and not source is target is Format.JELLY:
+        raise WrongUsageError("several sources must be Jelly files, and become one Jelly file")
+    return source, target

@@ -1,0 +1,39 @@
+"""``jelly demo``: the whole way once, on a file that is shipped with the package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from . import console
+
+if TYPE_CHECKING:
+    from ..demo import Step
+
+
+def demo() -> None:
+    """Parse, load, query and dump a small real file, timed.
+
+    Works in a temporary folder, without network, server or configuration.
+    """
+    from ..demo import demonstrate
+
+    print("Seven minutes of a weather station in Warsaw (ASSIST-IoT weather, CC BY 4.0)\n")
+    result = demonstrate(_print_step)
+    sizes = f"{console.size_text(result.size)} before, {console.size_text(result.copy_size)} after"
+    if not result.same:
+        print("\nThe copy says something else than the store.")
+        raise typer.Exit(1)
+    print(f"\nThe copy says the same as the store. {sizes}.")
+
+
+def _print_step(step: Step) -> None:
+    speed = f"{step.seconds * 1000:7,.0f} ms"
+    if not step.table:
+        speed += f" {step.rate:9,.0f}/s"
+    print(f"{step.what:<36}{step.count:6,} {step.unit:<40}{speed}")
+    widths = [max(map(len, column)) for column in zip(*step.table, strict=True)]
+    for name, *numbers, unit in step.table:
+        cells = [f"{number:>{width}}" for number, width in zip(numbers, widths[1:], strict=False)]
+        print(f"    {name:<{widths[0]}}  {'  '.join(cells)}  {unit}")

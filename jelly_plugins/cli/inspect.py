@@ -1,0 +1,96 @@
+"""``jelly inspect``: what a stream is made of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import console, settings
+
+if TYPE_CHECKING:
+    from ..inspection import FrameReport, StreamReport
+
+
+def inspect(
+    source: settings.SourceArgument,
+    frames: Annotated[
+        bool, typer.Option("--frames", help="Print a line for each frame, as it is read.")
+    ] = False,
+    as_json: settings.AsJson = False,
+    concatenated: settings.Concatenated = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Show options, frames, rows by kind and sizes of a Jelly stream.
+
+    With --json the report is one line of JSON; with --frames a line for each frame comes first.
+    """
+    from ..inspection import inspect as inspect_
+
+    show_frame = _print_frame_json if as_json else _print_frame
+    with console.open_sources([source], "inspect") as [opened]:
+        report = inspect_(
+            opened,
+            limits=settings.limits_from(limit),
+            concatenated=concatenated,
+            on_frame=show_frame if frames else None,
+        )
+    if as_json:
+        console.print_json(_as_dict(report))
+    else:
+        _print_report(report)
+
+
+def _print_frame(frame: FrameReport) -> None:
+    rows = ", ".join(f"{number} {kind.lower()}" for kind, number in frame.rows.items())
+    line = f"frame {frame.index}: {frame.statements} statements, {frame.size} bytes; rows: {rows}"
+    if frame.metadata:
+        line += f"; metadata: {', '.join(frame.metadata)}"
+    print(line)
+
+
+def _print_frame_json(frame: FrameReport) -> None:
+    console.print_json({"frame": asdict(frame)})
+
+
+def _as_dict(report: StreamReport) -> dict[str, Any]:
+    from ..inspection import options_as_dict
+
+    return asdict(report) | {
+        "options": options_as_dict(report.options),
+        "bytes_per_statement": report.bytes_per_statement,
+    }
+
+
+def _print_report(report: StreamReport) -> None:
+    from ..inspection import options_as_dict
+
+    per_statement = report.bytes_per_statement
+    framing = "delimited" if report.delimited else "bare"
+    console.print_fields(
+        {
+            "source": report.source,
+            "file": None if report.file_size is None else console.size_text(report.file_size),
+            "compression": report.compression or "none",
+            "content": console.size_text(report.size),
+            "streams": report.streams if report.streams > 1 else None,
+            "frames": f"{report.frames:,}, {framing}, {report.empty_frames:,} empty, "
+            f"the largest {console.size_text(report.largest_frame)}",
+            "statements": f"{report.statements:,}",
+            "per statement": None if per_statement is None else f"{per_statement:.1f} bytes",
+            "graphs": f"{report.graphs:,}" if report.graphs else None,
+        }
+    )
+    print("\noptions")
+    console.print_fields({f"  {k}": v for k, v in options_as_dict(report.options).items()})
+    print("\nrows")
+    console.print_fields({f"  {kind.lower()}": f"{n:>12,}" for kind, n in report.rows.items()})
+    if report.namespaces:
+        print("\nnamespaces")
+        console.print_fields({f"  {k}:": " ".join(v) for k, v in report.namespaces.items()})
+    if report.metadata:
+        print("\nmetadata (frames that have it)")
+        console.print_fields({f"  {key}": f"{n:,}" for key, n in report.metadata.items()})
+    if report.unlisted:
+        print(f"\n{report.unlisted:,} more namespaces and metadata keys are not listed")

@@ -1,0 +1,92 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from enum import StrEnum
+from typing import Annotated, TypeAlias
+
+import typer
+
+from ..codec import DEFAULT_LIMITS, Limits
+from ..formats import Format, format_named
+from .console import WrongUsageError
+
+
+class BlankNodesChoice(StrEnum):
+    FRESH = "fresh"
+    KEEP = "keep"
+
+
+#: How help texts show the choice of a format.
+FORMATS = f"[{'|'.join(Format)}]"
+
+
+def parse_format(name: str) -> Format:
+    """A format by its file ending or its title, for an option."""
+    try:
+        return format_named(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+SourceArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="SRC", help="Jelly file, compressed or not; - for stdin.")
+]
+Output: TypeAlias = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="DST", help="Where to write; - for stdout."),
+]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", "-f", help="Replace the output if it exists.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+From: TypeAlias = Annotated[
+    Format | None,
+    typer.Option(
+        "--from",
+        parser=parse_format,
+        metavar=FORMATS,
+        help="Format of the source; by default its ending tells.",
+    ),
+]
+StoreFolder: TypeAlias = Annotated[
+    str, typer.Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
+]
+Concatenated: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--concatenated", help="Options that open a frame start a new stream, as after cat."
+    ),
+]
+LimitSettings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        help="Believe more or less of the input. Names and usual values: "
+        + ", ".join(f"{f.name}={getattr(DEFAULT_LIMITS, f.name)}" for f in fields(Limits))
+        + ".",
+    ),
+]
+
+
+def limits_from(settings: list[str] | None) -> Limits:
+    """The limits that ``--limit`` options ask for.
+
+    >>> limits_from(["nesting=3"]).nesting
+    3
+    """
+    known = {field.name for field in fields(Limits)}
+    asked: dict[str, int] = {}
+    for setting in settings or ():
+        name, _, value = setting.partition("=")
+        if name not in known or not value.isdecimal():
+            raise WrongUsageError(
+                f"--limit {setting}: NAME=NUMBER is needed; names: {', '.join(sorted(known))}"
+            )
+        asked[name] = int(value)
+    try:
+        return Limits(**asked)
+    except ValueError as error:
+        raise WrongUsageError(f"--limit: {error}") from error

@@ -1,0 +1,111 @@
+"""``jelly load`` and ``jelly dump``: into an Oxigraph store on disk, and out of it."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Final
+
+import typer
+
+from ..formats import pyoxigraph_module
+from . import console, settings
+from .console import WrongUsageError
+from .settings import BlankNodesChoice, StoreFolder
+
+#: A file that every store on disk has.
+_STORE_FILE: Final = "CURRENT"
+
+
+def load(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SRC", help="Jelly files, compressed or not; - for stdin."),
+    ],
+    store: StoreFolder,
+    graph: Annotated[
+        str | None, typer.Option("--graph", metavar="IRI", help="Graph that triples go into.")
+    ] = None,
+    blank_nodes: Annotated[
+        BlankNodesChoice,
+        typer.Option("--blank-nodes", help="New nodes for each file, or labels as they are."),
+    ] = BlankNodesChoice.FRESH,
+    atomic: Annotated[
+        bool,
+        typer.Option(
+            "--atomic/--no-atomic",
+            help="Each file whole or not at all, or batch by batch in constant memory.",
+        ),
+    ] = True,
+    reify: Annotated[
+        bool,
+        typer.Option("--reify", help="Reify quoted triples that are no objects; else refuse them."),
+    ] = False,
+    as_json: settings.AsJson = False,
+    concatenated: settings.Concatenated = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Load Jelly files into an Oxigraph store on disk.
+
+    The store is made if it is not there.
+    """
+    if os.path.isdir(store) and os.listdir(store) and not _is_store(store):
+        raise WrongUsageError(f"{store} is no Oxigraph store, and not empty")
+    limits = settings.limits_from(limit)
+    into = _graph_name(graph)
+    opened_store = _open(store)
+    from ..oxigraph import load as load_
+
+    with console.open_sources(sources, "load") as opened:
+        for name, source in zip(sources, opened, strict=True):
+            statements = load_(
+                opened_store,
+                source,
+                graph=into,
+                blank_nodes=blank_nodes.value,
+                atomic=atomic,
+                quoted_triples="reify" if reify else "refuse",
+                limits=limits,
+                concatenated=concatenated,
+            )
+            if as_json:
+                console.print_json({"source": name, "statements": statements})
+            else:
+                print(f"{name}: {statements:,} statements")
+
+
+def dump(
+    store: StoreFolder,
+    output: settings.Output = console.STANDARD,
+    graph: Annotated[
+        str | None, typer.Option("--graph", metavar="IRI", help="Write this graph only.")
+    ] = None,
+    force: settings.Force = False,
+) -> None:
+    """Write an Oxigraph store, or one graph of it, as Jelly."""
+    if not _is_store(store):
+        raise WrongUsageError(f"{store} is no Oxigraph store")
+    dst = console.destination(output, force=force, binary=True)
+    from_graph = _graph_name(graph)
+    opened_store = _open(store)
+    from ..oxigraph import dump as dump_
+
+    with console.counting("dump") as progress:
+        dump_(opened_store, dst, graph=from_graph, progress=progress)
+
+
+def _is_store(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, _STORE_FILE))
+
+
+def _open(folder: str) -> Any:
+    return pyoxigraph_module().Store(folder)
+
+
+def _graph_name(iri: str | None) -> Any:
+    """The graph of an IRI; None for none."""
+    if iri is None:
+        return None
+    try:
+        return pyoxigraph_module().NamedNode(iri)
+    except ValueError as error:
+        raise WrongUsageError(f"--graph {iri}: {error}") from error

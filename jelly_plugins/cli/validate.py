@@ -1,0 +1,209 @@
+"""``jelly validate``: is a stream valid, and does it say what it should?"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import JellyError
+from ..formats import Format, format_of
+from . import console, settings
+from .console import WrongUsageError
+
+if TYPE_CHECKING:
+    from ..backends import Backend
+    from ..compare import Comparison
+    from ..validation import Expected, FrameValidation, Validation
+
+
+def validate(
+    source: settings.SourceArgument,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            metavar="FILE",
+            help="RDF file that the stream should say the same as. With --frames, a file for each "
+            "frame in order, or a folder of such files, taken by name.",
+        ),
+    ] = None,
+    from_: Annotated[
+        Format | None,
+        typer.Option(
+            "--from",
+            parser=settings.parse_format,
+            metavar=settings.FORMATS,
+            help="Format of those files; by default their endings tell.",
+        ),
+    ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="Compare the order and number of statements too.")
+    ] = False,
+    frames: Annotated[
+        bool, typer.Option("--frames", help="Print a line for each frame; compare by frame.")
+    ] = False,
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="IRI", help="What relative IRIs in those files belong to."),
+    ] = None,
+    held_by: Annotated[
+        str | None,
+        typer.Option(
+            "--held-by",
+            metavar="BACKEND",
+            help="Compare what a backend (rdflib, oxigraph) holds of both: it may rewrite terms.",
+        ),
+    ] = None,
+    as_json: settings.AsJson = False,
+    concatenated: settings.Concatenated = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Check a Jelly stream, and compare it with RDF files.
+
+    It is read strictly to its end. Without --ordered, RDF graphs or datasets are compared; blank
+    nodes are mapped either way. Exit code 0: valid, and the same; 1: not.
+    """
+    from ..validation import validate as validate_
+    from ..validation import validate_frames
+
+    backend = None if held_by is None else _backend(held_by)
+    if backend is not None and (ordered or frames or not against):
+        raise WrongUsageError("--held-by is for --against, without --ordered and --frames")
+    files = _expected(against or [], from_, frames)
+    shared: dict[str, Any] = {
+        "ordered": ordered,
+        "base": base,
+        "limits": settings.limits_from(limit),
+        "concatenated": concatenated,
+        "on_frame": (_print_frame_json if as_json else _print_frame) if frames else None,
+    }
+    try:
+        with console.open_sources([source], "validate") as [opened]:
+            if frames and against:
+                result = validate_frames(opened, files, **shared)
+            else:
+                result = validate_(
+                    opened, against=files[0] if files else None, held_by=backend, **shared
+                )
+    except JellyError as error:
+        if as_json:
+            console.print_json({"valid": False, "error": _error_as_dict(error)})
+        raise
+    if as_json:
+        console.print_json(_as_dict(result))
+    else:
+        _print_result(result)
+    if result.comparison is not None and not result.comparison:
+        raise typer.Exit(1)
+
+
+def _backend(name: str) -> Backend:
+    from ..backends import backend_names, get_backend
+
+    try:
+        return get_backend(name)
+    except KeyError:
+        names = ", ".join(backend_names())
+        raise WrongUsageError(f"{name} is none of the backends {names}") from None
+
+
+def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expected]:
+    if not frames and len(names) > 1:
+        raise WrongUsageError("several --against are for --frames, one for each frame")
+    paths: list[str] = []
+    for name in names:
+        if os.path.isdir(name):
+            if not frames:
+                raise WrongUsageError(f"{name} is a folder: that is for --frames")
+            paths += _rdf_files(name)
+        else:
+            paths.append(name)
+    expected: list[Expected] = []
+    for path in paths:
+        found = console.told_format(path, form)
+        if found is None:
+            raise WrongUsageError(f"the format of {path} is not known: --from names it")
+        expected.append((path, found))
+    return expected
+
+
+def _rdf_files(folder: str) -> list[str]:
+    """The files of RDF text in a folder, by name."""
+    names = sorted(os.listdir(folder))
+    found = [name for name in names if format_of(name) not in (None, Format.JELLY)]
+    if not found:
+        raise WrongUsageError(f"{folder} has no RDF files")
+    return [os.path.join(folder, name) for name in found]
+
+
+def _print_frame(frame: FrameValidation) -> None:
+    said = "missing" if frame.statements is None else f"{frame.statements:,} statements"
+    if frame.comparison is not None:
+        said += ", the same" if frame.comparison else f", different: {frame.comparison.reason}"
+    print(f"frame {frame.index}: {said}")
+
+
+def _print_frame_json(frame: FrameValidation) -> None:
+    console.print_json(
+        {
+            "frame": frame.index,
+            "statements": frame.statements,
+            "comparison": _comparison_as_dict(frame.comparison),
+        }
+    )
+
+
+def _print_result(result: Validation) -> None:
+    print(
+        f"{result.source}: valid, {result.statements:,} statements in {result.frames:,} frames, "
+        f"physical type {result.options.physical_type.name}"
+    )
+    comparison = result.comparison
+    if comparison is None:
+        return
+    if comparison:
+        print("the same as expected")
+        return
+    print(f"different: {comparison.reason}")
+    for sign, lines in (("-", comparison.missing), ("+", comparison.unexpected)):
+        for line in lines:
+            print(f"{sign} {line}")
+
+
+def _as_dict(result: Validation) -> dict[str, Any]:
+    from ..inspection import options_as_dict
+
+    return {
+        "valid": True,
+        "source": result.source,
+        "compression": result.compression,
+        "delimited": result.delimited,
+        "options": options_as_dict(result.options),
+        "frames": result.frames,
+        "statements": result.statements,
+        "different_frames": result.different_frames,
+        "comparison": _comparison_as_dict(result.comparison),
+    }
+
+
+def _comparison_as_dict(comparison: Comparison | None) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    return {
+        "equal": comparison.equal,
+        "reason": comparison.reason,
+        "missing": comparison.missing,
+        "unexpected": comparison.unexpected,
+    }
+
+
+def _error_as_dict(error: JellyError) -> dict[str, Any]:
+    return {
+        "type": type(error).__name__,
+        "message": error.message,
+        "source": error.source,
+        "frame": error.frame,
+        "row": error.row,
+    }

@@ -1,0 +1,45 @@
+"""Jelly in and out of Oxigraph stores: :func:`load`, :func:`dump`, :func:`read_quads`.
+
+Knows pyoxigraph and the codec, nothing of rdflib. What a store changes, and no reader can prevent:
+
+- Literals of XML Schema datatypes get their canonical form: ``"01"^^xsd:integer`` becomes ``"1"``,
+  ``1.50`` becomes ``1.5``, ``P12M`` becomes ``P1Y``, and the types derived from xsd:integer, such
+  as xsd:int, become xsd:integer. What Oxigraph cannot compute with stays as it is.
+- Language tags are lower-cased, already in pyoxigraph's terms.
+- A statement is held once, however often the stream has it.
+
+What it cannot hold is refused, with frame and row: generalized statements, IRIs that are not
+absolute or not well-formed, language tags that are not well-formed. Quoted triples are held as
+objects (triple terms of RDF 1.2); elsewhere they are refused, or reified on request.
+
+>>> import io
+>>> from pyoxigraph import Literal, NamedNode, Quad, Store
+>>> store = Store()
+>>> store.add(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o")))
+>>> file = io.BytesIO()
+>>> dump(store, file)
+1
+>>> copy = Store()
+>>> load(copy, file.getvalue())
+1
+>>> print(copy)
+<urn:s> <urn:p> "o" .
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from ..errors import MissingExtraError
+
+try:
+    import pyoxigraph as _pyoxigraph  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError(
+        "Oxigraph needs a library: pip install 'jelly-plugins[oxigraph]'"
+    ) from error
+
+from .dumper import dump
+from .feed import read_quads
+from .loader import load
+
+__all__ = ["dump", "load", "read_quads"]

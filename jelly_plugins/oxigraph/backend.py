@@ -1,0 +1,41 @@
+"""Oxigraph as a backend: what the entry point ``oxigraph`` of ``jelly_plugins.backends`` names."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyoxigraph import Store
+
+from ..backends import Backend, BlankNodes
+from ..codec import TermFactory
+from ..sinks import Destination
+from ..sources import Source
+from .dumper import dump
+from .loader import load
+from .terms import OxigraphFactory, describe
+
+
+class OxigraphBackend:
+    """pyoxigraph's terms and stores, see :class:`jelly_plugins.backends.Backend`."""
+
+    name: Final = "oxigraph"
+    describe = staticmethod(describe)
+
+    def factory(self, *, blank_nodes: BlankNodes = "fresh") -> TermFactory[Any]:
+        """A factory of pyoxigraph's terms; statements are its ``Triple`` and ``Quad``."""
+        return OxigraphFactory(blank_nodes=blank_nodes)
+
+    def new_store(self) -> Store:
+        """An empty store in memory."""
+        return Store()
+
+    def load(self, store: Store, src: Source, /, **settings: Any) -> int:
+        """See :func:`jelly_plugins.oxigraph.load`."""
+        return load(store, src, **settings)
+
+    def dump(self, store: Store, dst: Destination, /, **settings: Any) -> int:
+        """See :func:`jelly_plugins.oxigraph.dump`."""
+        return dump(store, dst, **settings)
+
+
+BACKEND: Final[Backend] = OxigraphBackend()

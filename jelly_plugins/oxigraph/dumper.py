@@ -1,0 +1,205 @@
+"""An Oxigraph store, or one graph of it, as a Jelly-RDF stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, Literal, get_args
+
+from pyoxigraph import Quad, Store
+
+from ..codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    Encoder,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    delimit,
+)
+from ..codec.options import GROUPED, logical_name
+from ..errors import OptionsError
+from ..sinks import Destination, open_output
+from ..streams import BATCH
+from .loader import PROGRESS_STATEMENTS, Progress
+from .terms import DEFAULT_GRAPH, GraphName, describe
+
+#: The order of statements: as the store has them, or each subject's together.
+Order = Literal["store", "subject"]
+
+_FLAT_QUADS: Final = StreamOptions(
+    physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS
+)
+_FLAT_TRIPLES: Final = StreamOptions(
+    physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES
+)
+
+_ASK: Final = """
+ASK {
+  { ?s ?p ?o FILTER(isTRIPLE(?o)) } UNION { GRAPH ?g { ?s ?p ?o FILTER(isTRIPLE(?o)) } }
+}
+"""
+_ASK_DEFAULT: Final = "ASK { ?s ?p ?o FILTER(isTRIPLE(?o)) }"
+
+
+def dump(
+    store: Store,
+    dst: Destination,
+    *,
+    graph: GraphName | None = None,
+    options: StreamOptions | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    order: Order = "store",
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write a store, or one graph of it, as a delimited Jelly-RDF stream.
+
+    Blank nodes have the labels that the store has for them. Empty named graphs are written with
+    physical type GRAPHS; with QUADS, the default, they have no place in the stream.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param graph: write this graph only, as triples unless ``options`` say otherwise.
+    :param options: of the stream; by default flat quads, or flat triples with ``graph``. Where
+        there are triple terms, ``rdf_star`` is added; unless it is set already, that takes a
+        query over all statements (about 1 µs each in memory). Of the logical types with one
+        element per frame, GRAPHS and DATASETS are possible: the whole dump is one frame then.
+    :param namespaces: declarations to write first, IRI by name.
+    :param frame_rows: rows of a frame, at most.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param order: ``"store"`` streams in constant memory. A store on disk has statements in order
+        of their subjects; one in memory has them as they came, and if they came shuffled,
+        ``"subject"`` makes the stream about a quarter smaller. It holds a graph's subjects in
+        memory, and sees changes that are made to the store meanwhile.
+    :param progress: called every 10,000 statements and at the end, with the number of statements
+        and of bytes written so far (those of frames, before compression).
+    :param limits: bounds of what is written, those of a reader by default.
+    :return: number of statements written.
+    :raises OptionsError: ``options`` do not go with what is to be written.
+    :raises JellyError: a term cannot be said in Jelly, or not with these options.
+    :raises SourceError: the path cannot be written.
+    """
+    if order not in get_args(Order):
+        raise ValueError(f"order is 'store' or 'subject', not {order!r}")
+    options = _options(store, graph, options)
+    encoder = Encoder(
+        options,
+        describe,
+        namespaces=bool(namespaces),
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        limits=limits,
+    )
+    for name, iri in (namespaces or {}).items():
+        encoder.add_namespace(name, iri)
+    writing = _Writing(store, encoder, graph, order, frame_rows, progress)
+    with open_output(dst) as out:
+        for frame in writing.frames():
+            out.write(delimit(frame))
+    writing.report()
+    return writing.statements
+
+
+class _Writing:
+    """One dump under way: what was written, and the frames to come."""
+
+    def __init__(
+        self,
+        store: Store,
+        encoder: Encoder,
+        graph: GraphName | None,
+        order: Order,
+        frame_rows: int,
+        progress: Progress | None,
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._graph = graph
+        self._order = order
+        self._frame_rows = frame_rows
+        self._progress = progress
+        self._due = PROGRESS_STATEMENTS
+        self.statements = 0
+        self.bytes = 0
+
+    def frames(self) -> Iterator[bytes]:
+        by_graph = self._encoder.options.physical_type is PhysicalType.GRAPHS
+        for graph in self._parts(by_graph):
+            if by_graph and graph is not None:
+                self._encoder.start_graph(graph)
+                if not self._encoder.options.grouped and self._encoder.pending >= self._frame_rows:
+                    yield self._counted(self._encoder.flush())
+            yield from self._statements(self._quads(graph))
+        for frame in self._encoder.finish():
+            yield self._counted(frame)
+
+    def report(self) -> None:
+        if self._progress is not None:
+            self._progress(self.statements, self.bytes)
+
+    def _parts(self, by_graph: bool) -> Iterator[GraphName | None]:
+        """The graphs to write one after the other; None for all of them at once."""
+        if self._graph is not None:
+            yield self._graph
+        elif by_graph or self._order == "subject":
+            # The default graph always exists; it is worth a row only if it has statements.
+            if next(self._quads(DEFAULT_GRAPH), None) is not None:
+                yield DEFAULT_GRAPH
+            yield from self._store.named_graphs()
+        else:
+            yield None
+
+    def _quads(self, graph: GraphName | None) -> Iterator[Quad]:
+        find = self._store.quads_for_pattern
+        if self._order == "store":
+            yield from find(None, None, None, graph)
+            return
+        for subject in dict.fromkeys(quad.subject for quad in find(None, None, None, graph)):
+            yield from find(subject, None, None, graph)
+
+    def _statements(self, quads: Iterable[Quad]) -> Iterator[bytes]:
+        width = 3 if self._encoder.options.physical_type is PhysicalType.TRIPLES else 4
+        terms: Iterator[tuple[Any, ...]] = map(tuple, quads)
+        while batch := list(islice(terms, BATCH)):
+            if width == 3:
+                batch = [statement[:3] for statement in batch]
+            for frame in self._encoder.add(batch):
+                yield self._counted(frame)
+            self.statements += len(batch)
+            if self.statements >= self._due:
+                self._due = self.statements + PROGRESS_STATEMENTS
+                self.report()
+
+    def _counted(self, frame: bytes) -> bytes:
+        self.bytes += len(frame)
+        return frame
+
+
+def _options(store: Store, graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:
+    """The options to write with.
+
+    :raises OptionsError: they need a graph, or frames that a dump does not have.
+    """
+    if options is None:
+        options = _FLAT_QUADS if graph is None else _FLAT_TRIPLES
+    if graph is None and options.physical_type is PhysicalType.TRIPLES:
+        raise OptionsError("a store has quads: name the graph that is to be written as triples")
+    if options.grouped and options.logical_type not in GROUPED:
+        raise OptionsError(
+            f"a dump has no frames for logical type {logical_name(options.logical_type)}"
+        )
+    if options.rdf_star or not _has_triple_terms(store, graph):
+        return options
+    return replace(options, rdf_star=True)
+
+
+def _has_triple_terms(store: Store, graph: GraphName | None) -> bool:
+    if graph is None:
+        return bool(store.query(_ASK))
+    return bool(store.query(_ASK_DEFAULT, default_graph=graph))

@@ -1,0 +1,153 @@
+"""A Jelly source as pyoxigraph quads, in pieces of one frame: what every way into a store reads.
+
+This is the one place that decides in which form statements come out of the decoder: as ``Quad``
+objects, made by the factory. With the decoder in Python that is as fast as text for Oxigraph's own
+parser, and an error names its row; a decoder that gives N-Quads as bytes would be plugged in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, get_args
+
+from pyoxigraph import BlankNode, NamedNode, Quad
+
+from ..backends import BlankNodes
+from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
+from ..errors import OptionsError
+from ..sources import Source
+from ..streams import FrameReader
+from .reify import ReifyingFactory
+from .terms import DEFAULT_GRAPH, GraphName, QuadFactory
+
+#: What becomes of quoted triples that are no objects: an error, or a reifier in their place.
+QuotedTriples = Literal["refuse", "reify"]
+
+
+class Feed:
+    """Reads a source; an iterator of one list of quads per frame.
+
+    :param graph: where the triples of a stream of triples go; None for the default graph. A stream
+        of quads names its graphs itself and is refused with one.
+    :param on_namespace: called with the name and the IRI of each namespace that is declared.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    :ivar statements: statements read so far, repeats included.
+    :ivar bytes: bytes of the frames read so far, unpacked.
+    :ivar empty_graphs: names of graphs that a stream of physical type GRAPHS opened in a frame
+        without a statement for them: all those that are empty, and few others.
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        graph: GraphName | None,
+        blank_nodes: BlankNodes,
+        quoted_triples: QuotedTriples,
+        limits: Limits,
+        concatenated: bool,
+        on_namespace: Callable[[str, str], object] | None = None,
+    ) -> None:
+        if quoted_triples not in get_args(QuotedTriples):
+            raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
+        if not isinstance(graph, GraphName | None):
+            raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
+        self.statements = 0
+        self.bytes = 0
+        self.empty_graphs: set[NamedNode | BlankNode] = set()
+        self._target = graph
+        self._on_namespace = on_namespace
+        self._checked: StreamOptions | None = None
+        into = DEFAULT_GRAPH if graph is None else graph
+        self._added: list[Quad] = []
+
+        def factory() -> QuadFactory:
+            if quoted_triples == "reify":
+                return ReifyingFactory(self._added, graph=into, blank_nodes=blank_nodes)
+            return QuadFactory(graph=into, blank_nodes=blank_nodes)
+
+        self._reader = FrameReader(
+            src,
+            factory=factory(),
+            limits=limits,
+            concatenated=concatenated,
+            # Labels of a stream mean nothing in the next one.
+            next_factory=factory,
+        )
+
+    def __iter__(self) -> Iterator[list[Quad]]:
+        with self._reader as frames:
+            for frame in frames:
+                if frame.rows:
+                    self._check_graph()
+                if self._on_namespace is not None:
+                    for name, iri in frame.namespaces:
+                        self._on_namespace(name, iri.value)
+                quads: list[Quad] = frame.statements
+                self.statements += len(quads)
+                self.bytes += frame.size
+                if frame.graphs:
+                    filled = {quad.graph_name for quad in quads}
+                    self.empty_graphs.update(
+                        graph
+                        for graph in frame.graphs
+                        if graph not in filled and graph != DEFAULT_GRAPH
+                    )
+                if self._added:
+                    quads += self._added
+                    self._added.clear()
+                yield quads
+
+    def _check_graph(self) -> None:
+        """Refuse a stream of quads where a graph was named for it."""
+        options = self._reader.options
+        if options is self._checked:
+            return
+        self._checked = options
+        if self._target is not None and options.physical_type is not PhysicalType.TRIPLES:
+            raise OptionsError(
+                "a stream of quads names its graphs itself: leave graph out",
+                source=self._reader.name,
+            )
+
+
+def read_quads(
+    src: Source,
+    *,
+    graph: GraphName | None = None,
+    blank_nodes: BlankNodes = "keep",
+    quoted_triples: QuotedTriples = "refuse",
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+) -> Iterator[Quad]:
+    """Read a Jelly-RDF stream as pyoxigraph quads, one after the other.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param graph: the graph of the triples in a stream of triples, by default the default graph. A
+        stream of quads is refused with one.
+    :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
+        of a file give equal quads; a label that Oxigraph refuses is mapped, see
+        :func:`.labels.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
+        the same labels stay apart.
+    :param quoted_triples: ``"refuse"`` those that are not objects, or ``"reify"`` them, see
+        :func:`.load`.
+    :param limits: what is believed of the input.
+    :param concatenated: options that stand first in a frame start a new stream.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> from jelly_plugins.streams import write_bytes
+    >>> for quad in read_quads(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])):
+    ...     print(quad)
+    <urn:s> <urn:p> "o"
+    """
+    for quads in Feed(
+        src,
+        graph=graph,
+        blank_nodes=blank_nodes,
+        quoted_triples=quoted_triples,
+        limits=limits,
+        concatenated=concatenated,
+    ):
+        yield from quads

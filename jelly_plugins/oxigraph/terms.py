@@ -1,0 +1,190 @@
+"""pyoxigraph's terms: made for a decoder, taken apart for an encoder.
+
+pyoxigraph checks what it is given: IRIs and language tags in the constructors of terms, positions
+in those of ``Triple`` and ``Quad``. What it refuses becomes a ``TermError`` that names the term or
+its position; the decoder adds frame and row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, get_args
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+
+from ..backends import BlankNodes
+from ..codec import Kind
+from ..codec.rules import GRAPH, POSITIONS, SUBJECT
+from ..codec.terms import XSD_STRING
+from ..errors import TermError
+from .labels import Fresh, kept
+
+#: What pyoxigraph takes for the name of a graph.
+GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
+
+DEFAULT_GRAPH: Final = DefaultGraph()
+
+#: Characters of a refused term that an error shows.
+_SHOWN: Final = 80
+
+#: The way out for quoted triples, where there is one.
+_REIFY: Final = " (quoted_triples='reify' puts a reifier there)"
+
+_QUOTED: Final = "a quoted triple"
+_KINDS: Final[dict[type, str]] = {
+    NamedNode: "an IRI",
+    BlankNode: "a blank node",
+    Literal: "a literal",
+    Triple: _QUOTED,
+    DefaultGraph: "the default graph",
+}
+
+#: Types that Oxigraph takes in each position of a statement.
+_HELD: Final[tuple[tuple[type, ...], ...]] = (
+    (NamedNode, BlankNode),
+    (NamedNode,),
+    (NamedNode, BlankNode, Literal, Triple),
+    (NamedNode, BlankNode, DefaultGraph),
+)
+
+
+def describe(term: object) -> tuple[Any, ...]:
+    """Take a term of pyoxigraph apart, see ``codec.Describe``.
+
+    :raises TermError: it is no term, or a literal with a base direction (Jelly has none).
+
+    >>> describe(Literal("1", datatype=NamedNode("urn:d")))
+    (<Kind.LITERAL: 2>, '1', None, 'urn:d')
+    """
+    if isinstance(term, NamedNode):
+        return (Kind.IRI, term.value)
+    if isinstance(term, Literal):
+        if term.language is None:
+            datatype = term.datatype.value
+            return (Kind.LITERAL, term.value, None, None if datatype == XSD_STRING else datatype)
+        if term.direction is not None:
+            raise TermError(f"Jelly cannot say the base direction of {_short(str(term))}")
+        return (Kind.LITERAL, term.value, term.language, None)
+    if isinstance(term, BlankNode):
+        return (Kind.BLANK_NODE, term.value)
+    if isinstance(term, Triple):
+        return (Kind.TRIPLE, term.subject, term.predicate, term.object)
+    if isinstance(term, DefaultGraph):
+        return (Kind.DEFAULT_GRAPH,)
+    raise TermError(f"{term!r} is not a term of pyoxigraph")
+
+
+class OxigraphFactory:
+    """Makes pyoxigraph's terms for one reading; statements are its ``Triple`` and ``Quad``.
+
+    :param blank_nodes: ``"fresh"`` makes a new node for each label of this reading, ``"keep"``
+        keeps the labels as far as Oxigraph takes them, see :func:`.labels.kept`.
+    """
+
+    default_graph: Final = DEFAULT_GRAPH
+
+    def __init__(self, *, blank_nodes: BlankNodes = "fresh") -> None:
+        if blank_nodes not in get_args(BlankNodes):
+            raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
+        self.blank_node = Fresh() if blank_nodes == "fresh" else kept
+
+    def iri(self, value: str) -> Any:
+        try:
+            return NamedNode(value)
+        except ValueError as error:
+            raise TermError(f"Oxigraph refuses the IRI {_short(value)}: {error}") from error
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        if langtag is not None:
+            try:
+                return Literal(lex, language=langtag)
+            except ValueError as error:
+                raise TermError(
+                    f"Oxigraph refuses the language tag {_short(langtag)}: {error}"
+                ) from error
+        if datatype is None:
+            return Literal(lex)
+        try:
+            return Literal(lex, datatype=_datatype(datatype))
+        except ValueError as error:
+            raise TermError(f"Oxigraph refuses the datatype {_short(datatype)}: {error}") from error
+
+    def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
+        return make_triple((subject, predicate, object_), quoted=True)
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        return make_triple(terms)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        return make_quad(terms)
+
+
+class QuadFactory(OxigraphFactory):
+    """Makes quads of triples too, all in one graph.
+
+    :param graph: the graph of statements that have three terms.
+    """
+
+    def __init__(self, *, graph: GraphName, blank_nodes: BlankNodes) -> None:
+        super().__init__(blank_nodes=blank_nodes)
+        self._graph = graph
+        self._place: tuple[Any, ...] = () if graph == DEFAULT_GRAPH else (graph,)
+
+    def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
+        return make_triple((subject, predicate, object_), quoted=True, way_out=_REIFY)
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        return make_quad(terms + self._place, way_out=_REIFY)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        return make_quad(terms, way_out=_REIFY)
+
+
+def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:
+    """A triple of these terms.
+
+    :param quoted: whether errors are to say that it is a quoted one.
+    :param way_out: what an error adds for a quoted triple as subject.
+    :raises TermError: a term stands where Oxigraph has none of its kind.
+    """
+    try:
+        return Triple(*terms)
+    except TypeError as error:
+        raise _refusal(terms, " of a quoted triple" if quoted else "", way_out) from error
+
+
+def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
+    """A quad of these terms; three are one in the default graph.
+
+    :param way_out: what an error adds for a quoted triple as subject.
+    :raises TermError: a term stands where Oxigraph has none of its kind.
+    """
+    # pyoxigraph tries one type of graph name after the other, and the default graph's last.
+    if terms[-1] is DEFAULT_GRAPH:
+        terms = terms[:3]
+    try:
+        return Quad(*terms)
+    except TypeError as error:
+        raise _refusal(terms, "", way_out) from error
+
+
+def _refusal(terms: Sequence[Any], where: str, way_out: str) -> TermError:
+    """The error for terms that pyoxigraph did not take as a statement."""
+    for position, term in enumerate(terms):
+        if not isinstance(term, _HELD[position]):
+            # What has no type of pyoxigraph's is a quoted triple that waits to be reified.
+            kind = _KINDS.get(type(term), _QUOTED)
+            role = "graph name" if position == GRAPH else POSITIONS[position]
+            hint = way_out if kind is _QUOTED and position == SUBJECT else ""
+            return TermError(f"Oxigraph cannot hold {kind} as {role}{where}{hint}")
+    return TermError(f"Oxigraph cannot hold the statement {_short(str(terms))}")
+
+
+@lru_cache(maxsize=256)
+def _datatype(iri: str) -> NamedNode:
+    return NamedNode(iri)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")

@@ -1,0 +1,36 @@
+"""Jelly for rdflib: parser and serializer plugins, and streams of statements and graphs.
+
+The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
+is installed. Importing this module also makes rdflib tell Jelly by file names, so that
+``graph.parse("x.jelly.gz")`` does without ``format``.
+
+What rdflib makes of a stream:
+
+- Lexical forms are normalised as by its other parsers, unless ``rdflib.NORMALIZE_LITERALS`` is
+  False: ``"01"^^xsd:integer`` becomes ``"1"``. A literal of xsd:string comes as one without a
+  datatype, which is the same literal in RDF 1.1. Language tags that differ in case are equal.
+- A stream of quads needs a Dataset; a Graph takes it only if all is in the default graph.
+- Quoted triples and generalized statements are refused where they stand; that a stream declares
+  them is no reason. ``generalized=True`` lets the latter through.
+- A graph that is named ``urn:x-rdflib:default`` is the default graph.
+
+What is written reads back as it was, but for datatypes xsd:string. Blank nodes get new labels in
+each reading, unless ``blank_nodes="keep"`` is asked for.
+
+>>> from rdflib import RDF, Dataset, URIRef
+>>> dataset = Dataset().add((URIRef("urn:s"), RDF.type, URIRef("urn:t"), URIRef("urn:g")))
+>>> jelly = dataset.serialize(format="jelly-plugins", encoding="utf-8")
+>>> for subject, _, _, graph in read_statements(jelly):
+...     print(subject, graph)
+urn:s urn:g
+"""
+
+from __future__ import annotations
+
+from . import _requirement  # noqa: F401
+from .registration import activate, register_suffixes
+from .streams import read_graphs, read_statements, write_graphs
+
+register_suffixes()
+
+__all__ = ["activate", "read_graphs", "read_statements", "write_graphs"]

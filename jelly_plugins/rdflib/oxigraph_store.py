@@ -1,0 +1,81 @@
+"""Graphs over an Oxigraph store (package oxrdflib), handed to the backend ``oxigraph``.
+
+That backend moves statements between Jelly and the store inside without a term of rdflib being
+made. It is found by its entry point; nothing here knows how it works.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
+from rdflib.term import BNode
+
+from ..backends import Backend, BlankNodes, get_backend
+from ..codec import Limits
+from ..errors import OptionsError
+from ..sinks import Destination
+from ..sources import Source
+from .namespaces import DeclaredNamespaces
+
+
+def inner_store(graph: Graph) -> Any | None:
+    """The ``pyoxigraph.Store`` inside a graph's store, if there is one."""
+    kind = type(graph.store)
+    if (kind.__module__, kind.__name__) == ("oxrdflib.store", "OxigraphStore"):
+        return graph.store._inner  # type: ignore[attr-defined]
+    return None
+
+
+def _backend() -> Backend:
+    return get_backend("oxigraph")
+
+
+def _graph_name(graph: Graph) -> Any:
+    """A graph's name in the store."""
+    import pyoxigraph
+
+    identifier = graph.identifier
+    if identifier == DATASET_DEFAULT_GRAPH_ID:
+        return pyoxigraph.DefaultGraph()
+    if isinstance(identifier, BNode):
+        return pyoxigraph.BlankNode(str(identifier))
+    return pyoxigraph.NamedNode(str(identifier))
+
+
+def load(
+    graph: Graph,
+    src: Source,
+    *,
+    whole: bool,
+    blank_nodes: BlankNodes,
+    atomic: bool,
+    concatenated: bool,
+    limits: Limits,
+) -> int:
+    """Read a source into the store, or, unless ``whole``, a stream of triples into the one graph.
+    See ``load.load``."""
+    namespaces = DeclaredNamespaces()
+    try:
+        count = _backend().load(
+            inner_store(graph),
+            src,
+            graph=None if whole else _graph_name(graph),
+            blank_nodes=blank_nodes,
+            atomic=atomic,
+            concatenated=concatenated,
+            limits=limits,
+            on_namespace=namespaces.add,
+        )
+    except OptionsError as error:
+        if not whole:
+            error.add_note("A Graph takes triples; rdflib.Dataset(store='Oxigraph') takes quads.")
+        raise
+    namespaces.bind(graph)
+    return count
+
+
+def dump(graph: Graph, dst: Destination, **settings: Any) -> int:
+    """Write all of a Dataset's store, or the one graph as triples. See ``dump.dump``."""
+    name = None if isinstance(graph, Dataset) else _graph_name(graph)
+    return _backend().dump(inner_store(graph), dst, graph=name, **settings)

@@ -1,0 +1,189 @@
+"""rdflib's terms: made for a decoder, taken apart for an encoder.
+
+Terms come out of rdflib's own constructors, so that they equal what any other parser of rdflib
+makes: with its normalised lexical forms (``rdflib.NORMALIZE_LITERALS``), values and warnings.
+Statements are plain tuples. What rdflib cannot hold is refused where it is met: files that declare
+``rdf_star`` or ``generalized_statements`` without using them are common, and are read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import rdflib
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.term import BNode, Literal, Node, URIRef
+
+from ..backends import BlankNodes
+from ..codec import DefaultGraph, Kind
+from ..codec.rules import POSITIONS
+from ..codec.terms import XSD_STRING
+from ..errors import JellyError, TermError
+
+#: What factories make: a triple, or a quad whose last term is the name of its graph.
+Statement: TypeAlias = tuple[Node, Node, Node] | tuple[Node, Node, Node, Node]
+
+#: Digits that rdflib may make of an xsd:decimal with an exponent. XSD has none there, Python takes
+#: them, and a normalised ``1E999999999`` is a gigabyte.
+MAX_DECIMAL_EXPONENT: Final = 1000
+
+_XSD_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
+
+
+class RdflibFactory:
+    """Makes rdflib's terms for one reading; see :class:`~jelly_plugins.codec.TermFactory`.
+
+    :param blank_nodes: ``"fresh"`` gives each label a node that no other reading has; ``"keep"``
+        makes nodes by the labels as they are.
+    :param generalized: let generalized statements through. rdflib holds them, but most of it, all
+        its serializers included, takes no notice that there is such a thing.
+    :param named_graphs: without it, quads come out as triples, and must be in the default graph.
+
+    >>> factory = RdflibFactory(blank_nodes="keep")
+    >>> factory.literal("01", None, "http://www.w3.org/2001/XMLSchema#integer").n3()
+    '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    >>> factory.blank_node("b0")
+    rdflib.term.BNode('b0')
+    """
+
+    #: The name of a dataset's default graph, as ``Dataset.add`` and ``Dataset.addN`` take it.
+    default_graph: Final = DATASET_DEFAULT_GRAPH_ID
+
+    iri = staticmethod(URIRef)
+
+    def __init__(
+        self,
+        *,
+        blank_nodes: BlankNodes = "fresh",
+        generalized: bool = False,
+        named_graphs: bool = True,
+    ) -> None:
+        if blank_nodes not in ("fresh", "keep"):
+            raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
+        self._scope = BNode() if blank_nodes == "fresh" else None
+        self._generalized = generalized
+        self._named_graphs = named_graphs
+        self._datatypes: dict[str, URIRef] = {}
+
+    def blank_node(self, label: str, /) -> BNode:
+        if self._scope is None:
+            return BNode(label)
+        # Derived, not remembered: a stream may have more labels than memory holds. "b" and "x"
+        # tell a label as it is from one in hexadecimal, whose characters no format minds.
+        if label.isascii() and label.isalnum():
+            return BNode(f"{self._scope}b{label}")
+        return BNode(f"{self._scope}x{label.encode().hex()}")
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
+        try:
+            if langtag is not None:
+                return Literal(lex, lang=langtag)
+            if datatype is None:
+                return Literal(lex)
+            if datatype == _XSD_DECIMAL:
+                _check_decimal(lex)
+            return Literal(lex, datatype=self._datatype(datatype))
+        except JellyError:
+            raise
+        except Exception as error:
+            # Converters of lexical forms are rdflib's and the user's (rdflib.term.bind), and raise
+            # what they like.
+            raise TermError(f"rdflib cannot hold a literal: {error}") from error
+
+    def _datatype(self, datatype: str) -> URIRef:
+        term = self._datatypes.get(datatype)
+        if term is None:
+            if len(self._datatypes) >= 1024:
+                self._datatypes.clear()
+            term = self._datatypes[datatype] = URIRef(datatype)
+        return term
+
+    def quoted_triple(self, _subject: Any, _predicate: Any, _object: Any, /) -> Any:
+        raise TermError("rdflib cannot hold quoted triples")
+
+    def triple(self, terms: tuple[Any, Any, Any], /) -> Any:
+        if (type(terms[1]) is not URIRef or type(terms[0]) is Literal) and not self._generalized:
+            raise _generalized(terms)
+        return terms
+
+    def quad(self, terms: tuple[Any, Any, Any, Any], /) -> Any:
+        if not self._named_graphs:
+            check_graph(terms[3], named_graphs=False)
+            return self.triple(terms[:3])
+        if type(terms[3]) is Literal:
+            check_graph(terms[3], named_graphs=True)
+        if (type(terms[1]) is not URIRef or type(terms[0]) is Literal) and not self._generalized:
+            raise _generalized(terms)
+        return terms
+
+
+def check_graph(name: Node, named_graphs: bool) -> None:
+    """Refuse a graph's name.
+
+    :param named_graphs: whether any but the default graph can be held.
+    :raises TermError: rdflib, or the one graph that is read into, cannot hold such a graph.
+    """
+    if isinstance(name, Literal):
+        raise TermError("rdflib cannot hold a graph that is named by a literal")
+    if not named_graphs and name != DATASET_DEFAULT_GRAPH_ID:
+        raise TermError(
+            "the stream has named graphs, which a Graph cannot show: parse into "
+            "rdflib.Dataset(), or use jelly_plugins.rdflib.read_statements"
+        )
+
+
+def _check_decimal(lex: str) -> None:
+    _, marker, exponent = lex.lower().partition("e")
+    if not (marker and rdflib.NORMALIZE_LITERALS):
+        return
+    digits = exponent.strip().lstrip("+-").replace("_", "")
+    if digits.isdecimal() and (len(digits) > 10 or int(digits) > MAX_DECIMAL_EXPONENT):
+        raise TermError(
+            f"rdflib would write out the xsd:decimal {lex[:40]} in full: its exponent is "
+            f"above {MAX_DECIMAL_EXPONENT}"
+        )
+
+
+def _generalized(terms: tuple[Any, ...]) -> TermError:
+    position, term = (0, terms[0]) if isinstance(terms[0], Literal) else (1, terms[1])
+    what = "literal" if isinstance(term, Literal) else "blank node"
+    return TermError(
+        f"rdflib is for RDF 1.1: a {what} cannot be a {POSITIONS[position]}; "
+        "generalized=True lets it through"
+    )
+
+
+def describe_node(term: object) -> tuple[Any, ...]:
+    """Take a term of a graph apart; the default graph's name is ``codec.DEFAULT_GRAPH``.
+
+    :raises TermError: it is no RDF term: a variable or a formula of Notation3, for example.
+    """
+    if isinstance(term, URIRef):
+        return (Kind.IRI, str(term))
+    if isinstance(term, Literal):
+        datatype = None if term.datatype is None else str(term.datatype)
+        if datatype == XSD_STRING:
+            datatype = None
+        return (Kind.LITERAL, str(term), term.language, datatype)
+    if isinstance(term, BNode):
+        return (Kind.BLANK_NODE, str(term))
+    if isinstance(term, DefaultGraph):
+        return (Kind.DEFAULT_GRAPH,)
+    raise TermError(f"{type(term).__name__} {str(term)[:80]!r} is not an RDF term")
+
+
+def describe(term: object) -> tuple[Any, ...]:
+    """Take a term apart that stands in a statement of :class:`RdflibFactory` or of rdflib; see
+    :data:`~jelly_plugins.codec.Describe`.
+
+    Literals that rdflib holds equal are one term: language tags in another case are written as
+    they were met first.
+
+    :raises TermError: it is no RDF term.
+
+    >>> describe(URIRef("urn:s")), describe(DATASET_DEFAULT_GRAPH_ID)
+    ((<Kind.IRI: 0>, 'urn:s'), (<Kind.DEFAULT_GRAPH: 4>,))
+    """
+    if term is None or term == DATASET_DEFAULT_GRAPH_ID:
+        return (Kind.DEFAULT_GRAPH,)
+    return describe_node(term)

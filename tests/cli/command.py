@@ -1,0 +1,88 @@
+"""Runs the command, in this process or in one of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from jelly_plugins import BlankNode, Iri, Literal, Quad, Triple, write
+from jelly_plugins.cli.app import app
+
+_MAIN = "from jelly_plugins.cli import main; main()"
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+EX = "http://example.org/"
+
+#: What every format with and without graphs can say.
+TRIPLES = [
+    Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "o")),
+    Triple(Iri(EX + "s"), Iri(EX + "p"), Literal('tab\t "quoted" \\ <&> é😀')),
+    Triple(Iri(EX + "s"), Iri(EX + "q"), Literal("Hallo\r\nWelt ", "de")),
+    Triple(Iri(EX + "s"), Iri(EX + "q"), Literal("7", None, XSD + "integer")),
+    Triple(BlankNode("b1"), Iri(EX + "knows"), BlankNode("b2")),
+    Triple(Iri(EX + "s"), Iri(EX + "knows"), BlankNode("b1")),
+    Triple(BlankNode("b2"), Iri(EX + "q"), Literal("")),
+]
+QUADS = [
+    *(Quad(*triple, Iri(EX + "g")) for triple in TRIPLES),
+    Quad(Iri(EX + "s"), Iri(EX + "p"), BlankNode("b1"), Iri(EX + "h")),
+]
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode()
+
+
+def jelly(*arguments: str | Path, stdin: bytes = b"") -> Done:
+    """Run ``jelly`` in this process."""
+    result = CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Done(result.exit_code, result.stdout_bytes, result.stderr)
+
+
+def command(*arguments: str | Path) -> list[str]:
+    """The command line of ``jelly`` in a process of its own."""
+    return [sys.executable, "-c", _MAIN, *map(str, arguments)]
+
+
+def jelly_process(*arguments: str | Path, stdin: bytes = b"") -> Done:
+    """Run ``jelly`` in a process of its own."""
+    done = subprocess.run(command(*arguments), input=stdin, capture_output=True, check=False)
+    return Done(done.returncode, done.stdout, done.stderr.decode())
+
+
+def triples_file(folder: Path, name: str = "x.jelly") -> Path:
+    """A Jelly file of :data:`TRIPLES`."""
+    write(TRIPLES, folder / name)
+    return folder / name
+
+
+def quads_file(folder: Path, name: str = "x.jelly") -> Path:
+    """A Jelly file of :data:`QUADS`."""
+    write(QUADS, folder / name)
+    return folder / name
+
+
+def assert_failed(done: Done, code: int, *words: str) -> None:
+    """It ended with ``code``, said nothing on stdout and one line on stderr, with ``words``."""
+    assert done.code == code, done
+    assert done.out == b""
+    assert done.err.startswith("jelly: ")
+    assert done.err.count("\n") == 1
+    assert done.err.endswith("\n")
+    for word in words:
+        assert word in done.err

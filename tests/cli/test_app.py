@@ -1,0 +1,137 @@
+"""The command as a whole: version, help, exit codes, errors in one line, pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins import __version__
+
+from .command import assert_failed, command, jelly, jelly_process, triples_file
+
+
+def test_version_names_the_kernel() -> None:
+    done = jelly("--version")
+    assert done.code == 0
+    first, second = done.text.splitlines()
+    assert first == f"jelly {__version__}"
+    assert second in ("kernel: python", "kernel: native")
+
+
+def test_without_a_command_there_is_help_and_wrong_usage() -> None:
+    done = jelly()
+    assert (done.code, done.err) == (2, "")
+    for name in ("demo", "convert", "inspect", "validate", "load", "dump"):
+        assert name in done.text
+
+
+@pytest.mark.parametrize("name", ["demo", "convert", "inspect", "validate", "load", "dump"])
+def test_every_command_has_help(name: str) -> None:
+    done = jelly(name, "--help")
+    assert done.code == 0
+    assert "Usage: jelly" in done.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["nonsense"], "nonsense"),
+        (["convert"], "SRC"),
+        (["convert", "--nonsense", "x"], "--nonsense"),
+        (["--nonsense"], "--nonsense"),
+        (["convert", "x.jelly", "--to", "nonsense"], "nonsense"),
+        (["inspect", "x.jelly", "--limit", "frame_bytes"], "--limit frame_bytes"),
+        (["inspect", "x.jelly", "--limit", "nonsense=1"], "nonsense"),
+        (["inspect", "x.jelly", "--limit", "nesting=1000"], "nesting"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_2(arguments: list[str], word: str) -> None:
+    assert_failed(jelly(*arguments), 2, word, "jelly: ")
+
+
+def test_bad_input_is_one_line_and_code_1(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert_failed(jelly("inspect", path), 1, str(path), "frame 0", "ends inside a frame")
+    assert_failed(jelly("inspect", tmp_path / "absent"), 1, "absent", "No such file")
+    assert_failed(jelly("convert", tmp_path), 1, str(tmp_path))
+
+
+def test_exit_codes_of_the_process(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    assert jelly_process("inspect", path).code == 0
+    assert_failed(jelly_process("inspect", tmp_path / "absent"), 1)
+    assert_failed(jelly_process("inspect"), 2)
+
+
+def test_stdin_and_stdout_are_bytes(tmp_path: Path) -> None:
+    data = triples_file(tmp_path).read_bytes()
+    text = jelly_process("convert", "-", stdin=data)
+    assert text.code == 0
+    assert "é😀" in text.text
+    assert jelly_process("convert", "-", "--from", "nt", stdin=text.out).out == data
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    path = tmp_path / "x.nt"
+    path.write_text("".join(f"<urn:s> <urn:p> <urn:o{n}> .\n" for n in range(30_000)))
+    jelly("convert", path, "-o", tmp_path / "x.jelly")
+    for arguments in (
+        ("convert", tmp_path / "x.jelly"),
+        ("convert", tmp_path / "x.jelly", "--to", "ttl"),
+        ("inspect", tmp_path / "x.jelly", "--frames", "--limit", "frame_rows=300"),
+    ):
+        process = subprocess.Popen(
+            command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.stderr.close()
+        assert process.wait(timeout=60) in (141, 0), arguments
+
+
+def test_an_interrupt_is_code_130() -> None:
+    process = subprocess.Popen(
+        command("inspect", "-"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"\x05")
+    process.stdin.flush()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_without_typer_the_install_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(name='typer')")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        command("--version"),
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'jelly-plugins[cli]'" in done.stderr
+
+
+def test_a_write_that_fails_is_one_line(tmp_path: Path) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full here")
+    path = triples_file(tmp_path)
+    assert_failed(jelly("convert", path, "-o", "/dev/full"), 1, "No space left")

@@ -1,0 +1,53 @@
+"""``jelly demo``."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins import read
+from jelly_plugins.demo import Step, demonstrate
+from jelly_plugins.streams import write_bytes
+
+from ..shared_data import shared
+from .command import jelly, jelly_process
+
+
+def test_the_demo_shows_what_it_did() -> None:
+    done = jelly("demo")
+    assert done.code == 0
+    assert done.err == ""
+    for word in ("rdflib", "Oxigraph", "temp", "degreeFahrenheit", "CC BY 4.0", "says the same"):
+        assert word in done.text
+    assert len(done.text.splitlines()) < 25
+
+
+def test_the_demo_needs_no_home_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "absent"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert jelly_process("demo").code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_steps_are_told_as_they_end() -> None:
+    steps: list[Step] = []
+    result = demonstrate(steps.append)
+    assert tuple(steps) == result.steps
+    assert result.same
+    graph, load, query, dump, again = steps
+    assert graph.count == dump.count == again.count == 3553
+    assert load.count == 5000
+    assert query.count == len(query.table) - 1 == 9
+    assert ("temp", "54.2", "54.3047", "54.4", "degreeFahrenheit") in query.table
+
+
+def test_the_file_is_what_its_readme_says() -> None:
+    source = shared("data/assist-iot-weather_100kt.jelly.gz")
+    shipped = files("jelly_plugins") / "data" / "demo.jelly"
+    assert shipped.read_bytes() == write_bytes(islice(read(source), 5000))

@@ -1,0 +1,92 @@
+"""``jelly inspect``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jelly_plugins import Frame, Iri, PhysicalType, StreamOptions, write, write_frames
+
+from ..shared_data import shared
+from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
+
+
+def test_the_report_for_people(tmp_path: Path) -> None:
+    path = triples_file(tmp_path, "x.jelly.gz")
+    done = jelly("inspect", path)
+    assert (done.code, done.err) == (0, "")
+    lines = {line.split()[0]: line.split()[1:] for line in done.text.splitlines() if line.strip()}
+    assert lines["source"] == [str(path)]
+    assert lines["compression"] == ["gzip"]
+    assert lines["statements"] == ["7"]
+    assert lines["physical_type"] == ["TRIPLES"]
+    assert lines["triple"] == ["7"]
+    assert lines["datatype"] == ["1"]
+
+
+def test_the_report_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    frames = [
+        Frame(0, statements=QUADS[:7], namespaces=[("ex", Iri(EX))], metadata={"k": b"v"}),
+        Frame(1, metadata={"k": b"\xff", "l": b""}),
+        Frame(2, statements=QUADS[7:], namespaces=[("ex", Iri(EX + "2")), ("ex", Iri(EX))]),
+    ]
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, stream_name="a name")
+    write_frames(frames, path, options=options, namespaces=True)
+    done = jelly("inspect", path, "--json", "--frames")
+    *told, report = map(json.loads, done.text.splitlines())
+    assert [each["frame"]["statements"] for each in told] == [7, 0, 1]
+    assert told[0]["frame"]["metadata"] == {"k": "v"}
+    assert told[1]["frame"]["metadata"] == {"k": "ff", "l": ""}
+    assert told[1]["frame"]["rows"] == {}
+    assert report["options"]["physical_type"] == "GRAPHS"
+    assert report["options"]["stream_name"] == "a name"
+    assert report["options"]["version"] == 2
+    assert report["namespaces"] == {"ex": [EX, EX + "2"]}
+    assert report["metadata"] == {"k": 2, "l": 1}
+    assert (report["frames"], report["empty_frames"], report["statements"]) == (3, 1, 8)
+    assert report["graphs"] == report["rows"]["GRAPH_START"] == report["rows"]["GRAPH_END"] == 2
+    assert report["rows"]["NAMESPACE"] == 3
+    assert report["rows"]["OPTIONS"] == 1
+    assert report["file_size"] == path.stat().st_size
+    assert report["size"] == sum(each["frame"]["size"] for each in told)
+    assert report["bytes_per_statement"] == report["size"] / 8
+
+
+def test_frames_are_told_until_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    write_frames([TRIPLES, TRIPLES], path, options=StreamOptions())
+    path.write_bytes(path.read_bytes()[:-1])
+    done = jelly("inspect", path, "--frames")
+    assert done.code == 1
+    assert done.text.startswith("frame 0: 7 statements")
+    assert "frame 1: the input ends inside a frame" in done.err
+
+
+def test_stdin_and_concatenated_streams(tmp_path: Path) -> None:
+    both = triples_file(tmp_path, "a").read_bytes() + quads_file(tmp_path, "b").read_bytes()
+    assert_failed(jelly("inspect", "-", stdin=both), 1, "options differ")
+    report = json.loads(jelly("inspect", "-", "--concatenated", "--json", stdin=both).text)
+    assert (report["streams"], report["statements"], report["file_size"]) == (2, 15, None)
+
+
+def test_limits_are_adjustable(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    assert_failed(jelly("inspect", path, "--limit", "frame_rows=3"), 1, "Limits.frame_rows")
+    write(TRIPLES, path, options=StreamOptions(max_name_table_size=4096))
+    assert jelly("inspect", path, "--limit", "name_table=4096").code == 0
+    assert_failed(jelly("inspect", path, "--limit", "name_table=4095"), 1, "Limits.name_table")
+
+
+def test_text_is_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text("@prefix ex: <http://example.org/> .")
+    assert_failed(jelly("inspect", path), 1, "text, not Jelly")
+
+
+def test_the_real_file() -> None:
+    path = shared("data/assist-iot-weather_100kt.jelly.gz")
+    report = json.loads(jelly("inspect", path, "--json").text)
+    assert (report["statements"], report["frames"]) == (100_000, 395)
+    assert report["compression"] == "gzip"
+    assert report["rows"]["TRIPLE"] == 100_000

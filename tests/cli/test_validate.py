@@ -1,0 +1,231 @@
+"""``jelly validate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins import (
+    BlankNode,
+    Iri,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    Triple,
+    write,
+    write_frames,
+)
+from jelly_plugins.codec import Encoder, delimit
+from jelly_plugins.codec.ntriples import write_lines
+
+from ..shared_data import shared
+from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
+
+
+def lines_file(statements: list, path: Path) -> Path:  # type: ignore[type-arg]
+    path.write_bytes(b"".join(write_lines(statements)))
+    return path
+
+
+def test_a_valid_stream(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    done = jelly("validate", path)
+    assert (done.code, done.err) == (0, "")
+    assert done.text == f"{path}: valid, 7 statements in 1 frames, physical type TRIPLES\n"
+    report = json.loads(jelly("validate", path, "--json").text)
+    assert report["valid"] is True
+    assert report["comparison"] is None
+
+
+def test_what_a_store_holds_can_be_compared(tmp_path: Path) -> None:
+    number = "http://www.w3.org/2001/XMLSchema#integer"
+    path = tmp_path / "x.jelly"
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("01", datatype=number))], path)
+    held = lines_file(
+        [Triple(Iri("urn:s"), Iri("urn:p"), Literal("1", datatype=number))], tmp_path / "x.nt"
+    )
+    assert jelly("validate", path, "--against", held).code == 1
+    for backend in ("rdflib", "oxigraph"):
+        assert jelly("validate", path, "--against", held, "--held-by", backend).code == 0
+    other = lines_file([Triple(Iri("urn:s"), Iri("urn:p"), Literal("1"))], tmp_path / "y.nt")
+    assert jelly("validate", path, "--against", other, "--held-by", "oxigraph").code == 1
+    assert_failed(jelly("validate", path, "--held-by", "oxigraph"), 2, "--against")
+    assert_failed(jelly("validate", path, "--against", held, "--held-by", "x"), 2, "backends")
+
+
+def test_an_invalid_stream(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[-3:] = b"\xff\xff\xff"
+    path.write_bytes(data)
+    assert_failed(jelly("validate", path), 1, str(path), "frame 0, row")
+    done = jelly("validate", path, "--json")
+    assert done.code == 1
+    report = json.loads(done.text)
+    assert report["valid"] is False
+    assert report["error"]["frame"] == 0
+    assert report["error"]["row"] > 0
+    assert report["error"]["source"] == str(path)
+
+
+def open_graph() -> bytes:
+    """A stream of physical type GRAPHS whose last graph does not end."""
+    encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS))
+    encoder.add(QUADS[:2])
+    return delimit(encoder.flush())
+
+
+def test_a_graph_that_is_not_ended(tmp_path: Path) -> None:
+    assert_failed(jelly("validate", "-", stdin=open_graph()), 1, "ends inside a graph", "frame 0")
+    two = open_graph() + quads_file(tmp_path).read_bytes()
+    done = jelly("validate", "-", "--concatenated", stdin=two)
+    assert_failed(done, 1, "ends inside a graph", "frame 0")
+    two = quads_file(tmp_path).read_bytes() + open_graph()
+    assert_failed(jelly("validate", "-", "--concatenated", stdin=two), 1, "frame 1")
+
+
+@pytest.mark.parametrize("ending", ["nt", "ttl", "rdf", "jelly", "nt.gz"])
+def test_equal_to_a_file_of_any_format(ending: str, tmp_path: Path) -> None:
+    path, other = triples_file(tmp_path), tmp_path / f"other.{ending}"
+    jelly("convert", path, "-o", other)
+    done = jelly("validate", path, "--against", other)
+    assert done.code == 0
+    assert done.text.splitlines()[-1] == "the same as expected"
+
+
+def test_blank_nodes_are_mapped_and_order_counts_on_request(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    renamed = [
+        Triple(*(BlankNode(f"x{t.label}") if isinstance(t, BlankNode) else t for t in triple))
+        for triple in TRIPLES
+    ]
+    same = lines_file(renamed, tmp_path / "same.nt")
+    reversed_ = lines_file([*renamed[::-1], renamed[0]], tmp_path / "reversed.nt")
+    assert jelly("validate", path, "--against", same, "--ordered").code == 0
+    assert jelly("validate", path, "--against", reversed_).code == 0
+    done = jelly("validate", path, "--against", reversed_, "--ordered")
+    assert done.code == 1
+    assert "different: statement 0" in done.text
+
+
+def test_a_difference_is_shown(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    other = lines_file([*TRIPLES[1:], Triple(Iri("urn:x"), *TRIPLES[0][1:])], tmp_path / "o.nt")
+    done = jelly("validate", path, "--against", other)
+    assert (done.code, done.err) == (1, "")
+    assert done.text.splitlines()[1:] == [
+        "different: 1 statements are missing, 1 are unexpected",
+        f"- <urn:x> <{EX}p> <{EX}o> .",
+        f"+ <{EX}s> <{EX}p> <{EX}o> .",
+    ]
+    report = json.loads(jelly("validate", path, "--against", other, "--json").text)
+    assert report["valid"] is True
+    assert report["comparison"]["equal"] is False
+    assert report["comparison"]["missing"] == [f"<urn:x> <{EX}p> <{EX}o> ."]
+
+
+def test_an_error_after_a_difference_is_an_error(tmp_path: Path) -> None:
+    path, other = tmp_path / "x.jelly", tmp_path / "o.nt"
+    write_frames([TRIPLES, TRIPLES], path, options=StreamOptions())
+    path.write_bytes(path.read_bytes()[:-1])
+    lines_file(TRIPLES[:1], other)
+    assert_failed(jelly("validate", path, "--against", other, "--ordered"), 1, "frame 1")
+
+
+def test_language_tags_that_a_parser_lower_cases(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "en-US"))], path)
+    for name, code in (("x.ttl", 0), ("x.nt", 0)):
+        (tmp_path / name).write_text('<urn:s> <urn:p> "x"@en-US .')
+        assert jelly("validate", path, "--against", tmp_path / name).code == code
+    (tmp_path / "lower.nt").write_text('<urn:s> <urn:p> "x"@en-us .')
+    assert jelly("validate", path, "--against", tmp_path / "lower.nt").code == 1
+
+
+def frames_folder(folder: Path) -> Path:
+    """A file with three frames, and a folder with a file for each."""
+    options = StreamOptions(logical_type=LogicalType.GRAPHS)
+    write_frames([TRIPLES[:3], [], TRIPLES[3:]], folder / "in.jelly", options=options)
+    for index, statements in enumerate((TRIPLES[:3], [], TRIPLES[3:])):
+        lines_file(statements, folder / f"out_{index:03}.nt")
+    return folder / "in.jelly"
+
+
+def test_frames_are_listed(tmp_path: Path) -> None:
+    path = frames_folder(tmp_path)
+    done = jelly("validate", path, "--frames")
+    assert done.text.splitlines()[:3] == [
+        "frame 0: 3 statements",
+        "frame 1: 0 statements",
+        "frame 2: 4 statements",
+    ]
+    first = json.loads(jelly("validate", path, "--frames", "--json").text.splitlines()[0])
+    assert first == {"frame": 0, "statements": 3, "comparison": None}
+
+
+def test_frames_are_compared_with_a_file_each(tmp_path: Path) -> None:
+    path = frames_folder(tmp_path)
+    outs = sorted(tmp_path.glob("out_*"))
+    one_by_one = [word for out in outs for word in ("--against", out)]
+    for against in (["--against", tmp_path], one_by_one):
+        done = jelly("validate", path, "--frames", *against, "--ordered")
+        assert done.code == 0
+        assert done.text.splitlines()[0] == "frame 0: 3 statements, the same"
+        assert done.text.splitlines()[-1] == "the same as expected"
+    swapped = [*one_by_one[4:], *one_by_one[:4]]
+    done = jelly("validate", path, "--frames", *swapped)
+    assert done.code == 1
+    assert "frame 0: 3 statements, different" in done.text
+    assert "\ndifferent: frame 0: " in done.text
+    report = json.loads(
+        jelly("validate", path, "--frames", *swapped, "--json").text.splitlines()[-1]
+    )
+    assert report["different_frames"] == 3
+
+
+def test_frames_and_files_differ_in_number(tmp_path: Path) -> None:
+    path = frames_folder(tmp_path)
+    (tmp_path / "out_003.nt").touch()
+    done = jelly("validate", path, "--frames", "--against", tmp_path)
+    assert done.code == 1
+    assert "frame 3: missing, different: the stream has no such frame" in done.text
+    (tmp_path / "out_003.nt").unlink()
+    (tmp_path / "out_002.nt").unlink()
+    done = jelly("validate", path, "--frames", "--against", tmp_path)
+    assert done.code == 1
+    assert "frame 2: 4 statements, different: there is no file for this frame" in done.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--against", "a.nt", "--against", "b.nt"], "--frames"),
+        (["--against", "."], "--frames"),
+        (["--against", "a.txt"], "--from"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], word: str) -> None:
+    assert_failed(jelly("validate", "x.jelly", *arguments), 2, word)
+
+
+def test_a_folder_without_files(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    done = jelly("validate", path, "--frames", "--against", tmp_path)
+    assert_failed(done, 2, "no RDF files")
+
+
+@pytest.mark.parametrize("case", ["triples_rdf_1_1", "quads_rdf_star", "graphs_rdf_1_1"])
+def test_the_official_suite(case: str) -> None:
+    for folder in sorted(shared(f"conformance/jelly-rdf/from_jelly/{case}").iterdir()):
+        expects_success = folder.name.startswith("pos")
+        against = ["--frames", "--against", folder] if expects_success else []
+        done = jelly("validate", folder / "in.jelly", *against)
+        assert done.code == (0 if expects_success else 1), (folder, done)
+
+
+def test_the_real_file() -> None:
+    path = shared("data/assist-iot-weather_100kt.jelly.gz")
+    assert jelly("validate", path).code == 0

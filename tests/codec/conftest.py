@@ -1,0 +1,63 @@
+"""The kernels that the codec's tests run on, and short ways to read and write with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import pytest
+
+from jelly_plugins.codec import DEFAULT_LIMITS, Frame, GenericFactory, Limits, StreamOptions
+
+#: Module that has the Decoder, module that has the Encoder, by kernel.
+KERNELS = {
+    "python": ("jelly_plugins.codec.decoder", "jelly_plugins.codec.encoder"),
+}
+
+
+class Kernel(NamedTuple):
+    """One implementation of the codec."""
+
+    name: str
+    Decoder: Any
+    Encoder: Any
+
+    def decode(
+        self,
+        *frames: bytes,
+        limits: Limits = DEFAULT_LIMITS,
+        factory: Any = None,
+    ) -> list[Frame]:
+        """Decode a whole stream."""
+        decoder = self.Decoder(factory or GenericFactory(), limits=limits)
+        decoded = [decoder.decode(data) for data in frames]
+        decoder.finish()
+        return decoded
+
+    def statements(self, *frames: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+        """All statements of a whole stream."""
+        return [
+            statement
+            for frame in self.decode(*frames, limits=limits)
+            for statement in frame.statements
+        ]
+
+    def encode(
+        self, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any
+    ) -> list[bytes]:
+        """The frames of a whole stream."""
+        encoder = self.Encoder(options or StreamOptions(), **settings)
+        return [*encoder.add(statements), *encoder.finish()]
+
+
+def load_kernel(name: str) -> Kernel:
+    """A kernel by name."""
+    decoder, encoder = KERNELS[name]
+    return Kernel(name, import_module(decoder).Decoder, import_module(encoder).Encoder)
+
+
+@pytest.fixture(params=list(KERNELS))
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each kernel in turn."""
+    return load_kernel(request.param)

@@ -1,0 +1,83 @@
+"""Random statements and options for hypothesis, small enough that lookups overflow often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    Literal,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    Triple,
+)
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+#: Few of each, so that statements share them; more of them than the small tables hold.
+prefixes = st.sampled_from(["", "http://a/", "http://a/b#", "urn:", "é/", "#", "//", "c/", "d/"])
+names = st.sampled_from([*"abcdefghijklmnop", "", "ü", "x" * 130])
+iris = st.builds(lambda prefix, name: Iri(prefix + name), prefixes, names) | st.builds(Iri, text)
+blank_nodes = st.builds(BlankNode, st.sampled_from("abc") | text)
+datatypes = st.sampled_from([f"urn:d{number}" for number in range(6)])
+literals = (
+    st.builds(Literal, text)
+    | st.builds(Literal, text, langtag=st.sampled_from(["en", "EN-gb", "x"]))
+    | st.builds(Literal, text, datatype=datatypes)
+    | st.builds(Literal, st.just("long " * 60))
+)
+
+
+def triples(generalized: bool, star: bool) -> st.SearchStrategy[Triple]:
+    """Triples of RDF 1.1, or with what the options allow besides."""
+    if generalized:
+        subjects: Any = iris | blank_nodes | literals
+        predicates: Any = subjects
+    else:
+        subjects = iris | blank_nodes
+        predicates = iris
+    objects: Any = iris | blank_nodes | literals
+    plain = st.builds(Triple, subjects, predicates, objects)
+    if not star:
+        return plain
+
+    def quote(quoted: st.SearchStrategy[Triple]) -> st.SearchStrategy[Triple]:
+        predicate = predicates | quoted if generalized else predicates
+        return st.builds(Triple, subjects | quoted, predicate, objects | quoted)
+
+    return st.recursive(plain, quote, max_leaves=4)
+
+
+def graph_names(generalized: bool) -> st.SearchStrategy[Any]:
+    """Names of graphs, the default graph among them."""
+    return st.just(DEFAULT_GRAPH) | iris | blank_nodes | (literals if generalized else st.nothing())
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[StreamOptions, list[list[Any]]]:
+    """Options, and statements that may be written with them, in batches."""
+    generalized = draw(st.booleans())
+    star = draw(st.booleans())
+    physical_type = draw(st.sampled_from(PhysicalType))
+    options = StreamOptions(
+        physical_type=physical_type,
+        stream_name=draw(text),
+        generalized_statements=generalized,
+        rdf_star=star,
+        max_name_table_size=draw(st.sampled_from([8, 9, 16, 200])),
+        max_prefix_table_size=draw(st.sampled_from([0, 1, 2, 3, 150])),
+        max_datatype_table_size=draw(st.sampled_from([1, 2, 32])),
+        version=draw(st.sampled_from([0, 1, 2])),
+    )
+    statement: st.SearchStrategy[Any] = triples(generalized, star)
+    if physical_type is not PhysicalType.TRIPLES:
+        statement = st.builds(
+            lambda triple, graph: Quad(*triple, graph), statement, graph_names(generalized)
+        )
+    pool = draw(st.lists(statement, min_size=1, max_size=8))
+    batch = st.lists(st.sampled_from(pool) | statement, max_size=8)
+    return options, draw(st.lists(batch, max_size=4))

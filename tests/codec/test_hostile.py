@@ -1,0 +1,610 @@
+"""Input that is broken, by accident or on purpose: refused with its place, in bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import subprocess
+import sys
+import zipfile
+from typing import Any
+
+import pytest
+
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    JellyError,
+    LimitError,
+    Limits,
+    Literal,
+    OptionsError,
+    Quad,
+    SourceError,
+    StatementError,
+    StreamOptions,
+    TermError,
+    Triple,
+    TruncatedError,
+    WireError,
+    read,
+    read_frames,
+)
+from jelly_plugins.codec import FrameSplitter, GenericFactory, PhysicalType, delimit
+from jelly_plugins.codec.wire import bytes_field, varint
+from jelly_plugins.streams import write_bytes
+
+from . import wire_builder as w
+from .conftest import Kernel
+from .real_data import weather_frames
+
+S, P, OB = Iri("urn:s"), Iri("urn:p"), Iri("urn:o")
+SPO = Triple(S, P, OB)
+
+
+def our_stream() -> list[bytes]:
+    """A stream of ours with a bit of everything."""
+    quoted = Triple(S, P, Triple(S, P, Literal("x", langtag="en")))
+    quads = [
+        Quad(Iri(f"http://example.org/{n % 7}#{n % 11}"), P, Literal(str(n), datatype="urn:d"), g)
+        for n in range(30)
+        for g in (DEFAULT_GRAPH, BlankNode("g"), Iri("urn:g"))
+    ]
+    options = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True, stream_name="name")
+    data = write_bytes(
+        [*quads, Quad(quoted, P, quoted, DEFAULT_GRAPH)], options=options, frame_rows=20
+    )
+    return frames_of(data)
+
+
+def frames_of(data: bytes) -> list[bytes]:
+    splitter = FrameSplitter()
+    return [*splitter.feed(data), *splitter.finish()]
+
+
+def outcome(data: bytes) -> list[Any] | JellyError:
+    """The statements, or the one kind of error that may come instead."""
+    try:
+        return list(read(data))
+    except JellyError as caught:
+        error = caught
+    assert error.source == "<bytes>"
+    places = "" if error.frame is None else f"frame {error.frame}"
+    if error.row is not None:
+        places += f", row {error.row}"
+    assert str(error) == ": ".join(filter(None, ["<bytes>", places, error.message]))
+    return error
+
+
+@pytest.mark.parametrize("source", ["ours", "weather"])
+def test_truncation_at_any_byte(source: str) -> None:
+    frames = our_stream() if source == "ours" else weather_frames()[:2]
+    data = w.stream(*frames)
+    whole = list(read(data))
+    ends = {0: 0}
+    for number in range(1, len(frames) + 1):
+        ends[len(w.stream(*frames[:number]))] = number
+    step = 1 if len(data) < 10_000 else 7
+    for end in sorted({*range(0, len(data), step), *ends}):
+        result = outcome(data[:end])
+        if end in ends and end > 0:
+            assert isinstance(result, list)
+            assert result == whole[: len(result)]
+        else:
+            assert isinstance(result, JellyError)
+            if end > 3:
+                assert isinstance(result, TruncatedError)
+                assert result.frame == sum(1 for other in ends if 0 < other <= end)
+
+
+def test_truncation_of_a_bare_frame_at_any_byte() -> None:
+    data = w.frame(w.options(), *w.SPO, w.spo(), w.triple(o=w.literal("x" * 200)))
+    whole = list(read(data))
+    for end in range(len(data)):
+        result = outcome(data[:end])
+        if isinstance(result, list):
+            assert result == whole[: len(result)]
+
+
+@pytest.mark.parametrize("source", ["ours", "weather"])
+def test_flipped_bits(kernel: Kernel, source: str) -> None:
+    frames = our_stream()[:3] if source == "ours" else weather_frames()[:1]
+    data = frames[-1]
+    random_ = random.Random(1)
+    positions = range(len(data) * 8)
+    if len(positions) > 4000:
+        positions = sorted(random_.sample(positions, 1200))
+    refused = []
+    for position in positions:
+        broken = bytearray(data)
+        broken[position // 8] ^= 1 << position % 8
+        try:
+            kernel.decode(*frames[:-1], bytes(broken))
+        except JellyError as error:
+            refused.append(error.frame)
+    assert len(refused) > len(positions) // 10
+    assert set(refused) == {len(frames) - 1}
+
+
+# Lengths and sizes
+
+
+@pytest.mark.parametrize("length", [64 << 20 | 1, 8 << 30, 2**32 - 1, 2**63, 2**64 - 1])
+def test_a_huge_frame_is_not_believed(length: int) -> None:
+    class Counting(io.BytesIO):
+        taken = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            data = super().read(size)
+            Counting.taken += len(data)
+            return data
+
+        read1 = read
+
+    first = w.stream(w.frame(w.options()))
+    file = Counting(first + varint(length) + b"x" * 1_000_000)
+    with pytest.raises(LimitError, match=f"{length}, above the limit") as caught:
+        list(read(file))
+    assert caught.value.frame == 1
+    assert Counting.taken <= 1 << 16
+
+
+def test_a_length_that_never_ends() -> None:
+    with pytest.raises(WireError, match="longer than 64 bits"):
+        list(read(b"\xff" * 100))
+    with pytest.raises(TruncatedError):
+        list(read(b"\xff" * 9))
+
+
+def test_a_bare_frame_has_a_limit() -> None:
+    data = w.frame(w.options(), *[w.name("x" * 100)] * 8)
+    assert read_frames(data, limits=Limits(frame_bytes=len(data)))
+    with pytest.raises(LimitError, match="frame_bytes"):
+        list(read(data, limits=Limits(frame_bytes=len(data) - 1)))
+
+
+@pytest.mark.parametrize("length", [2**31, 2**32, 2**40, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("tag", ["0a", "7a", "3a"])
+def test_a_huge_field_is_not_believed(kernel: Kernel, length: int, tag: str) -> None:
+    data = w.frame(w.options()) + bytes.fromhex(tag) + varint(length) + b"x" * 100
+    with pytest.raises(WireError, match="ends after its"):
+        kernel.decode(data)
+    inside = bytes_field(1, b"\x4a" + varint(length) + b"x" * 100)
+    with pytest.raises(WireError, match="ends after its"):
+        kernel.decode(w.frame(w.options()) + inside)
+
+
+def test_every_frame_size_has_a_limit(kernel: Kernel) -> None:
+    data = w.frame(w.options(), *w.SPO, *[w.spo()] * 10)
+    assert kernel.decode(data, limits=Limits(frame_bytes=len(data), frame_rows=14))
+    for limits in (Limits(frame_bytes=len(data) - 1), Limits(frame_rows=13)):
+        with pytest.raises(LimitError) as caught:
+            kernel.decode(data, limits=limits)
+        assert caught.value.frame == 0
+
+
+def strings(value: str) -> dict[str, list[bytes]]:
+    """A stream for every string field, with ``value`` in it."""
+    one = w.iri(name=1)
+    head = [w.options(), w.SPO[0]]
+    return {
+        "stream name": [w.options(stream_name=value)],
+        "name": [w.options(), w.name(value)],
+        "prefix": [w.options(), w.prefix(value)],
+        "datatype": [w.options(), w.datatype(value)],
+        "lexical form": [*head, w.triple(one, one, w.literal(value))],
+        "language tag": [*head, w.triple(one, one, w.literal(lang=value))],
+        "label": [*head, w.triple(one, one, w.bnode(value))],
+        "namespace": [*head, w.namespace(value, one)],
+    }
+
+
+@pytest.mark.parametrize("field", strings("x"))
+def test_every_string_has_a_limit(kernel: Kernel, field: str) -> None:
+    limits = Limits(string_bytes=20)
+    assert kernel.decode(w.frame(*strings("é" * 10)[field]), limits=limits)
+    with pytest.raises(LimitError, match="21, above the limit of 20"):
+        kernel.decode(w.frame(*strings("é" * 10 + "x")[field]), limits=limits)
+
+
+def test_an_iri_has_a_limit(kernel: Kernel) -> None:
+    one = w.iri(1, 1)
+    parts = [w.options(), w.prefix("p" * 10), w.name("n" * 11), w.triple(one, one, one)]
+    assert kernel.decode(w.frame(*parts), limits=Limits(string_bytes=21))
+    with pytest.raises(LimitError, match="length of an IRI is 21"):
+        kernel.decode(w.frame(*parts), limits=Limits(string_bytes=20))
+
+
+BAD_UTF_8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf5\x80\x80\x80", b"abc\x80"]
+
+
+def with_bytes(value: bytes) -> dict[str, bytes]:
+    one = w.iri(name=1)
+    head = [w.options(), w.SPO[0]]
+    return {
+        "stream name": w.frame(w.options(stream_name=value)),
+        "name": w.frame(w.options(), w.name(value)),
+        "prefix": w.frame(w.options(), w.prefix(value)),
+        "datatype": w.frame(w.options(), w.datatype(value)),
+        "lexical form": w.frame(*head, w.triple(one, one, w.literal(value))),
+        "language tag": w.frame(*head, w.triple(one, one, w.literal(lang=value))),
+        "label": w.frame(*head, w.triple(one, one, w.bnode(value))),
+        "namespace": w.frame(*head, w.namespace(value, one)),
+        "metadata key": w.frame(*head) + bytes_field(15, bytes_field(1, value)),
+    }
+
+
+@pytest.mark.parametrize("value", BAD_UTF_8, ids=bytes.hex)
+@pytest.mark.parametrize("field", with_bytes(b""))
+def test_bad_utf_8_in_every_string(kernel: Kernel, field: str, value: bytes) -> None:
+    with pytest.raises(WireError, match="not valid UTF-8") as caught:
+        kernel.decode(with_bytes(value)[field])
+    assert caught.value.frame == 0
+    assert (caught.value.row is None) == (field == "metadata key")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        bytes_field(1, bytes_field(5, b"\xff")),
+        bytes_field(1, bytes_field(4, bytes_field(3, b"\x0a"))),
+    ],
+)
+def test_messages_without_fields_are_looked_at(kernel: Kernel, broken: bytes) -> None:
+    parts = [w.options(w.GRAPHS), w.graph_start(w.default_graph()), w.graph_end()]
+    with pytest.raises(WireError):
+        kernel.decode(w.frame(*parts[: 2 if broken[2] == 0x2A else 1], broken))
+
+
+@pytest.mark.parametrize("wire_type", [0, 1, 5])
+@pytest.mark.parametrize("row", [1, 2, 3, 4, 5, 6, 9, 10, 11])
+def test_rows_of_the_wrong_wire_type(kernel: Kernel, row: int, wire_type: int) -> None:
+    payload = {0: b"\x01", 1: bytes(8), 5: bytes(4)}[wire_type]
+    broken = bytes_field(1, varint(row << 3 | wire_type) + payload)
+    with pytest.raises(WireError, match=f"field {row} of RdfStreamRow has the wrong wire type"):
+        kernel.decode(w.frame(w.options(), broken))
+
+
+@pytest.mark.parametrize("wire_type", [3, 4, 6, 7])
+def test_wire_types_that_are_none(kernel: Kernel, wire_type: int) -> None:
+    for data in (
+        w.frame(w.options()) + varint(20 << 3 | wire_type) + bytes(20),
+        w.frame(w.options(), bytes_field(1, varint(2 << 3 | wire_type) + bytes(20))),
+    ):
+        with pytest.raises(WireError, match="wire type"):
+            kernel.decode(data)
+
+
+def test_fields_of_statements_of_the_wrong_wire_type(kernel: Kernel) -> None:
+    for number in range(1, 17):
+        broken = w.row(3, varint(number << 3) + b"\x01")
+        with pytest.raises(WireError, match="wrong wire type"):
+            kernel.decode(w.frame(w.options(w.QUADS, generalized=True, star=True), broken))
+
+
+@pytest.mark.parametrize("number", [0, 1 << 29, 1 << 40])
+def test_field_numbers_that_are_none(kernel: Kernel, number: int) -> None:
+    with pytest.raises(WireError, match="field number"):
+        kernel.decode(w.frame(w.options()) + varint(number << 3) + b"\x00")
+
+
+def test_the_pre_release_dialect_is_refused_clearly(kernel: Kernel) -> None:
+    """That dialect had terms in boxes, other numbers, and types of streams at other places."""
+    # Its options: stream_name 1, stream_type 2, …, max_name_table_size 5 and so on, version 9.
+    old = w.row(1, bytes.fromhex("1001" + "28a01f" + "309601" + "3820" + "4801"))
+    with pytest.raises(JellyError) as caught:
+        kernel.decode(w.frame(old))
+    assert isinstance(caught.value, OptionsError | WireError)
+    # Its triples: each of the first three fields a boxed term.
+    iri = bytes_field(1, b"\x10\x01")
+    boxed = w.row(2, bytes_field(1, iri) + bytes_field(2, iri) + bytes_field(3, iri))
+    with pytest.raises(JellyError):
+        kernel.decode(w.frame(w.options(), *w.SPO, boxed))
+
+
+# Depth
+
+
+def deep(depth: int) -> bytes:
+    payload = b""
+    for _ in range(depth):
+        payload = bytes_field(4, payload)
+    return w.row(2, payload)
+
+
+@pytest.mark.parametrize("depth", [65, 91, 1_000, 20_000])
+def test_deep_nesting_is_refused(kernel: Kernel, depth: int) -> None:
+    head = w.options(star=True)
+    with pytest.raises(LimitError, match="depth of quoted triples is 65"):
+        kernel.decode(w.frame(head, deep(depth)))
+
+
+def test_very_deep_nesting_is_refused(kernel: Kernel) -> None:
+    # Built from the inside out in one go: 100,000 times a tag and a length.
+    lengths = [0]
+    for _ in range(100_000):
+        lengths.append(lengths[-1] + 1 + len(varint(lengths[-1])))
+    payload = b"".join(b"\x22" + varint(length) for length in reversed(lengths[:-1]))
+    with pytest.raises(LimitError, match="depth of quoted triples is 65"):
+        kernel.decode(w.frame(w.options(star=True), w.row(2, payload)))
+
+
+# Few bytes, much memory: measured in a process of its own
+
+MEASURE = """
+import resource, sys, tracemalloc
+from jelly_plugins import JellyError, Limits
+from jelly_plugins.streams import read_frames
+from tests.codec import test_hostile
+import jelly_plugins.streams
+from tests.codec.conftest import load_kernel
+
+jelly_plugins.streams.Decoder = load_kernel({kernel!r}).Decoder
+data = test_hostile.{attack}()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+statements = 0
+try:
+    for frame in read_frames(data):
+        statements += len(frame.statements)
+    print("read", statements)
+except JellyError as error:
+    print(type(error).__name__, str(error).split("(")[-1].rstrip(")"))
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def repeats() -> bytes:
+    """20 MB of rows of four bytes that repeat a statement."""
+    return w.frame(w.options(), *w.SPO, w.spo()) + w.triple() * 5_000_000
+
+
+def near_repeats() -> bytes:
+    """Hundreds of thousands of statements that differ from the one before in a blank node."""
+    pair = w.triple(o=w.bnode("a")) + w.triple(o=w.bnode("b"))
+    return w.frame(w.options(), *w.SPO, w.spo()) + pair * 200_000
+
+
+def expansion() -> bytes:
+    """Two entries of 8 MB, and 100,000 times the IRI that they make."""
+    half = "x" * (8 << 20)
+    entries = [w.prefix(half), w.name(half[:-1]), w.name("n", id=2), w.prefix("p", id=2)]
+    # References in turn, so that none is a repeat.
+    pair = w.triple(w.iri(1, 1), w.iri(2, 2), w.literal()) + w.triple(w.iri(2, 2))
+    return w.frame(w.options(), *entries) + pair * 50_000
+
+
+def many_expansions() -> bytes:
+    """Different IRIs of 80 kB each, from entries of 10 and 20 MB in all."""
+    entries = [w.prefix("p" * 20_000 + str(n)) for n in range(500)]
+    entries += [w.name("n" * 20_000 + str(n)) for n in range(500)]
+    parts = [
+        w.triple(w.iri(n % 500 + 1, n // 500 % 500 + 1), w.iri(1, 1), w.literal())
+        for n in range(20_000)
+    ]
+    return w.frame(w.options(names=4000, prefixes=1000), *entries, *parts)
+
+
+def datatypes() -> bytes:
+    """Different literals of one enormous datatype."""
+    entry = w.datatype("d" * (10 << 20))
+    parts = [w.triple(o=w.literal(str(n), datatype=1)) for n in range(100_000)]
+    return w.frame(w.options(), *w.SPO, entry, w.spo(), *parts)
+
+
+def entries() -> bytes:
+    """A lookup filled with long strings, packed: 2 GB in a few megabytes."""
+    head = w.stream(w.frame(w.options(names=4000)))
+    entry = w.stream(w.frame(w.name("n" * (8 << 20))))
+    return gzip.compress(head) + gzip.compress(entry, 1) * 256
+
+
+def tables() -> bytes:
+    """The largest tables, with one entry at the end of each."""
+    head = w.options(names=4096, prefixes=1024, datatypes=256)
+    ends = [w.name("n", id=4096), w.prefix("p", id=1024), w.datatype("d", id=256)]
+    return w.frame(head, *ends)
+
+
+ATTACKS = {
+    # What comes of it, and megabytes that it may take.
+    "repeats": ("LimitError Limits.frame_rows|LimitError Limits.frame_repeats", 120),
+    "near_repeats": ("read 400001", 120),
+    "expansion": ("LimitError Limits.frame_expansion", 350),
+    "many_expansions": ("LimitError Limits.frame_expansion", 350),
+    "datatypes": ("LimitError Limits.frame_expansion", 100),
+    "entries": ("LimitError Limits.lookup_characters", 250),
+    "tables": ("read 0", 10),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_attacks_end_in_bounded_memory(kernel: Kernel, attack: str) -> None:
+    expected, megabytes = ATTACKS[attack]
+    code = MEASURE.format(kernel=kernel.name, attack=attack)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stderr == ""
+    result, used = done.stdout.splitlines()
+    assert result in expected.split("|")
+    assert int(used) < megabytes
+
+
+# What is not Jelly at all
+
+TEXTS = [
+    b"@prefix ex: <http://example.org/> .\nex:s ex:p ex:o .\n",
+    b"PREFIX ex: <http://example.org/>\n",
+    b"prefix ex: <http://example.org/>\n",
+    b"BASE <http://example.org/>\n",
+    b"<http://example.org/s> <http://example.org/p> <http://example.org/o> .\n" * 5,
+    b"_:a <http://example.org/p> _:b .\n",
+    b'{"@context": {}, "@graph": []}',
+    b'[{"@id": "urn:s"}]',
+    b"# comment\n",
+    b"\n\n  # comment\n",
+    b'<?xml version="1.0"?><rdf:RDF/>',
+    b"\xef\xbb\xbf@prefix ex: <http://example.org/> .",
+    b"GRAPH <urn:g> { }",
+    b"<!DOCTYPE html><html><body>404</body></html>",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:10])
+@pytest.mark.parametrize("times", [1, 1000])
+def test_text_is_called_text(text: bytes, times: int) -> None:
+    with pytest.raises(SourceError, match="text, not Jelly"):
+        list(read(text * times))
+
+
+class OneByOne(io.RawIOBase):
+    """Gives one byte at a time, as a slow socket does."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = io.BytesIO(data)
+
+    def read(self, size: int = -1) -> bytes:
+        return self.data.read(min(size, 1))
+
+
+def test_text_is_called_text_however_it_comes() -> None:
+    for text in TEXTS:
+        with pytest.raises(SourceError, match="text, not Jelly"):
+            list(read(OneByOne(text)))  # type: ignore[arg-type]
+        with pytest.raises(SourceError, match="text, not Jelly"):
+            list(read(gzip.compress(text)))
+
+
+@pytest.mark.parametrize("size", range(100))
+def test_jelly_is_not_called_text(size: int) -> None:
+    """Lengths of rows and frames are bytes that text may open with."""
+    broken = w.frame(w.options(version=9, stream_name="n" * size))
+    for data in (broken, delimit(broken)):
+        with pytest.raises(OptionsError, match="version 9"):
+            list(read(data))
+
+
+def test_other_files_are_refused() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.jelly", random.Random(1).randbytes(1000))
+    for data in (
+        packed.getvalue(),
+        b"\x89PNG\r\n\x1a\n" + bytes(50),
+        b"\x7fELF" + bytes(90),
+        b"PAR1",
+    ):
+        assert isinstance(outcome(data), JellyError)
+
+
+# Where an error stands
+
+
+def test_errors_say_where(kernel: Kernel) -> None:
+    frames = [
+        w.frame(w.options(), *w.SPO),
+        w.frame(metadata={"a": b""}),
+        w.frame(w.spo(), w.triple(), w.triple(o=w.iri(name=7)), w.spo()),
+    ]
+    with pytest.raises(JellyError) as caught:
+        kernel.decode(*frames)
+    error = caught.value
+    assert (error.source, error.frame, error.row) == (None, 2, 2)
+    assert str(error) == f"frame 2, row 2: {error.message}"
+    with pytest.raises(JellyError) as caught:
+        list(read(w.stream(*frames)))
+    error = caught.value
+    assert (error.source, error.frame, error.row) == ("<bytes>", 2, 2)
+    assert str(error) == f"<bytes>: frame 2, row 2: {error.message}"
+
+
+def test_errors_outside_rows_name_no_row(kernel: Kernel) -> None:
+    for tail in (b"\x7a\x02\x0a\xff", b"\x78\x01", b"\xff"):
+        with pytest.raises(WireError) as caught:
+            kernel.decode(w.frame(w.options(), *w.SPO) + tail)
+        assert (caught.value.frame, caught.value.row) == (0, None)
+
+
+def test_a_row_that_is_cut_off_is_the_one_named(kernel: Kernel) -> None:
+    for tail in (b"\x0a", b"\x0a\x05", b"\x0a\x05\x12\x03", b"\x0a\xff", b"\x0a\xff\x01"):
+        with pytest.raises(WireError) as caught:
+            kernel.decode(w.frame(w.options(), *w.SPO) + tail)
+        assert (caught.value.frame, caught.value.row) == (0, 4)
+
+
+def test_frames_of_a_part_are_numbered_as_they_stand_in_the_whole(kernel: Kernel) -> None:
+    decoder = kernel.Decoder(GenericFactory(), first_frame=7)
+    assert decoder.decode(w.frame(w.options())).index == 7
+    with pytest.raises(JellyError) as caught:
+        decoder.decode(w.frame(w.spo()))
+    assert (caught.value.frame, caught.value.row) == (8, 0)
+
+
+# Factories that refuse
+
+FACTORY_ROWS = w.frame(
+    w.options(w.QUADS, star=True),
+    *w.SPO,
+    w.quad(w.quoted(*[w.iri(name=1)] * 3), w.iri(name=2), w.literal(), w.bnode()),
+)
+TRIPLE_ROWS = w.frame(w.options(), *w.SPO, w.spo())
+CALLS = ["iri", "blank_node", "literal", "quoted_triple", "quad", "triple"]
+
+
+def factory_that_raises(call: str, error: Exception) -> Any:
+    def refuse(*_: Any) -> Any:
+        raise error
+
+    factory = GenericFactory()
+    setattr(factory, call, refuse)
+    return factory
+
+
+class MyError(ValueError):
+    """A ValueError of another library."""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_factory_refuses_is_an_error_with_its_place(kernel: Kernel, call: str) -> None:
+    data = TRIPLE_ROWS if call == "triple" else FACTORY_ROWS
+    cause = MyError("not for me")
+    with pytest.raises(TermError, match="not for me") as caught:
+        kernel.decode(data, factory=factory_that_raises(call, cause))
+    assert caught.value.__cause__ is cause
+    assert (caught.value.frame, caught.value.row) == (0, 4)
+    own = StatementError("mine")
+    with pytest.raises(StatementError, match="mine") as caught_own:
+        kernel.decode(data, factory=factory_that_raises(call, own))
+    assert caught_own.value is own
+    assert (own.frame, own.row) == (0, 4)
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), RuntimeError("x"), OSError("x")])
+def test_a_factorys_own_errors_pass(kernel: Kernel, call: str, error: Exception) -> None:
+    data = TRIPLE_ROWS if call == "triple" else FACTORY_ROWS
+    with pytest.raises(type(error)) as caught:
+        kernel.decode(data, factory=factory_that_raises(call, error))
+    assert caught.value is error
+
+
+def test_a_factory_is_called_once_for_each_distinct_term(kernel: Kernel) -> None:
+    calls: list[Any] = []
+
+    class Counting(GenericFactory):
+        def iri(self, value: str) -> Any:  # type: ignore[override]
+            calls.append(value)
+            return Iri(value)
+
+        def literal(self, *parts: Any) -> Any:  # type: ignore[override]
+            calls.append(parts)
+            return Literal(*parts)
+
+    statements = [Triple(Iri(f"urn:{n % 10}"), P, Literal(str(n % 7))) for n in range(1000)]
+    frames = kernel.encode(statements, StreamOptions(max_name_table_size=8))
+    decoded = kernel.decode(*kernel.encode(statements), factory=Counting())
+    assert len(calls) == len(set(calls)) == 18
+    assert [statement for frame in decoded for statement in frame.statements] == statements
+    assert kernel.statements(*frames) == statements

@@ -1,0 +1,193 @@
+"""Jelly-RDF streams by hand: rows and terms as the wire has them, legal or not.
+
+Every function gives bytes; nothing is checked, counted or remembered. Ids are those that stand on
+the wire, where 0 is left out.
+
+>>> frame(options(), name("urn:s"), triple(s=iri())).hex()
+'0a0c0a0a100148085008580878010a094a07120575726e3a730a0412020a00'
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jelly_plugins.codec.framing import delimit
+from jelly_plugins.codec.options import PhysicalType
+from jelly_plugins.codec.rules import GRAPH_START_FIELDS, POSITIONS, STATEMENT_FIELDS, Row
+from jelly_plugins.codec.terms import Kind
+from jelly_plugins.codec.wire import bytes_field, varint, varint_field
+
+TRIPLES = PhysicalType.TRIPLES
+QUADS = PhysicalType.QUADS
+GRAPHS = PhysicalType.GRAPHS
+
+_STATEMENT_NUMBERS = {field: number for number, field in STATEMENT_FIELDS.items()}
+_GRAPH_NUMBERS = {kind: number for number, kind in GRAPH_START_FIELDS.items()}
+
+
+class WireTerm(NamedTuple):
+    """A term as a statement holds it: its kind picks the field, the payload fills it."""
+
+    kind: Kind
+    payload: bytes
+
+
+def text(number: int, value: str | bytes) -> bytes:
+    """A string field, left out if empty; bytes go as they are, UTF-8 or not."""
+    raw = value.encode() if isinstance(value, str) else value
+    return bytes_field(number, raw) if raw else b""
+
+
+def frame(*rows: bytes, metadata: dict[str, bytes] | None = None) -> bytes:
+    """A frame: its rows, then its metadata."""
+    entries = (
+        bytes_field(15, text(1, key) + text(2, value)) for key, value in (metadata or {}).items()
+    )
+    return b"".join((*rows, *entries))
+
+
+def stream(*frames: bytes) -> bytes:
+    """A byte stream of delimited frames."""
+    return b"".join(map(delimit, frames))
+
+
+def row(number: int, body: bytes) -> bytes:
+    """A row with one field set."""
+    return bytes_field(1, bytes_field(number, body))
+
+
+def options(
+    physical: int = TRIPLES,
+    *,
+    logical: int = 0,
+    names: int = 8,
+    prefixes: int = 8,
+    datatypes: int = 8,
+    version: int = 1,
+    generalized: bool = False,
+    star: bool = False,
+    stream_name: str | bytes = "",
+) -> bytes:
+    """A row of options."""
+    return row(
+        Row.OPTIONS,
+        text(1, stream_name)
+        + varint_field(2, physical)
+        + varint_field(3, generalized)
+        + varint_field(4, star)
+        + varint_field(9, names)
+        + varint_field(10, prefixes)
+        + varint_field(11, datatypes)
+        + varint_field(14, logical)
+        + varint_field(15, version),
+    )
+
+
+def _entry(number: int, value: str | bytes, id: int) -> bytes:  # noqa: A002
+    return row(number, varint_field(1, id) + text(2, value))
+
+
+def name(value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
+    """An entry of the name lookup."""
+    return _entry(Row.NAME, value, id)
+
+
+def prefix(value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
+    """An entry of the prefix lookup."""
+    return _entry(Row.PREFIX, value, id)
+
+
+def datatype(value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
+    """An entry of the datatype lookup."""
+    return _entry(Row.DATATYPE, value, id)
+
+
+def iri(prefix: int = 0, name: int = 0) -> WireTerm:
+    """An IRI by its two ids."""
+    return WireTerm(Kind.IRI, varint_field(1, prefix) + varint_field(2, name))
+
+
+def bnode(label: str | bytes = "b") -> WireTerm:
+    """A blank node."""
+    return WireTerm(Kind.BLANK_NODE, label.encode() if isinstance(label, str) else label)
+
+
+def literal(
+    lex: str | bytes = "x", *, lang: str | bytes | None = None, datatype: int | None = None
+) -> WireTerm:
+    """A literal; a language tag or datatype that is given is written, empty or 0 included."""
+    body = text(1, lex)
+    if lang is not None:
+        body += bytes_field(2, lang.encode() if isinstance(lang, str) else lang)
+    if datatype is not None:
+        body += varint(3 << 3) + varint(datatype)
+    return WireTerm(Kind.LITERAL, body)
+
+
+def default_graph() -> WireTerm:
+    """The name of the default graph."""
+    return WireTerm(Kind.DEFAULT_GRAPH, b"")
+
+
+def _positions(terms: dict[str, WireTerm | None]) -> bytes:
+    letters = {position[0]: index for index, position in enumerate(POSITIONS)}
+    return b"".join(
+        bytes_field(_STATEMENT_NUMBERS[letters[letter], term.kind], term.payload)
+        for letter, term in terms.items()
+        if term is not None
+    )
+
+
+def quoted(
+    s: WireTerm | None = None, p: WireTerm | None = None, o: WireTerm | None = None
+) -> WireTerm:
+    """A quoted triple."""
+    return WireTerm(Kind.TRIPLE, _positions({"s": s, "p": p, "o": o}))
+
+
+def triple(
+    s: WireTerm | None = None,
+    p: WireTerm | None = None,
+    o: WireTerm | None = None,
+    g: WireTerm | None = None,
+) -> bytes:
+    """A row with a triple; with a graph it is not legal. What is not given repeats."""
+    return row(Row.TRIPLE, _positions({"s": s, "p": p, "o": o, "g": g}))
+
+
+def quad(
+    s: WireTerm | None = None,
+    p: WireTerm | None = None,
+    o: WireTerm | None = None,
+    g: WireTerm | None = None,
+) -> bytes:
+    """A row with a quad. What is not given repeats."""
+    return row(Row.QUAD, _positions({"s": s, "p": p, "o": o, "g": g}))
+
+
+def graph_start(term: WireTerm | None = None) -> bytes:
+    """A row that starts a graph."""
+    body = b"" if term is None else bytes_field(_GRAPH_NUMBERS[term.kind], term.payload)
+    return row(Row.GRAPH_START, body)
+
+
+def graph_end() -> bytes:
+    """A row that ends a graph."""
+    return row(Row.GRAPH_END, b"")
+
+
+def namespace(name: str | bytes, value: WireTerm | None = None) -> bytes:
+    """A row that declares a namespace."""
+    body = text(1, name)
+    if value is not None:
+        body += bytes_field(2, value.payload)
+    return row(Row.NAMESPACE, body)
+
+
+#: A triple that needs no lookup but names 1 to 3, and the entries for it.
+SPO = (name("urn:s"), name("urn:p"), name("urn:o"))
+
+
+def spo() -> bytes:
+    """The triple urn:s, urn:p, urn:o, in ids that hold anywhere after :data:`SPO`."""
+    return triple(iri(name=1), iri(name=2), iri(name=3))

@@ -1,0 +1,110 @@
+"""Oxigraph as a backend: its entry point, the official suite's cases, and what it says without
+pyoxigraph."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import JellyError, TermError, read, read_frames
+from jelly_plugins.backends import backend_names, get_backend
+from jelly_plugins.codec import Encoder, delimit
+from jelly_plugins.oxigraph.backend import BACKEND
+from jelly_plugins.streams import FrameReader
+from tests.shared_data import shared
+
+from .support import O, P, S, Triple, contents, jelly
+
+
+def test_the_entry_point_names_the_backend() -> None:
+    assert "oxigraph" in backend_names()
+    assert get_backend("oxigraph") is BACKEND
+    assert BACKEND.name == "oxigraph"
+
+
+def test_it_loads_and_dumps() -> None:
+    store, copy = ox.Store(), ox.Store()
+    graph = ox.NamedNode("urn:g")
+    data = jelly(Triple(S, P, O))
+    assert BACKEND.load(store, data, graph=graph, blank_nodes="keep", atomic=False) == 1
+    file = io.BytesIO()
+    assert BACKEND.dump(store, file, frame_rows=10) == 1
+    assert BACKEND.load(copy, file.getvalue()) == 1
+    assert contents(copy) == contents(store) == {"<urn:s> <urn:p> <urn:o> <urn:g>", "graph <urn:g>"}
+
+
+def test_declarations_that_are_not_used_are_no_reason_to_refuse() -> None:
+    data = jelly(Triple(S, P, O), generalized_statements=True, rdf_star=True)
+    assert BACKEND.load(ox.Store(), data) == 1
+
+
+def test_its_terms_are_encoded_as_they_were_read() -> None:
+    data = jelly(Triple(S, P, O), Triple(S, P, Triple(S, P, O)))
+    with FrameReader(data, factory=BACKEND.factory(blank_nodes="keep")) as frames:
+        encoder = Encoder(frames.options, BACKEND.describe)
+        for frame in frames:
+            encoder.add(frame.statements)
+    again = b"".join(map(delimit, encoder.finish()))
+    assert list(read(again)) == list(read(data))
+
+
+def test_the_official_cases_are_read() -> None:
+    """All positive cases without generalized statements and quoted subjects; the others say why."""
+    suite = shared("conformance/jelly-rdf/from_jelly")
+    # The one case whose quoted triples are all objects.
+    held_stars = [suite / "triples_rdf_star" / "pos_006"]
+    held = refused = 0
+    for path in sorted(suite.glob("*/pos_*/in.jelly")):
+        frames = read_frames(path, factory=BACKEND.factory())
+        if path.parent.parent.name.endswith("rdf_1_1") or path.parent in held_stars:
+            assert len(list(frames)) == len(list(path.parent.glob("out_*")))
+            held += 1
+        else:
+            with pytest.raises(TermError, match="Oxigraph cannot hold a ") as caught:
+                list(frames)
+            assert caught.value.row is not None
+            refused += 1
+    assert held > 30
+    assert refused > 30
+
+
+def test_the_official_negative_cases_are_refused() -> None:
+    for path in sorted(shared("conformance/jelly-rdf/from_jelly").glob("*/neg_*/in.jelly")):
+        store = ox.Store()
+        with pytest.raises(JellyError):
+            BACKEND.load(store, path)
+        assert contents(store) == set()
+
+
+WITHOUT_PYOXIGRAPH = """
+import sys
+sys.modules["pyoxigraph"] = None
+from jelly_plugins import MissingExtraError
+from jelly_plugins.backends import get_backend
+try:
+    import jelly_plugins.oxigraph
+except MissingExtraError as error:
+    print(error)
+try:
+    import jelly_plugins.oxigraph.backend
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_a_missing_pyoxigraph_is_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYOXIGRAPH],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    line = "Oxigraph needs a library: pip install 'jelly-plugins[oxigraph]'"
+    assert done.stdout.splitlines() == [line, line]

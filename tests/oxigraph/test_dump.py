@@ -1,0 +1,264 @@
+"""``dump``: stores and graphs as Jelly streams."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import Frame, LimitError, Limits, OptionsError, TermError, read_frames
+from jelly_plugins.oxigraph import dump, load, read_quads
+from jelly_plugins.streams import FrameReader
+
+from .support import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    G,
+    Iri,
+    LogicalType,
+    O,
+    P,
+    PhysicalType,
+    Quad,
+    S,
+    StreamOptions,
+    Triple,
+    contents,
+    jelly,
+    numbered,
+)
+
+N = ox.NamedNode
+GRAPHS = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS)
+NAMES = [ox.DefaultGraph(), N("urn:g"), ox.BlankNode("g")]
+
+
+def dumped(store: ox.Store, **settings: Any) -> tuple[StreamOptions, list[Frame], bytes]:
+    """Options, frames and bytes of a dump."""
+    file = io.BytesIO()
+    count = dump(store, file, **settings)
+    with FrameReader(file.getvalue()) as reader:
+        options = reader.options
+        frames = list(reader)
+    assert count == sum(len(frame.statements) for frame in frames)
+    return options, frames, file.getvalue()
+
+
+@pytest.fixture
+def filled(store: ox.Store) -> ox.Store:
+    """A store with three statements in each of three graphs."""
+    store.extend(
+        ox.Quad(N(f"urn:{i}"), N("urn:p"), ox.Literal("x", language="en"), name)
+        for i in range(3)
+        for name in NAMES
+    )
+    return store
+
+
+def test_a_store_is_flat_quads(filled: ox.Store) -> None:
+    options, _, data = dumped(filled)
+    assert (options.physical_type, options.logical_type) == (
+        PhysicalType.QUADS,
+        LogicalType.FLAT_QUADS,
+    )
+    assert (options.rdf_star, options.generalized_statements, options.version) == (False, False, 1)
+    assert contents(read_quads(data)) == contents(iter(filled))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("order", ["store", "subject"])
+def test_a_graph_is_flat_triples(filled: ox.Store, name: Any, order: str) -> None:
+    options, _, data = dumped(filled, graph=name, order=order)
+    assert (options.physical_type, options.logical_type) == (
+        PhysicalType.TRIPLES,
+        LogicalType.FLAT_TRIPLES,
+    )
+    found = set(read_quads(data, graph=name))
+    assert found == set(filled.quads_for_pattern(None, None, None, name))
+    assert len(found) == 3
+
+
+def test_an_absent_graph_is_an_empty_stream(filled: ox.Store) -> None:
+    options, frames, _ = dumped(filled, graph=N("urn:absent"))
+    assert options.physical_type is PhysicalType.TRIPLES
+    assert [frame.statements for frame in frames] == [[]]
+
+
+@pytest.mark.parametrize("options", [None, GRAPHS])
+@pytest.mark.parametrize("order", ["store", "subject"])
+def test_an_empty_store_is_an_empty_stream(
+    store: ox.Store, options: StreamOptions | None, order: str
+) -> None:
+    _, frames, _ = dumped(store, options=options, order=order)
+    assert [(frame.statements, frame.graphs) for frame in frames] == [([], [])]
+
+
+@pytest.mark.parametrize("order", ["store", "subject"])
+def test_a_store_by_graphs_keeps_empty_ones(filled: ox.Store, order: str) -> None:
+    filled.add_graph(N("urn:empty"))
+    _, frames, data = dumped(filled, options=GRAPHS, order=order)
+    graphs = [name for frame in frames for name in frame.graphs]
+    assert len(graphs) == len(set(graphs)) == 4
+    assert set(graphs) == {DEFAULT_GRAPH, G, BlankNode("g"), Iri("urn:empty")}
+    copy = ox.Store()
+    load(copy, data, blank_nodes="keep")
+    assert contents(copy) == contents(filled)
+
+
+def test_quads_have_no_empty_graphs(filled: ox.Store) -> None:
+    filled.add_graph(N("urn:empty"))
+    copy = ox.Store()
+    load(copy, dumped(filled)[2])
+    assert not copy.contains_named_graph(N("urn:empty"))
+
+
+def test_one_graph_by_options(filled: ox.Store) -> None:
+    for options in (GRAPHS, StreamOptions(physical_type=PhysicalType.QUADS)):
+        _, frames, _ = dumped(filled, graph=N("urn:g"), options=options)
+        assert {statement.graph for frame in frames for statement in frame.statements} == {G}
+
+
+@pytest.mark.parametrize("frame_rows", [1, 7, 256])
+def test_many_empty_graphs_are_many_frames(store: ox.Store, frame_rows: int) -> None:
+    for i in range(600):
+        store.add_graph(N(f"urn:{i}"))
+    _, frames, _ = dumped(store, options=GRAPHS, frame_rows=frame_rows)
+    assert sum(len(frame.graphs) for frame in frames) == 600
+    # The rows of one graph stay together: its end, entries, and its start.
+    assert max(frame.rows for frame in frames) <= frame_rows + 5
+
+
+def test_frames_end_where_they_are_told_to(store: ox.Store) -> None:
+    load(store, jelly(*numbered(500)))
+    _, frames, _ = dumped(store, frame_rows=20)
+    assert max(frame.rows for frame in frames) <= 23
+    _, frames, _ = dumped(store, frame_rows=10**6, frame_bytes=1000)
+    assert len(frames) > 5
+    assert max(frame.size for frame in frames) < 1100
+
+
+def test_namespaces(filled: ox.Store) -> None:
+    options, frames, _ = dumped(filled, namespaces={"ex": "http://example.org/", "": "urn:"})
+    assert options.version == 2
+    assert frames[0].namespaces == [("ex", Iri("http://example.org/")), ("", Iri("urn:"))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rdf_star_is_declared_where_it_is_used(filled: ox.Store, name: Any) -> None:
+    assert not dumped(filled)[0].rdf_star
+    triple = ox.Triple(N("urn:s"), N("urn:p"), N("urn:o"))
+    filled.add(ox.Quad(N("urn:s"), N("urn:p"), triple, name))
+    options, _, data = dumped(filled)
+    assert options.rdf_star
+    assert contents(read_quads(data)) == contents(iter(filled))
+    assert dumped(filled, options=GRAPHS)[0].rdf_star
+    for other in NAMES:
+        assert dumped(filled, graph=other)[0].rdf_star is (other == name)
+
+
+def test_options_are_used(filled: ox.Store) -> None:
+    wanted = StreamOptions(
+        physical_type=PhysicalType.QUADS,
+        stream_name="all of it",
+        rdf_star=True,
+        max_name_table_size=8,
+        max_prefix_table_size=0,
+        max_datatype_table_size=0,
+        version=1,
+    )
+    assert dumped(filled, options=wanted)[0] == wanted
+
+
+def test_a_store_is_no_triples(store: ox.Store) -> None:
+    with pytest.raises(OptionsError, match="name the graph"):
+        dump(store, io.BytesIO(), options=StreamOptions())
+
+
+@pytest.mark.parametrize(
+    ("logical_type", "physical_type", "graph"),
+    [
+        (LogicalType.GRAPHS, PhysicalType.TRIPLES, N("urn:g")),
+        (LogicalType.DATASETS, PhysicalType.QUADS, None),
+        (LogicalType.DATASETS, PhysicalType.GRAPHS, None),
+    ],
+)
+def test_one_element_is_one_frame(
+    store: ox.Store, logical_type: LogicalType, physical_type: PhysicalType, graph: Any
+) -> None:
+    load(store, jelly(*numbered(500)), graph=N("urn:g"))
+    options = StreamOptions(physical_type=physical_type, logical_type=logical_type)
+    _, frames, _ = dumped(store, options=options, graph=graph)
+    assert len(frames) == 1
+
+
+def test_other_elements_are_refused(store: ox.Store) -> None:
+    options = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.NAMED_GRAPHS)
+    with pytest.raises(OptionsError, match="NAMED_GRAPHS"):
+        dump(store, io.BytesIO(), options=options)
+
+
+def test_orders_are_known(store: ox.Store) -> None:
+    with pytest.raises(ValueError, match="'store' or 'subject'"):
+        dump(store, io.BytesIO(), order="random")  # type: ignore[arg-type]
+
+
+def test_subject_order_is_smaller_for_a_shuffled_store() -> None:
+    quads = [
+        ox.Quad(N(f"http://example.org/thing/{i % 500}"), N(f"urn:p{i // 500}"), ox.Literal(str(i)))
+        for i in range(5000)
+    ]
+    random.Random(1).shuffle(quads)
+    store = ox.Store()
+    store.extend(quads)
+    by_store, by_subject = dumped(store), dumped(store, order="subject")
+    assert set(read_quads(by_store[2])) == set(read_quads(by_subject[2])) == set(quads)
+    assert len(by_subject[2]) < 0.9 * len(by_store[2])
+    subjects = [quad.subject for quad in read_quads(by_subject[2])]
+    assert sum(a != b for a, b in pairwise(subjects)) == 499
+
+
+def test_paths_are_compressed_and_replaced_as_a_whole(filled: ox.Store, tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly.gz"
+    assert dump(filled, path) == 9
+    before = path.read_bytes()
+    assert before.startswith(b"\x1f\x8b")
+    filled.add(
+        ox.Quad(
+            N("urn:s"),
+            N("urn:p"),
+            ox.Literal("x", language="ar", direction=ox.BaseDirection.RTL),
+        )
+    )
+    with pytest.raises(TermError, match="base direction"):
+        dump(filled, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_limits_hold(filled: ox.Store) -> None:
+    with pytest.raises(LimitError, match="string_bytes"):
+        dump(filled, io.BytesIO(), limits=Limits(string_bytes=3))
+
+
+@pytest.mark.parametrize("order", ["store", "subject"])
+def test_progress_ends_at_all(new_store: Callable[[], ox.Store], order: str) -> None:
+    store = new_store()
+    load(store, jelly(*numbered(25_000)))
+    told: list[tuple[int, int]] = []
+    _, frames, _ = dumped(store, order=order, progress=lambda *numbers: told.append(numbers))
+    assert told == sorted(told)
+    assert len(told) == 3
+    assert told[-1] == (25_000, sum(frame.size for frame in frames))
+
+
+def test_a_dump_is_read_by_the_generic_reader(store: ox.Store) -> None:
+    statement = Quad(S, P, Triple(BlankNode("b"), P, O), G)
+    load(store, jelly(statement), blank_nodes="keep")
+    _, _, data = dumped(store)
+    assert [s for frame in read_frames(data) for s in frame.statements] == [statement]

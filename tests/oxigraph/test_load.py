@@ -1,0 +1,259 @@
+"""``load``: what gets into a store, and what is told on the way."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import Limits, OptionsError, SourceError
+from jelly_plugins.codec import Encoder, delimit
+from jelly_plugins.oxigraph import load
+from jelly_plugins.oxigraph.loader import BATCH, SMALL
+from jelly_plugins.streams import write_bytes
+
+from .support import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    G,
+    Iri,
+    Literal,
+    LogicalType,
+    O,
+    P,
+    PhysicalType,
+    Quad,
+    S,
+    StreamOptions,
+    Triple,
+    contents,
+    jelly,
+    numbered,
+)
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+GRAPH = ox.NamedNode("urn:target")
+
+
+def test_triples_go_into_the_default_graph(store: ox.Store) -> None:
+    assert load(store, jelly(Triple(S, P, O), Triple(S, P, Literal("x", langtag="en")))) == 2
+    assert contents(store) == {"<urn:s> <urn:p> <urn:o>", '<urn:s> <urn:p> "x"@en'}
+
+
+@pytest.mark.parametrize("graph", [GRAPH, ox.BlankNode("g"), ox.DefaultGraph()])
+def test_triples_go_into_a_graph(store: ox.Store, graph: Any) -> None:
+    load(store, jelly(Triple(S, P, O)), graph=graph)
+    assert [quad.graph_name for quad in store] == [graph]
+
+
+def test_quads_go_where_they_say(store: ox.Store) -> None:
+    data = jelly(Quad(S, P, O, G), Quad(S, P, O, DEFAULT_GRAPH), Quad(S, P, O, BlankNode("g")))
+    assert load(store, data, blank_nodes="keep") == 3
+    assert {str(quad.graph_name) for quad in store} == {"<urn:g>", "DEFAULT", "_:g"}
+
+
+def test_quads_are_refused_with_a_graph(store: ox.Store) -> None:
+    with pytest.raises(OptionsError, match="leave graph out"):
+        load(store, jelly(Quad(S, P, O, G)), graph=GRAPH)
+    assert contents(store) == set()
+
+
+def test_the_count_is_that_of_the_source(store: ox.Store) -> None:
+    assert load(store, jelly(Triple(S, P, O), Triple(S, P, O), Triple(O, P, S))) == 3
+    assert len(store) == 2
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+@pytest.mark.parametrize("count", [0, 1, SMALL - 1, SMALL, SMALL + 1])
+def test_any_number_of_statements(store: ox.Store, count: int, atomic: bool) -> None:
+    store.add(ox.Quad(GRAPH, GRAPH, GRAPH))
+    assert load(store, jelly(*numbered(count)), atomic=atomic) == count
+    assert len(store) == count + 1
+
+
+def test_sources_of_every_kind(store: ox.Store, tmp_path: Path) -> None:
+    data = jelly(Triple(S, P, O))
+    path = tmp_path / "x.jelly.gz"
+    path.write_bytes(gzip.compress(data))
+    for src in (data, io.BytesIO(data), path, str(path)):
+        assert load(store, src) == 1
+    with pytest.raises(SourceError):
+        load(store, tmp_path / "absent.jelly")
+
+
+def test_concatenated_streams(store: ox.Store) -> None:
+    first, second = jelly(Triple(BlankNode("x"), P, O)), jelly(Quad(BlankNode("x"), P, O, G))
+    assert load(store, first + second, concatenated=True) == 2
+    assert len({quad.subject for quad in store}) == 2
+
+
+def test_fresh_nodes_meet_no_others(store: ox.Store) -> None:
+    data = jelly(Triple(BlankNode("x"), P, BlankNode("x")), Triple(BlankNode("y"), P, O))
+    store.add(ox.Quad(ox.BlankNode("x"), GRAPH, GRAPH))
+    for _ in range(2):
+        load(store, data)
+    assert len({quad.subject for quad in store}) == 5
+    loops = [quad for quad in store if quad.subject == quad.object]
+    assert len(loops) == 2
+
+
+def test_fresh_nodes_are_the_same_in_the_whole_source(store: ox.Store) -> None:
+    # More labels than the decoder remembers, then the first one again.
+    count = 70_000
+    statements = [Triple(BlankNode(str(i)), P, O) for i in [*range(count), 0]]
+    load(store, jelly(*statements))
+    assert len(store) == count
+
+
+def test_kept_labels(store: ox.Store) -> None:
+    labels = ["x", "a b", "", "a.", ":x"]
+    data = jelly(*(Triple(BlankNode(label), P, O) for label in labels))
+    for _ in range(2):
+        load(store, data, blank_nodes="keep")
+    assert len(store) == len(labels)
+    assert ox.BlankNode("x") in {quad.subject for quad in store}
+    # All of them can be written and read by Oxigraph itself.
+    text = store.dump(format=ox.RdfFormat.N_QUADS)
+    assert text is not None
+    assert contents(ox.parse(text, ox.RdfFormat.N_QUADS)) == contents(store)
+
+
+def test_the_store_canonicalises_literals(store: ox.Store) -> None:
+    forms = {
+        ("01", "integer"): ("1", "integer"),
+        ("1", "int"): ("1", "integer"),
+        ("1.50", "decimal"): ("1.5", "decimal"),
+        ("P12M", "duration"): ("P1Y", "duration"),
+        ("abc", "integer"): ("abc", "integer"),
+    }
+    for (lex, datatype), (stored, stored_datatype) in forms.items():
+        store.clear()
+        load(store, jelly(Triple(S, P, Literal(lex, datatype=XSD + datatype))))
+        assert [quad.object for quad in store] == [
+            ox.Literal(stored, datatype=ox.NamedNode(XSD + stored_datatype))
+        ]
+
+
+def test_namespaces_are_told(store: ox.Store) -> None:
+    told: list[tuple[str, str]] = []
+    data = write_bytes(numbered(2), namespaces={"ex": "http://example.org/", "": "urn:"})
+    load(store, data, on_namespace=lambda *found: told.append(found))
+    assert told == [("ex", "http://example.org/"), ("", "urn:")]
+
+
+def graphs(*parts: tuple[Any, list[Triple]], frame_rows: int = 256) -> bytes:
+    """A stream of physical type GRAPHS: graph names and what is in each."""
+    encoder = Encoder(
+        StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS),
+        frame_rows=frame_rows,
+    )
+    frames = []
+    for name, triples in parts:
+        encoder.start_graph(name)
+        frames += encoder.add([Quad(*triple, name) for triple in triples])
+    return b"".join(map(delimit, frames + encoder.finish()))
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_empty_graphs_are_added(store: ox.Store, atomic: bool) -> None:
+    data = graphs(
+        (DEFAULT_GRAPH, []),
+        (Iri("urn:1"), []),
+        (Iri("urn:2"), numbered(3)),
+        (BlankNode("g"), []),
+        (DEFAULT_GRAPH, [Triple(S, P, O)]),
+    )
+    assert load(store, data, atomic=atomic, blank_nodes="keep") == 4
+    assert set(map(str, store.named_graphs())) == {"<urn:1>", "<urn:2>", "_:g"}
+    assert len(store) == 4
+
+
+def test_graphs_may_span_frames(store: ox.Store) -> None:
+    triples = numbered(50)
+    load(store, graphs((Iri("urn:1"), triples), (Iri("urn:2"), []), frame_rows=5))
+    assert set(map(str, store.named_graphs())) == {"<urn:1>", "<urn:2>"}
+    assert len(store) == 50
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+@pytest.mark.parametrize("count", [0, 5, 25_000])
+def test_progress_ends_at_all(store: ox.Store, count: int, atomic: bool) -> None:
+    told: list[tuple[int, int]] = []
+    data = jelly(*numbered(count))
+    load(store, data, atomic=atomic, progress=lambda *numbers: told.append(numbers))
+    assert told == sorted(told)
+    assert len(told) == 1 + count // 10_000
+    statements, size = told[-1]
+    assert statements == count
+    # Delimiters are not counted.
+    assert 0 < size < len(data) < 1.01 * size + 3
+
+
+def test_progress_may_read_the_store(store: ox.Store) -> None:
+    sizes: list[int] = []
+    load(store, jelly(*numbered(25_000)), progress=lambda *_: sizes.append(len(store)))
+    assert sizes == [0, 0, 25_000]
+
+
+def test_batches_are_seen_when_it_is_not_atomic(store: ox.Store) -> None:
+    sizes: set[int] = set()
+    load(
+        store,
+        jelly(*numbered(BATCH + 10_000)),
+        atomic=False,
+        progress=lambda *_: sizes.add(len(store)),
+    )
+    assert sizes == {0, BATCH, BATCH + 10_000}
+
+
+def test_limits_hold(new_store: Callable[[], ox.Store]) -> None:
+    store = new_store()
+    data = jelly(*numbered(300))
+    for limits, name in ((Limits(frame_bytes=100), "frame_bytes"), (Limits(string_bytes=5), "str")):
+        with pytest.raises(Exception, match=name) as caught:
+            load(store, data, limits=limits)
+        assert type(caught.value).__name__ == "LimitError"
+    assert len(store) == 0
+
+
+LOADS_FROM_TWO_THREADS = """
+import threading
+from pyoxigraph import Store
+from jelly_plugins.oxigraph import load
+from tests.oxigraph.support import jelly, numbered
+
+store = Store()
+started = threading.Barrier(2)
+
+def run(label):
+    data = jelly(*numbered(12_000, label=label))
+    started.wait()
+    load(store, data, progress=lambda *_: None)
+
+threads = [threading.Thread(target=run, args=(label,)) for label in "ab"]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(store))
+"""
+
+
+def test_two_threads_may_load_into_one_store_in_memory() -> None:
+    # In a process of its own: what this guards against stops the whole interpreter.
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS_FROM_TWO_THREADS],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.returncode) == ("24000", 0), done.stderr

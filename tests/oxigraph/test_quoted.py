@@ -1,0 +1,156 @@
+"""Quoted triples: kept as objects, refused elsewhere, or reified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import TermError
+from jelly_plugins.oxigraph import dump, load, read_quads
+
+from .support import (
+    DEFAULT_GRAPH,
+    GENERALIZED,
+    BlankNode,
+    G,
+    Iri,
+    Literal,
+    O,
+    P,
+    Quad,
+    S,
+    Triple,
+    contents,
+    jelly,
+)
+
+QUOTED = Triple(S, P, O)
+TERM = "<<( <urn:s> <urn:p> <urn:o> )>>"
+REIFIES = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>"
+
+
+def reified(*statements: Triple | Quad) -> set[str]:
+    """What statements are read as, the one reifier called ``_:r``."""
+    quads = list(read_quads(jelly(*statements), quoted_triples="reify"))
+    reifiers = {quad.subject for quad in quads if str(quad.predicate) == REIFIES}
+    assert len(reifiers) == 1
+    (reifier,) = reifiers
+    return {str(quad).replace(str(reifier), "_:r") for quad in quads}
+
+
+@pytest.mark.parametrize("quoted_triples", ["refuse", "reify"])
+def test_objects_are_triple_terms(store: ox.Store, quoted_triples: str) -> None:
+    data = jelly(Triple(S, P, QUOTED), Triple(S, P, Triple(S, P, QUOTED)))
+    assert load(store, data, quoted_triples=quoted_triples) == 2  # type: ignore[arg-type]
+    assert contents(store) == {
+        f"<urn:s> <urn:p> {TERM}",
+        f"<urn:s> <urn:p> <<( <urn:s> <urn:p> {TERM} )>>",
+    }
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (Triple(QUOTED, P, O), "as subject "),
+        (Triple(S, P, Triple(QUOTED, P, O)), "as subject of a quoted triple "),
+        (Quad(QUOTED, P, O, G), "as subject "),
+    ],
+)
+def test_other_positions_are_refused_with_a_way_out(
+    store: ox.Store, statement: Triple | Quad, says: str
+) -> None:
+    store.add(ox.Quad(ox.NamedNode("urn:x"), ox.NamedNode("urn:x"), ox.Literal("x")))
+    before = contents(store)
+    with pytest.raises(TermError, match="a quoted triple " + says) as caught:
+        load(store, jelly(statement))
+    assert "quoted_triples='reify'" in str(caught.value)
+    assert (caught.value.frame, caught.value.source) == (0, "<bytes>")
+    assert caught.value.row is not None
+    assert contents(store) == before
+
+
+def test_a_subject_is_reified() -> None:
+    assert reified(Triple(QUOTED, P, Literal("x"))) == {
+        '_:r <urn:p> "x"',
+        f"_:r {REIFIES} {TERM}",
+    }
+
+
+def test_a_quoted_triple_has_one_reifier() -> None:
+    assert reified(Triple(QUOTED, P, Iri("urn:1")), Triple(S, P, O), Triple(QUOTED, P, S)) == {
+        "<urn:s> <urn:p> <urn:o>",
+        "_:r <urn:p> <urn:1>",
+        "_:r <urn:p> <urn:s>",
+        f"_:r {REIFIES} {TERM}",
+    }
+
+
+def test_a_reifier_is_stated_in_every_graph_that_has_it() -> None:
+    statements = [Quad(QUOTED, P, O, graph) for graph in (G, DEFAULT_GRAPH, BlankNode("g"))]
+    assert reified(*statements) == {
+        f"_:r {rest}{graph}"
+        for rest in ("<urn:p> <urn:o>", f"{REIFIES} {TERM}")
+        for graph in (" <urn:g>", "", " _:g")
+    }
+
+
+def test_subjects_inside_quoted_triples_are_reified() -> None:
+    assert reified(Triple(S, P, Triple(QUOTED, P, O))) == {
+        "<urn:s> <urn:p> <<( _:r <urn:p> <urn:o> )>>",
+        f"_:r {REIFIES} {TERM}",
+    }
+    quads = list(read_quads(jelly(Triple(Triple(QUOTED, P, QUOTED), P, O)), quoted_triples="reify"))
+    inner, outer = (quad for quad in quads if str(quad.predicate) == REIFIES)
+    assert f"<<( {inner.object} )>>" == TERM
+    assert str(outer.object) == f"{inner.subject} <urn:p> {TERM}"
+    (statement,) = (quad for quad in quads if quad.predicate == ox.NamedNode("urn:p"))
+    assert statement.subject == outer.subject != inner.subject
+
+
+def test_different_quoted_triples_have_different_reifiers() -> None:
+    others = [QUOTED, Triple(S, P, S), Triple(BlankNode("s"), P, O), Triple(S, P, Literal("urn:o"))]
+    data = jelly(*(Triple(quoted, P, O) for quoted in others))
+    quads = read_quads(data, quoted_triples="reify")
+    assert len({quad.subject for quad in quads}) == len(others)
+
+
+def test_generalized_quoted_triples_are_refused_when_reifying() -> None:
+    for statement in (
+        Triple(S, QUOTED, O),
+        Triple(Triple(S, QUOTED, O), P, O),
+        Triple(Triple(Literal("x"), P, O), P, O),
+        Triple(Literal("x"), P, O),
+    ):
+        with pytest.raises(TermError, match=r"Oxigraph cannot hold a (quoted|literal)") as caught:
+            list(read_quads(jelly(statement, **GENERALIZED), quoted_triples="reify"))
+        assert caught.value.row is not None
+
+
+@pytest.mark.parametrize(("blank_nodes", "again"), [("keep", 2), ("fresh", 4)])
+def test_loading_again(store: ox.Store, blank_nodes: str, again: int) -> None:
+    data = jelly(Triple(QUOTED, P, O))
+    for size in (2, again):
+        count = load(
+            store,
+            data,
+            quoted_triples="reify",
+            blank_nodes=blank_nodes,  # type: ignore[arg-type]
+        )
+        assert (count, len(store)) == (1, size)
+
+
+def test_reified_triples_go_into_the_graph_that_was_asked_for(store: ox.Store) -> None:
+    graph = ox.NamedNode("urn:target")
+    load(store, jelly(Triple(QUOTED, P, O)), quoted_triples="reify", graph=graph)
+    assert {quad.graph_name for quad in store} == {graph}
+
+
+def test_triple_terms_round_trip(new_store: Callable[[], ox.Store], tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store, copy = new_store(), new_store()
+    load(store, jelly(Triple(S, P, Triple(BlankNode("b"), P, QUOTED))), blank_nodes="keep")
+    path = tmp_path / "x.jelly"
+    assert dump(store, path) == 1
+    load(copy, path, blank_nodes="keep")
+    assert contents(copy) == contents(store)

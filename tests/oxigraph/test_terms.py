@@ -1,0 +1,192 @@
+"""pyoxigraph's terms from the factory, and apart again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import DEFAULT_GRAPH as GENERIC_DEFAULT_GRAPH
+from jelly_plugins import TermError, read_frames
+from jelly_plugins.codec import GenericFactory, Kind
+from jelly_plugins.oxigraph.labels import ESCAPED, Fresh, kept
+from jelly_plugins.oxigraph.terms import OxigraphFactory, describe
+
+from .support import DEFAULT_GRAPH, GENERALIZED, BlankNode, G, Iri, Literal, O, P, Quad, S, Triple
+from .support import jelly as to_jelly
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+
+def build(term: Any, factory: Any) -> Any:
+    """A generic term as the factory makes it."""
+    if isinstance(term, Iri):
+        return factory.iri(term.value)
+    if isinstance(term, BlankNode):
+        return factory.blank_node(term.label)
+    if isinstance(term, Literal):
+        return factory.literal(term.lex, term.langtag, term.datatype)
+    if isinstance(term, Triple):
+        return factory.quoted_triple(*(build(part, factory) for part in term))
+    return factory.default_graph
+
+
+def unbuild(term: Any) -> Any:
+    """A generic term from what ``describe`` says."""
+    kind, *parts = describe(term)
+    generic = GenericFactory()
+    return {
+        Kind.IRI: generic.iri,
+        Kind.BLANK_NODE: generic.blank_node,
+        Kind.LITERAL: generic.literal,
+        Kind.TRIPLE: lambda *terms: Triple(*map(unbuild, terms)),
+        Kind.DEFAULT_GRAPH: lambda: GENERIC_DEFAULT_GRAPH,
+    }[kind](*parts)
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        S,
+        Iri("http://example.org/é?q=%20#f"),
+        BlankNode("b0"),
+        BlankNode("é.1"),
+        Literal(""),
+        Literal('a\0\t"\\\n\u0085￾'),
+        Literal("x", langtag="en-latn-us"),
+        Literal("01", datatype=f"{XSD}integer"),
+        Literal("x", datatype="urn:d"),
+        Literal("x", datatype=f"{RDF}langString"),
+        Triple(S, P, O),
+        Triple(BlankNode("b"), P, Triple(S, P, Literal("x"))),
+        DEFAULT_GRAPH,
+    ],
+)
+def test_terms_survive(term: Any) -> None:
+    assert unbuild(build(term, OxigraphFactory(blank_nodes="keep"))) == term
+
+
+def test_language_tags_are_lower_cased() -> None:
+    assert OxigraphFactory().literal("x", "EN-us", None).language == "en-us"
+
+
+def test_statements_are_triples_and_quads() -> None:
+    factory = OxigraphFactory(blank_nodes="keep")
+    (frame,) = read_frames(to_jelly(Triple(S, P, O)), factory=factory)
+    s, p, o, g = (ox.NamedNode(f"urn:{letter}") for letter in "spog")
+    assert frame.statements == [ox.Triple(s, p, o)]
+    (frame,) = read_frames(
+        to_jelly(Quad(S, P, O, G), Quad(S, P, O, DEFAULT_GRAPH)), factory=factory
+    )
+    assert frame.statements == [ox.Quad(s, p, o, g), ox.Quad(s, p, o)]
+
+
+@pytest.mark.parametrize(
+    ("term", "says"),
+    [
+        (Iri("relative"), "the IRI 'relative'"),
+        (Iri(""), "the IRI ''"),
+        (Iri("urn:a b"), "the IRI 'urn:a b'"),
+        (Iri("urn:x> <urn:y"), "the IRI"),
+        (Iri("a" * 1000), "…'"),
+        (Literal("x", langtag="e n"), "the language tag 'e n'"),
+        (Literal("x", langtag="waytoolongforasubtag"), "the language tag"),
+        (Literal("x", datatype="no iri"), "the datatype 'no iri'"),
+    ],
+)
+def test_terms_that_oxigraph_refuses(term: Any, says: str) -> None:
+    with pytest.raises(TermError, match="Oxigraph refuses ") as caught:
+        list(read_frames(to_jelly(Triple(S, P, term)), factory=OxigraphFactory()))
+    assert says in str(caught.value)
+    assert caught.value.frame == 0
+    assert caught.value.row is not None
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (Triple(Literal("x"), P, O), "a literal as subject"),
+        (Triple(Triple(S, P, O), P, O), "a quoted triple as subject"),
+        (Triple(S, BlankNode("b"), O), "a blank node as predicate"),
+        (Triple(S, Literal("x"), O), "a literal as predicate"),
+        (Triple(S, Triple(S, P, O), O), "a quoted triple as predicate"),
+        (Quad(S, BlankNode("b"), O, G), "a blank node as predicate"),
+        (Quad(S, P, O, Literal("g")), "a literal as graph name"),
+        (Triple(S, P, Triple(Literal("x"), P, O)), "a literal as subject of a quoted triple"),
+        (Triple(S, P, Triple(S, BlankNode("b"), O)), "a blank node as predicate of a quoted"),
+        (Triple(S, P, Triple(Triple(S, P, O), P, O)), "a quoted triple as subject of a quoted"),
+    ],
+)
+def test_positions_that_oxigraph_refuses(statement: Any, says: str) -> None:
+    good = statement._replace(subject=S, predicate=P, object=O)
+    if len(good) == 4:
+        good = good._replace(graph=G)
+    with pytest.raises(TermError, match=f"Oxigraph cannot hold {says}") as caught:
+        list(read_frames(to_jelly(good, statement, **GENERALIZED), factory=OxigraphFactory()))
+    assert caught.value.frame == 0
+    assert caught.value.row is not None
+    assert caught.value.row > 5
+
+
+def test_a_base_direction_cannot_be_said() -> None:
+    literal = ox.Literal("x", language="ar", direction=ox.BaseDirection.RTL)
+    with pytest.raises(TermError, match="base direction"):
+        describe(literal)
+
+
+def test_other_objects_are_no_terms() -> None:
+    with pytest.raises(TermError, match="not a term of pyoxigraph"):
+        describe("urn:s")
+
+
+@pytest.mark.parametrize("label", ["b0", "0a", "abc", "é", "a.b", "_", "f" * 32, "A-1"])
+def test_labels_are_kept(label: str) -> None:
+    assert kept(label).value == label
+
+
+#: Labels that Oxigraph refuses, or that it could not read back from its own N-Quads.
+ODD_LABELS = [
+    "",
+    "a b",
+    "a.",
+    "-a",
+    ".",
+    ":a",
+    "a:b",
+    "\n",
+    "a\0b",
+    "😀 ",
+    "<>",
+    ESCAPED,
+    ESCAPED + "61",
+]
+
+
+def test_odd_labels_are_mapped_one_to_one() -> None:
+    labels = [*ODD_LABELS, "a", "ab", "612062", "61"]
+    nodes = [kept(label) for label in labels]
+    assert len({node.value for node in nodes}) == len(labels)
+    assert nodes == [kept(label) for label in labels]
+    text = "".join(f"{node} <urn:p> <urn:o> .\n" for node in nodes)
+    quads = ox.parse(text, ox.RdfFormat.N_QUADS)
+    assert [quad.subject for quad in quads] == nodes
+
+
+def test_fresh_nodes_are_one_per_label_and_reading() -> None:
+    first, second = OxigraphFactory(), OxigraphFactory()
+    labels = ["b0", "b1", *ODD_LABELS]
+    nodes = [factory.blank_node(label) for factory in (first, second) for label in labels]
+    assert len({node.value for node in nodes}) == 2 * len(labels)
+    assert [first.blank_node(label) for label in labels] == nodes[: len(labels)]
+
+
+def test_equal_keys_give_equal_nodes() -> None:
+    assert Fresh(b"key")("x") == Fresh(b"key")("x") != Fresh(b"other")("x")
+
+
+def test_blank_nodes_are_fresh_or_kept() -> None:
+    with pytest.raises(ValueError, match="'fresh' or 'keep'"):
+        OxigraphFactory(blank_nodes="old")  # type: ignore[arg-type]

@@ -1,0 +1,263 @@
+"""Files of ours read by pyjelly, files of pyjelly's read by us, over what both support.
+
+pyjelly does not write the graph names of a ConjunctiveGraph, and its namespaces are only
+compared in the direction and integration in which they work.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rdflib import Dataset, Graph, URIRef
+
+from jelly_plugins import Literal, LogicalType, PhysicalType, StreamOptions, read, read_frames
+from jelly_plugins.codec import delimit
+from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs
+
+from .support import (
+    DEFAULT_GRAPH,
+    EX,
+    BlankNode,
+    Iri,
+    conjunctive_graph,
+    parse,
+    quads_of,
+    same_dataset,
+    sample_dataset,
+    sample_graph,
+    to_bytes,
+)
+
+pytest.importorskip("pyjelly")
+
+from pyjelly.integrations.generic import parse as generic_parse
+from pyjelly.integrations.generic import serialize as generic_serialize
+from pyjelly.integrations.generic.generic_sink import GenericStatementSink
+from pyjelly.integrations.rdflib import parse as rdflib_parse
+from pyjelly.integrations.rdflib import serialize as rdflib_serialize
+from pyjelly.options import LookupPreset, StreamParameters
+from pyjelly.serialize.streams import (
+    GraphStream,
+    QuadStream,
+    SerializerOptions,
+    TripleStream,
+)
+
+TYPES = [
+    (PhysicalType.TRIPLES, LogicalType.UNSPECIFIED),
+    (PhysicalType.TRIPLES, LogicalType.FLAT_TRIPLES),
+    (PhysicalType.TRIPLES, LogicalType.GRAPHS),
+    (PhysicalType.TRIPLES, LogicalType.SUBJECT_GRAPHS),
+    (PhysicalType.QUADS, LogicalType.UNSPECIFIED),
+    (PhysicalType.QUADS, LogicalType.FLAT_QUADS),
+    (PhysicalType.QUADS, LogicalType.DATASETS),
+    (PhysicalType.GRAPHS, LogicalType.UNSPECIFIED),
+    (PhysicalType.GRAPHS, LogicalType.FLAT_QUADS),
+    (PhysicalType.GRAPHS, LogicalType.DATASETS),
+    (PhysicalType.GRAPHS, LogicalType.TIMESTAMPED_NAMED_GRAPHS),
+]
+
+TABLES = [(4000, 150, 32), (128, 32, 32), (8, 1, 3), (16, 0, 3)]
+
+STREAMS = {
+    PhysicalType.TRIPLES: TripleStream,
+    PhysicalType.QUADS: QuadStream,
+    PhysicalType.GRAPHS: GraphStream,
+}
+
+types = pytest.mark.parametrize(
+    ("physical_type", "logical_type"), TYPES, ids=lambda each: each.name
+)
+tables = pytest.mark.parametrize("table", TABLES, ids=str)
+frame_sizes = pytest.mark.parametrize("frame_size", [1, 10, 1000])
+
+
+def _sample(physical_type: PhysicalType) -> Any:
+    return sample_graph() if physical_type is PhysicalType.TRIPLES else sample_dataset()
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Dataset):
+        return same_dataset(one, other)
+    return bool(one.isomorphic(other))
+
+
+def _generic(term: Any) -> Any:
+    """A term of pyjelly's generic integration in ours."""
+    name = type(term).__name__
+    if name == "IRI":
+        return Iri(term._iri)
+    if name == "BlankNode":
+        return BlankNode(term._identifier)
+    if name == "Literal":
+        return Literal(term._lex, langtag=term._langtag, datatype=term._datatype)
+    assert name == "_DefaultGraph"
+    return DEFAULT_GRAPH
+
+
+# Ours, read by pyjelly
+
+
+@types
+@tables
+@frame_sizes
+def test_pyjelly_reads_ours(
+    physical_type: PhysicalType,
+    logical_type: LogicalType,
+    table: tuple[int, int, int],
+    frame_size: int,
+) -> None:
+    options = StreamOptions(
+        physical_type=physical_type,
+        logical_type=logical_type,
+        max_name_table_size=table[0],
+        max_prefix_table_size=table[1],
+        max_datatype_table_size=table[2],
+        stream_name="ours",
+    )
+    graph = _sample(physical_type)
+    data = to_bytes(graph, options=options, frame_rows=frame_size)
+
+    target = Graph() if physical_type is PhysicalType.TRIPLES else Dataset()
+    rdflib_parse.parse_jelly_to_graph(
+        io.BytesIO(data), graph_factory=lambda: target, dataset_factory=lambda: target
+    )
+    assert _same(target, graph)
+
+    statements = [
+        tuple(map(_generic, statement))
+        for statement in generic_parse.parse_jelly_flat(io.BytesIO(data))
+    ]
+    assert statements == list(map(tuple, read(data)))
+
+
+@pytest.mark.parametrize("physical_type", list(PhysicalType))
+def test_pyjelly_reads_our_grouped_streams(physical_type: PhysicalType) -> None:
+    triples = physical_type is PhysicalType.TRIPLES
+    options = StreamOptions(
+        physical_type=physical_type,
+        logical_type=LogicalType.GRAPHS if triples else LogicalType.DATASETS,
+    )
+    graphs = [_sample(physical_type) for _ in range(3)]
+    file = io.BytesIO()
+    write_graphs(graphs, file, options=options)
+    file.seek(0)
+    back = list(rdflib_parse.parse_jelly_grouped(file, logical_type_strict=True))
+    assert len(back) == 3
+    assert all(_same(one, other) for one, other in zip(back, graphs, strict=True))
+
+
+def test_pyjelly_reads_our_namespaces() -> None:
+    graph = sample_graph()
+    data = to_bytes(graph, namespaces={"mine": EX})
+    back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(data))
+    assert dict(back.namespaces())["mine"] == URIRef(EX)
+    assert back.isomorphic(graph)
+
+
+def test_pyjelly_reads_what_we_make_of_a_conjunctive_graph() -> None:
+    graph = sample_dataset(conjunctive_graph())
+    back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(to_bytes(graph)))
+    assert quads_of(back) == quads_of(graph)
+
+
+def test_pyjelly_reads_our_empty_stream() -> None:
+    back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(to_bytes(Graph())))
+    assert len(back) == 0
+
+
+# pyjelly's, read by us
+
+
+def _pyjelly_options(
+    logical_type: int,
+    *,
+    table: tuple[int, int, int] = TABLES[0],
+    frame_size: int = 250,
+    **params: Any,
+) -> SerializerOptions:
+    return SerializerOptions(
+        frame_size=frame_size,
+        logical_type=logical_type,
+        params=StreamParameters(**params),
+        lookup_preset=LookupPreset(*table),
+    )
+
+
+def _written_by_pyjelly(graph: Any, physical_type: PhysicalType, options: Any) -> bytes:
+    file = io.BytesIO()
+    rdflib_serialize.RDFLibJellySerializer(graph).serialize(
+        file, stream=STREAMS[physical_type].for_rdflib(options=options), options=options
+    )
+    return file.getvalue()
+
+
+# With a prefix table of 1 pyjelly's writer evicts what the same row still needs, so that it cannot
+# read its own files.
+@types
+@pytest.mark.parametrize("table", [*TABLES[:2], (8, 3, 3), TABLES[3]], ids=str)
+@frame_sizes
+def test_we_read_pyjellys(
+    physical_type: PhysicalType,
+    logical_type: LogicalType,
+    table: tuple[int, int, int],
+    frame_size: int,
+) -> None:
+    graph = _sample(physical_type)
+    options = _pyjelly_options(
+        logical_type, table=table, frame_size=frame_size, stream_name="theirs"
+    )
+    data = _written_by_pyjelly(graph, physical_type, options)
+    target = Graph() if physical_type is PhysicalType.TRIPLES else Dataset()
+    assert _same(parse(target, data), graph)
+    with read_frames(data) as frames:
+        assert frames.options.stream_name == "theirs"
+        assert frames.options.max_prefix_table_size == table[1]
+
+
+@pytest.mark.parametrize("physical_type", list(PhysicalType))
+@pytest.mark.parametrize("delimited", [True, False])
+@pytest.mark.parametrize("namespaces", [True, False])
+def test_we_read_pyjellys_other_options(
+    physical_type: PhysicalType, delimited: bool, namespaces: bool
+) -> None:
+    triples = physical_type is PhysicalType.TRIPLES
+    logical_type = LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS
+    graph = _sample(physical_type)
+    graph.bind("mine", EX)
+    options = _pyjelly_options(logical_type, delimited=delimited, namespace_declarations=namespaces)
+    data = _written_by_pyjelly(graph, physical_type, options)
+    back = parse(type(graph)(), data)
+    assert _same(back, graph)
+    assert (dict(back.namespaces()).get("mine") == URIRef(EX)) == namespaces
+    with read_frames(data) as frames:
+        next(frames)
+        assert frames.delimited == delimited
+
+
+@pytest.mark.parametrize("physical_type", list(PhysicalType))
+def test_we_read_pyjellys_grouped_streams(physical_type: PhysicalType) -> None:
+    triples = physical_type is PhysicalType.TRIPLES
+    options = _pyjelly_options(LogicalType.GRAPHS if triples else LogicalType.DATASETS)
+    graphs = [_sample(physical_type) for _ in range(3)]
+    stream = STREAMS[physical_type].for_rdflib(options=options)
+    frames = [frame for graph in graphs for frame in rdflib_serialize.stream_frames(stream, graph)]
+    data = b"".join(delimit(frame.SerializeToString()) for frame in frames)
+    back = list(read_graphs(data))
+    assert len(back) == 3
+    assert all(_same(one, other) for one, other in zip(back, graphs, strict=True))
+
+
+@pytest.mark.parametrize("physical_type", list(PhysicalType))
+def test_we_read_pyjellys_generic_integration(physical_type: PhysicalType) -> None:
+    graph = _sample(physical_type)
+    source = to_bytes(graph)
+    sink = generic_parse.parse_jelly_to_graph(io.BytesIO(source), GenericStatementSink)
+    triples = physical_type is PhysicalType.TRIPLES
+    options = _pyjelly_options(LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS)
+    file = io.BytesIO()
+    generic_serialize.flat_stream_to_file(iter(sink.store), file, options=options)
+    expected = set(read_statements(source, blank_nodes="keep"))
+    assert set(read_statements(file.getvalue(), blank_nodes="keep")) == expected

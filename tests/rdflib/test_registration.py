@@ -1,0 +1,171 @@
+"""Who serves which name: entry points, file endings, living beside pyjelly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+import rdflib.plugin
+import rdflib.util
+from rdflib import Graph
+from rdflib.parser import Parser
+from rdflib.serializer import Serializer
+
+import jelly_plugins.rdflib
+from jelly_plugins.rdflib.parser import JellyParser
+from jelly_plugins.rdflib.registration import NAMES
+from jelly_plugins.rdflib.serializer import JellySerializer
+
+from .support import sample_graph, to_bytes
+
+TURTLE = "<urn:s> <urn:p> <urn:o> ."
+
+
+def run(code: str, *arguments: str) -> str:
+    """Run Python code in a process of its own."""
+    result = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_entry_points_name_the_plugins(name: str) -> None:
+    for group, expected in (
+        ("rdf.plugins.parser", JellyParser),
+        ("rdf.plugins.serializer", JellySerializer),
+    ):
+        entries = entry_points(group=group, name=name)
+        found = [entry.load() for entry in entries if entry.value.startswith("jelly_plugins.")]
+        assert set(found) == {expected}
+
+
+def test_the_own_name_needs_no_import_and_is_nobody_elses(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(to_bytes(sample_graph()))
+    count = run(
+        "import sys; from rdflib import Graph\n"
+        "print(len(Graph().parse(sys.argv[1], format='jelly-plugins')))",
+        str(path),
+    )
+    assert int(count) == len(sample_graph())
+
+
+def test_importing_rdflib_does_not_import_this_package() -> None:
+    assert run("import sys, rdflib; print('jelly_plugins' in sys.modules)") == "False"
+
+
+def test_one_import_lets_rdflib_tell_jelly_by_name(tmp_path: Path) -> None:
+    for name in ("x.jelly", "x.jelly.gz"):
+        path = tmp_path / name
+        sample_graph().serialize(path, format="jelly-plugins")
+        code = (
+            "import sys; from rdflib import Graph; import jelly_plugins.rdflib\n"
+            "jelly_plugins.rdflib.activate()\n"
+            "print(len(Graph().parse(sys.argv[1])))"
+        )
+        assert int(run(code, str(path))) == len(sample_graph())
+
+
+def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    endings = {"gz": "mine", "ttl": "turtle"}
+    monkeypatch.setattr(rdflib.util, "SUFFIX_FORMAT_MAP", endings)
+    jelly_plugins.rdflib.register_suffixes()
+    assert endings == {
+        "gz": "mine",
+        "ttl": "turtle",
+        "jelly": "jelly",
+        "bz2": "jelly-plugins",
+        "zst": "jelly-plugins",
+    }
+
+
+def test_activate_serves_all_names() -> None:
+    jelly_plugins.rdflib.activate()
+    for name in NAMES:
+        assert rdflib.plugin.get(name, Parser) is JellyParser
+        assert rdflib.plugin.get(name, Serializer) is JellySerializer
+    graph = Graph().parse(data=TURTLE, format="turtle")
+    data = graph.serialize(format="jelly", encoding="utf-8")
+    assert graph.isomorphic(Graph().parse(data=data, format="application/x-jelly-rdf"))
+
+
+BESIDE = """
+import sys
+{imports}
+from rdflib import Graph, plugin
+from rdflib.parser import Parser
+from rdflib.serializer import Serializer
+
+graph = Graph().parse(data="<urn:s> <urn:p> <urn:o> .", format="turtle")
+
+def classes():
+    return {{
+        plugin.get(name, kind).__module__.partition(".")[0]
+        for name in ("jelly", "application/x-jelly-rdf")
+        for kind in (Parser, Serializer)
+    }}
+
+assert len(classes()) == 1, classes()
+{call}
+print(*classes())
+for ours_writes in (True, False):
+    writer, reader = ("jelly-plugins", "jelly") if ours_writes else ("jelly", "jelly-plugins")
+    data = graph.serialize(format=writer, encoding="utf-8")
+    assert set(Graph().parse(data=data, format=reader)) == set(graph)
+from pyjelly.integrations.rdflib.parse import parse_jelly_flat
+import io
+assert len(list(parse_jelly_flat(io.BytesIO(data)))) == 1
+"""
+
+
+@pytest.mark.parametrize("activate", ["before", "after", "never"])
+@pytest.mark.parametrize("first", ["pyjelly", "ours"])
+def test_beside_pyjelly_in_either_order(first: str, activate: str) -> None:
+    pytest.importorskip("pyjelly")
+    imports = ["import pyjelly.integrations.rdflib", "import jelly_plugins.rdflib"]
+    if first == "ours":
+        imports.reverse()
+    call = "jelly_plugins.rdflib.activate()"
+    if activate == "before":
+        at = imports.index("import jelly_plugins.rdflib") + 1
+        imports.insert(at, call)
+    served = run(
+        BESIDE.format(imports="\n".join(imports), call=call if activate == "after" else "")
+    )
+    if activate == "never":
+        assert served in ("pyjelly", "jelly_plugins")
+    else:
+        assert served == "jelly_plugins"
+
+
+@pytest.mark.parametrize("first", ["pyjelly", "ours"])
+def test_both_protobuf_schemas_in_one_process(first: str) -> None:
+    pytest.importorskip("pyjelly")
+    imports = ["import pyjelly.jelly.rdf_pb2", "import jelly_plugins.rdflib, jelly_plugins"]
+    if first == "ours":
+        imports.reverse()
+    assert run("\n".join([*imports, "print('both')"])) == "both"
+
+
+def test_a_missing_rdflib_is_said_with_the_line_to_type() -> None:
+    code = (
+        "import sys; sys.modules['rdflib'] = None\n"
+        "from jelly_plugins import JellyError, MissingExtraError\n"
+        "from jelly_plugins.backends import get_backend\n"
+        "try:\n"
+        "    import jelly_plugins.rdflib\n"
+        "except MissingExtraError as error:\n"
+        "    print(error)\n"
+        "try:\n"
+        "    get_backend('rdflib')\n"
+        "except MissingExtraError as error:\n"
+        "    print(error)\n"
+    )
+    lines = run(code).splitlines()
+    assert len(lines) == 2
+    assert all("pip install 'jelly-plugins[rdflib]'" in line for line in lines)

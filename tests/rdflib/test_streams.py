@@ -1,0 +1,240 @@
+"""read_statements, read_graphs and write_graphs."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdflib import BNode, Dataset, Graph, URIRef
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+
+from jelly_plugins import (
+    JellyError,
+    LogicalType,
+    OptionsError,
+    PhysicalType,
+    StreamOptions,
+    TermError,
+    TruncatedError,
+    read_frames,
+)
+from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs
+
+from .support import (
+    DEFAULT_GRAPH,
+    EX,
+    GRAPHS,
+    QUADS,
+    BlankNode,
+    Frame,
+    G,
+    O,
+    P,
+    Quad,
+    S,
+    Triple,
+    conjunctive_graph,
+    jelly,
+    jelly_frames,
+    quads_of,
+    same_dataset,
+    sample_dataset,
+    sample_graph,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
+
+TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
+
+
+def written(graphs: list[Any], **settings: Any) -> bytes:
+    file = io.BytesIO()
+    write_graphs(graphs, file, **settings)
+    return file.getvalue()
+
+
+# Statements
+
+
+def test_triples_are_plain_tuples() -> None:
+    (triple,) = read_statements(jelly([Triple(S, P, O)]))
+    assert triple == TRIPLE
+    assert type(triple) is tuple
+
+
+@pytest.mark.parametrize("options", [QUADS, GRAPHS])
+def test_quads_are_plain_tuples_that_a_dataset_takes(options: StreamOptions) -> None:
+    data = jelly([Quad(S, P, O, DEFAULT_GRAPH), Quad(S, P, O, G)], options=options)
+    quads = list(read_statements(data))
+    assert quads == [(*TRIPLE, DATASET_DEFAULT_GRAPH_ID), (*TRIPLE, URIRef(EX + "g"))]
+    dataset = Dataset().addN(quads)  # type: ignore[arg-type]
+    assert quads_of(dataset) == {(*TRIPLE, None), (*TRIPLE, URIRef(EX + "g"))}
+
+
+def test_statements_come_as_they_are_read() -> None:
+    data = jelly([Triple(S, P, O)] * 100, frame_rows=10)
+    statements = read_statements(data[:-1])
+    for _ in range(50):
+        next(statements)
+    with pytest.raises(TruncatedError):
+        list(statements)
+
+
+def test_blank_nodes_of_statements() -> None:
+    data = jelly([Triple(BlankNode("b"), P, O)] * 2)
+    first, second = (list(read_statements(data)) for _ in range(2))
+    assert first[0] == first[1]
+    assert first[0] != second[0]
+    assert next(read_statements(data, blank_nodes="keep"))[0] == BNode("b")
+
+
+def test_generalized_statements_need_consent() -> None:
+    options = StreamOptions(generalized_statements=True)
+    data = jelly([Triple(S, BlankNode("b"), O)], options=options)
+    with pytest.raises(TermError, match="predicate"):
+        list(read_statements(data))
+    assert len(list(read_statements(data, generalized=True))) == 1
+
+
+def test_concatenated_streams_of_statements() -> None:
+    data = jelly([Triple(BlankNode("b"), P, O)])
+    (one, other) = read_statements(data + data, concatenated=True)
+    assert one[0] != other[0]
+
+
+# Graphs
+
+
+def test_graphs_round_trip(tmp_path: Path) -> None:
+    graphs = [sample_graph(), Graph(), Graph().add(TRIPLE)]
+    path = tmp_path / "x.jelly.gz"
+    write_graphs(graphs, path)
+    with read_frames(path) as frames:
+        assert frames.options.physical_type is PhysicalType.TRIPLES
+        assert frames.options.logical_type == LogicalType.GRAPHS
+        assert frames.compression == "gzip"
+    back = list(read_graphs(path))
+    assert [type(graph) for graph in back] == [Graph] * 3
+    assert all(one.isomorphic(other) for one, other in zip(back, graphs, strict=True))
+    assert gzip.decompress(path.read_bytes()) == written(graphs)
+
+
+@pytest.mark.parametrize("make", [Dataset, conjunctive_graph])
+@pytest.mark.parametrize("physical_type", [None, PhysicalType.QUADS, PhysicalType.GRAPHS])
+def test_datasets_round_trip(make: Callable[[], Any], physical_type: PhysicalType | None) -> None:
+    options = physical_type and StreamOptions(
+        physical_type=physical_type, logical_type=LogicalType.DATASETS
+    )
+    datasets = [sample_dataset(make()), make(), sample_dataset(make())]
+    back = list(read_graphs(written(datasets, options=options)))
+    assert [type(dataset) for dataset in back] == [Dataset] * 3
+    assert all(same_dataset(one, other) for one, other in zip(back, datasets, strict=True))
+
+
+def test_empty_named_graphs_round_trip() -> None:
+    dataset = Dataset()
+    dataset.graph(EX + "empty")
+    (back,) = read_graphs(written([dataset]))
+    assert {graph.identifier for graph in back.store.contexts()} == {URIRef(EX + "empty")}
+
+
+def test_a_graph_among_datasets_is_a_default_graph() -> None:
+    back = list(read_graphs(written([Dataset(), Graph().add(TRIPLE)])))
+    assert quads_of(back[1]) == {(*TRIPLE, None)}
+
+
+def test_a_dataset_among_graphs_must_not_have_named_graphs() -> None:
+    assert len(list(read_graphs(written([Graph(), Dataset().add(TRIPLE)])))) == 2
+    with pytest.raises(OptionsError, match="named graphs"):
+        written([Graph(), sample_dataset()])
+
+
+def test_graphs_have_their_names_in_a_stream_of_named_graphs() -> None:
+    options = StreamOptions(
+        physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.NAMED_GRAPHS
+    )
+    graphs = [Graph(identifier=URIRef(f"{EX}g{number}")).add(TRIPLE) for number in range(2)]
+    back = list(read_graphs(written(graphs, options=options)))
+    assert [quads_of(dataset) for dataset in back] == [
+        {(*TRIPLE, URIRef(f"{EX}g{number}"))} for number in range(2)
+    ]
+
+
+def test_no_graphs_make_a_stream_that_can_be_read() -> None:
+    for options in (None, StreamOptions(physical_type=PhysicalType.QUADS, logical_type=4)):
+        data = written([], options=options)
+        assert [len(graph) for graph in read_graphs(data)] == [0]
+
+
+def test_a_path_is_left_as_it_was_when_a_graph_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(b"before")
+
+    def graphs() -> Any:
+        yield sample_graph()
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_graphs(graphs(), path)
+    assert path.read_bytes() == b"before"
+
+
+def test_graphs_may_share_blank_nodes() -> None:
+    node = BNode()
+    graphs = [Graph().add((node, *TRIPLE[1:])) for _ in range(2)]
+    data = written(graphs)
+    one, other = ({*graph.subjects()} for graph in read_graphs(data))
+    assert one == other
+    assert next(read_graphs(data, blank_nodes="keep")).value(None, *TRIPLE[1:]) == node
+
+
+def test_namespaces_are_declared_once_and_bound_in_every_graph() -> None:
+    graphs = [Graph(bind_namespaces="none").add(TRIPLE) for _ in range(3)]
+    graphs[0].bind("a", EX)
+    graphs[1].bind("a", EX)
+    graphs[1].bind("b", EX + "b/")
+    data = written(graphs, namespaces=True)
+    with read_frames(data) as frames:
+        declared = [[name for name, _ in frame.namespaces] for frame in frames]
+    assert [len(names) for names in declared] == [len(set(names)) for names in declared]
+    assert "a" in declared[0]
+    assert declared[1] == ["b"]
+    assert declared[2] == []
+    bound = [dict(graph.namespaces()) for graph in read_graphs(data)]
+    assert bound[0]["a"] == URIRef(EX)
+    assert "b" not in bound[0]
+    assert bound[2]["b"] == URIRef(EX + "b/")
+    given = {"x": EX}
+    assert dict(next(read_graphs(written(graphs, namespaces=given))).namespaces())["x"] == URIRef(
+        EX
+    )
+
+
+def test_frames_of_a_flat_stream_come_out_one_by_one() -> None:
+    data = jelly([Triple(S, P, O)] * 30, frame_rows=10)
+    assert [len(graph) for graph in read_graphs(data)] == [1, 1, 1, 1]
+
+
+def test_a_graph_may_span_frames_of_a_stream_of_datasets() -> None:
+    frames = [Frame(0, statements=[Quad(S, P, O, G)]), Frame(0, statements=[Quad(S, P, P, G)])]
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
+    back = list(read_graphs(jelly_frames(frames, options=options)))
+    assert [len(dataset.graph(EX + "g")) for dataset in back] == [1, 1]
+
+
+def test_concatenated_streams_of_different_types() -> None:
+    data = written([Graph().add(TRIPLE)]) + written([sample_dataset()])
+    with pytest.raises(JellyError):
+        list(read_graphs(data))
+    back = list(read_graphs(data, concatenated=True))
+    assert [type(graph) for graph in back] == [Graph, Dataset]
+
+
+def test_a_namespace_that_cannot_be_bound_is_refused_with_its_frame() -> None:
+    data = jelly([Triple(S, P, O)], namespaces={"a b": EX})
+    with pytest.raises(TermError, match=r"<bytes>: frame 0: .*'a b'"):
+        list(read_graphs(data))

@@ -1,0 +1,124 @@
+"""Conversions as a library, where the command does not reach."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins import (
+    Iri,
+    LogicalType,
+    PhysicalType,
+    StatementError,
+    StreamOptions,
+    TermError,
+    Triple,
+    read,
+    read_frames,
+)
+from jelly_plugins.convert import OptionChanges, convert, jelly_to_text, text_to_jelly
+from jelly_plugins.formats import Format
+from jelly_plugins.streams import write_bytes
+
+NT, JELLY = Format.N_TRIPLES, Format.JELLY
+PLAIN = b"<urn:s> <urn:p> <urn:o> .\n" * 2000
+QUOTED = b"<urn:s> <urn:p> << <urn:a> <urn:b> <urn:c> >> .\n"
+
+
+@pytest.mark.parametrize("logical", [0, *LogicalType])
+@pytest.mark.parametrize("physical", PhysicalType)
+def test_the_logical_type_follows_the_physical_type(logical: int, physical: PhysicalType) -> None:
+    options = StreamOptions(logical_type=logical)
+    changed = OptionChanges(physical_type=physical).applied(options)
+    changed.check_consistency()
+    assert changed.grouped is options.grouped
+    flat = OptionChanges(physical_type=physical, flat=True).applied(options)
+    flat.check_consistency()
+    assert not flat.grouped
+    assert flat.logical_type
+
+
+def test_without_changes_options_stay() -> None:
+    for options in (StreamOptions(), StreamOptions.small(logical_type=13, stream_name="x")):
+        assert OptionChanges().applied(options) == options
+
+
+def test_a_seekable_file_is_read_again_from_where_it_stood(tmp_path: Path) -> None:
+    source = io.BytesIO(b"not this" + PLAIN + QUOTED)
+    source.seek(8)
+    target = tmp_path / "x.jelly"
+    result = text_to_jelly(source, target, format=NT)
+    assert result.statements == 2001 == len(list(read(target)))
+
+
+def test_an_output_that_is_partly_out_is_not_begun_again() -> None:
+    out = io.BytesIO()
+    with pytest.raises(StatementError, match=r"<bytes>: a quoted triple.*rdf_star"):
+        text_to_jelly(PLAIN + QUOTED, out, format=NT)
+    # Nothing was out before the first frame was full.
+    out = io.BytesIO()
+    assert text_to_jelly(PLAIN[:26] + QUOTED, out, format=NT).statements == 2
+    with read_frames(out.getvalue()) as frames:
+        assert frames.options.rdf_star
+
+
+def test_quoted_triples_that_are_not_wanted(tmp_path: Path) -> None:
+    with pytest.raises(StatementError, match="rdf_star"):
+        text_to_jelly(
+            QUOTED, tmp_path / "x.jelly", format=NT, changes=OptionChanges(rdf_star=False)
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.nt"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(PLAIN + QUOTED))
+    writer.start()
+    with pytest.raises(StatementError, match="rdf_star"):
+        text_to_jelly(pipe, tmp_path / "x.jelly", format=NT)
+    writer.join()
+
+
+def test_errors_of_writing_name_the_text() -> None:
+    typed = b'<urn:s> <urn:p> "1"^^<urn:d> .'
+    with pytest.raises(TermError) as caught:
+        text_to_jelly(
+            typed, io.BytesIO(), format=NT, changes=OptionChanges(max_datatype_table_size=0)
+        )
+    assert str(caught.value).startswith("<bytes>: a literal of datatype urn:d")
+
+
+def test_an_output_needs_no_more_than_write() -> None:
+    class Out:
+        data = b""
+
+        def write(self, data: bytes, /) -> None:
+            self.data += data
+
+    source = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
+    for form in set(Format) - {JELLY}:
+        out = Out()
+        assert jelly_to_text(source, out, format=form).statements == 1
+        assert out.data
+
+
+def test_an_empty_stream_is_empty_text() -> None:
+    for form in set(Format) - {JELLY}:
+        out = io.BytesIO()
+        assert jelly_to_text(write_bytes([]), out, format=form).statements == 0
+        again = io.BytesIO()
+        assert text_to_jelly(out.getvalue(), again, format=form).statements == 0
+        assert list(read(again.getvalue())) == []
+
+
+def test_what_is_no_conversion() -> None:
+    with pytest.raises(ValueError, match="one side"):
+        convert([b""], io.BytesIO(), source_format=NT, target_format=NT)
+    for source, target in ((NT, JELLY), (JELLY, NT)):
+        with pytest.raises(ValueError, match="several sources"):
+            convert([b"", b""], io.BytesIO(), source_format=source, target_format=target)

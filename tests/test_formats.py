@@ -1,0 +1,125 @@
+"""Reading RDF text: every kind of source, errors with their line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Literal, Quad, Triple
+from jelly_plugins.errors import SourceError, TermError, TextError
+from jelly_plugins.formats import Format, TextReader, format_of
+
+TEXTS = {
+    Format.N_TRIPLES: b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:p> _:b .\n',
+    Format.N_QUADS: b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:p> _:b <urn:g> .\n',
+    Format.TURTLE: b'<urn:s> <urn:p> "o"@en , _:b .',
+    Format.TRIG: b'<urn:s> <urn:p> "o"@en . <urn:g> { <urn:s> <urn:p> _:b }',
+    Format.RDF_XML: b"""<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+        <r:Description r:about="urn:s"><p xmlns="urn:" xml:lang="en">o</p>
+        <p xmlns="urn:" r:nodeID="b"/></r:Description></r:RDF>""",
+    Format.JSON_LD: b"""[{"@id": "urn:s", "urn:p": {"@value": "o", "@language": "en"}},
+        {"@id": "urn:g", "@graph": {"@id": "urn:s", "urn:p": {"@id": "_:b"}}}]""",
+}
+SUBJECT, PREDICATE = Iri("urn:s"), Iri("urn:p")
+OBJECTS = Literal("o", "en"), BlankNode("b")
+
+
+def expected(form: Format) -> list[Any]:
+    if not form.has_graphs:
+        return [Triple(SUBJECT, PREDICATE, each) for each in OBJECTS]
+    graphs = DEFAULT_GRAPH, Iri("urn:g")
+    return [Quad(SUBJECT, PREDICATE, *each) for each in zip(OBJECTS, graphs, strict=True)]
+
+
+class OneByte(io.RawIOBase):
+    """A file that hands out one byte at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._data = iter(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, _: int = -1, /) -> bytes:
+        return bytes([byte]) if (byte := next(self._data, None)) is not None else b""
+
+
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("kind", ["bytes", "path", "file", "gzip", "bz2", "one byte at a time"])
+def test_every_format_from_every_kind_of_source(form: Format, kind: str, tmp_path: Path) -> None:
+    text = TEXTS[form]
+    path = tmp_path / "x"
+    path.write_bytes(text)
+    src: Any = {
+        "bytes": text,
+        "path": path,
+        "file": io.BytesIO(text),
+        "gzip": gzip.compress(text),
+        "bz2": bz2.compress(text),
+        "one byte at a time": OneByte(text),
+    }[kind]
+    with TextReader(src, form) as statements:
+        assert list(statements) == expected(form)
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_an_error_of_the_source_stays_what_it_is(form: Format) -> None:
+    packed = gzip.compress(TEXTS[form] + b" " * 100_000)
+    with pytest.raises(JellyError, match="<bytes>: the compressed data ends too early"):
+        list(TextReader(packed[:-4], form))
+    with pytest.raises(SourceError, match="absent: No such file"):
+        TextReader("absent", form)
+
+
+def test_the_place_of_an_error() -> None:
+    with pytest.raises(TextError) as caught:
+        list(TextReader(b"<urn:s> <urn:p>\n <urn:o x> .", Format.TURTLE))
+    assert (caught.value.source, caught.value.line, caught.value.column) == ("<bytes>", 2, 2)
+    assert str(caught.value).startswith("<bytes>: line 2, column 2: Invalid IRI")
+
+
+def test_terms_that_jelly_does_not_have() -> None:
+    with pytest.raises(TermError, match=r"<bytes>: .*base direction"):
+        list(TextReader(b'<urn:s> <urn:p> "x"@ar--rtl .', Format.TURTLE))
+    with pytest.raises(SourceError, match="nonsense"):
+        list(TextReader(b"", Format.TURTLE, base="nonsense"))
+
+
+def test_triple_terms() -> None:
+    text = b'<urn:s> <urn:p> <<( <urn:a> <urn:b> <<( <urn:c> <urn:d> "1" )>> )>> .'
+    inner = Triple(Iri("urn:c"), Iri("urn:d"), Literal("1"))
+    outer = Triple(SUBJECT, PREDICATE, Triple(Iri("urn:a"), Iri("urn:b"), inner))
+    for form in (Format.TURTLE, Format.N_TRIPLES):
+        assert list(TextReader(text, form)) == [outer]
+
+
+def test_more_terms_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly_plugins.formats._CACHE_ENTRIES", 5)
+    text = "".join(f"<urn:s{n % 7}> <urn:p> <urn:o{n % 3}> ." for n in range(50))
+    found = list(TextReader(text.encode(), Format.TURTLE))
+    assert found == [
+        Triple(Iri(f"urn:s{n % 7}"), PREDICATE, Iri(f"urn:o{n % 3}")) for n in range(50)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("x.nt", Format.N_TRIPLES),
+        ("a.b/x.NQ", Format.N_QUADS),
+        ("x.xml.bz2", Format.RDF_XML),
+        ("x.rdf", Format.RDF_XML),
+        ("x.jelly.zst", Format.JELLY),
+        ("x.gz", None),
+        ("jelly", None),
+        ("-", None),
+    ],
+)
+def test_formats_by_name(name: str, form: Format | None) -> None:
+    assert format_of(name) is form

@@ -1,0 +1,299 @@
+"""Where bytes go: complete or not at all, and never over what is not ours."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+import random
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from jelly_plugins import MissingExtraError, SourceError
+from jelly_plugins.sinks import compression_of, open_output
+from jelly_plugins.sources import Input
+
+DATA = b"abc" * 100_000
+
+
+def put(dst: Any, data: bytes = DATA) -> None:
+    with open_output(dst) as out:
+        out.write(data[:10])
+        out.write(data[10:])
+
+
+def fail(out: Any, error: BaseException) -> None:
+    """Write something, then fail."""
+    out.write(DATA)
+    raise error
+
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "x.jelly": bytes,
+    "x": bytes,
+    "x.gz": gzip.decompress,
+    "x.jelly.gz": gzip.decompress,
+    "x.GZ": gzip.decompress,
+    "x.bz2": bz2.decompress,
+    "x.zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+}
+
+
+@pytest.mark.parametrize("name", UNPACK)
+@pytest.mark.parametrize("as_path", [Path, str])
+def test_names_choose_the_compression(name: str, as_path: Any, tmp_path: Path) -> None:
+    put(as_path(tmp_path / name))
+    assert UNPACK[name]((tmp_path / name).read_bytes()) == DATA
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
+    for suffix in (".gz", ".bz2", ".zst"):
+        put(tmp_path / f"a{suffix}")
+        put(tmp_path / f"b{suffix}")
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
+def test_broken_bits_do_not_pass_for_data(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
+    put(path, random.Random(1).randbytes(5000))
+    data = bytearray(path.read_bytes())
+    data[2500] ^= 4
+    with Input(bytes(data)) as source, pytest.raises(SourceError, match="corrupt"):
+        list(source.pieces())
+
+
+def test_compression_of() -> None:
+    assert compression_of("x.zst") == "zstd"
+    assert compression_of(".gz") is None
+    assert compression_of("folder.gz/x") is None
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zst"])
+@pytest.mark.parametrize("error", [RuntimeError, OSError, KeyboardInterrupt, GeneratorExit])
+def test_an_error_leaves_what_was_there(
+    suffix: str, error: type[BaseException], tmp_path: Path
+) -> None:
+    old = tmp_path / f"old{suffix}"
+    old.write_bytes(b"old")
+    raised = error("mine")
+    for path in (old, tmp_path / f"new{suffix}"):
+        with pytest.raises(error) as caught, open_output(path) as out:
+            fail(out, raised)
+        assert caught.value is raised
+    assert old.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == [old.name]
+
+
+def test_nothing_changes_before_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    with open_output(path) as out:
+        out.write(DATA)
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == DATA
+
+
+def test_a_source_may_be_its_own_destination(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(DATA)
+    with open(path, "rb") as file, open_output(path) as out:
+        while piece := file.read(1000):
+            out.write(piece.upper())
+    assert path.read_bytes() == DATA.upper()
+
+
+def test_permissions_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    for mode in (0o600, 0o644, 0o777, 0o640):
+        path.chmod(mode)
+        put(path)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_new_files_have_the_usual_permissions(mask: int, mode: int, tmp_path: Path) -> None:
+    before = os.umask(mask)
+    try:
+        put(tmp_path / "x")
+        assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == mode
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "target").write_bytes(b"old")
+    link = tmp_path / "link.gz"
+    link.symlink_to(folder / "target")
+    put(link)
+    assert link.is_symlink()
+    # It is the name that was given that chooses the compression.
+    assert gzip.decompress((folder / "target").read_bytes()) == DATA
+    assert os.listdir(folder) == ["target"]
+
+
+def test_a_link_to_nothing_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    put(tmp_path / "link")
+    assert (tmp_path / "target").read_bytes() == DATA
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_names_as_long_as_they_may_be(tmp_path: Path) -> None:
+    put(tmp_path / ("x" * 255))
+    assert (tmp_path / ("x" * 255)).read_bytes() == DATA
+
+
+def test_relative_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    put("x")
+    assert (tmp_path / "x").read_bytes() == DATA
+
+
+# What is no regular file
+
+
+@pytest.mark.parametrize(
+    ("name", "unpack"), [("fifo", bytes), ("fifo.gz", gzip.decompress)], ids=["plain", "gzip"]
+)
+def test_named_pipes_are_written_to(
+    name: str, unpack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    fifo = tmp_path / name
+    os.mkfifo(fifo)
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(fifo.read_bytes()))
+    reader.start()
+    put(fifo)
+    reader.join()
+    assert unpack(found[0]) == DATA
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_devices_are_written_to() -> None:
+    put("/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_errors_of_the_writer_are_not_blamed_on_a_device() -> None:
+    raised = FileNotFoundError("mine")
+    with pytest.raises(FileNotFoundError) as caught, open_output("/dev/null"):
+        raise raised
+    assert caught.value is raised
+
+
+WRITE_TO_STDOUT = """
+from jelly_plugins.sinks import open_output
+with open_output("/dev/stdout") as out:
+    out.write(b"data")
+"""
+
+
+def test_dev_stdout_is_a_pipe_or_a_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITE_TO_STDOUT]
+    assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == b"data"
+    path = tmp_path / "x"
+    with open(path, "wb") as file:
+        subprocess.run(command, stdout=file, check=True)
+        # The file is still the one that the shell opened.
+        assert os.fstat(file.fileno()).st_ino == path.stat().st_ino
+    assert path.read_bytes() == b"data"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+# What cannot be written
+
+
+@pytest.mark.parametrize("name", ["absent/x", "file/x", "a\0b", "x" * 300, "folder"])
+def test_paths_that_cannot_be_written(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    path = str(tmp_path / name)
+    with pytest.raises(SourceError) as caught:
+        put(path)
+    assert caught.value.source == path
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
+
+
+def test_zstandard_is_an_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtraError, match=r"jelly-plugins\[zstd\]"):
+        put(tmp_path / "x.zst")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("dst", [None, 5, b"name", ["x"]])
+def test_what_is_no_destination(dst: Any) -> None:
+    with pytest.raises(TypeError, match="needed"):
+        put(dst)
+
+
+# Files of the caller
+
+
+def test_files_of_the_caller_stay_open(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    put(file)
+    assert file.getvalue() == DATA
+    with open(tmp_path / "x.gz", "wb") as plain:
+        put(plain)
+        assert not plain.closed
+    # Compression is for names; what is done to an open file is the caller's to say.
+    assert (tmp_path / "x.gz").read_bytes() == DATA
+
+
+class Partial(io.RawIOBase):
+    """Takes a few bytes at a time, as raw files may."""
+
+    def __init__(self) -> None:
+        self.taken = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        piece = bytes(data)[:1000]
+        self.taken += piece
+        return len(piece)
+
+
+def test_raw_files_get_everything() -> None:
+    file = Partial()
+    put(file)
+    assert bytes(file.taken) == DATA
+    assert not file.closed
+
+
+def test_raw_files_stay_open_after_an_error() -> None:
+    file = Partial()
+    with pytest.raises(KeyError), open_output(file) as out:
+        fail(out, KeyError("mine"))
+    assert bytes(file.taken) == DATA
+    assert not file.closed
+
+
+def test_files_that_cannot_take_bytes(tmp_path: Path) -> None:
+    with open(tmp_path / "x", "w", encoding="utf-8") as text:
+        for file in (text, io.StringIO()):
+            with pytest.raises(SourceError, match="binary"):
+                put(file)
+    closed = io.BytesIO()
+    closed.close()
+    for file in (text, closed):
+        with pytest.raises(SourceError, match="closed"):
+            put(file)

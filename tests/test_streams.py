@@ -1,0 +1,403 @@
+"""Whole streams: files to statements and back, flat, grouped and by frame."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jelly_plugins.streams
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Frame,
+    Iri,
+    JellyError,
+    LimitError,
+    Limits,
+    Literal,
+    LogicalType,
+    OptionsError,
+    OrderError,
+    PhysicalType,
+    Quad,
+    SourceError,
+    StreamOptions,
+    TermError,
+    Triple,
+    TruncatedError,
+    read,
+    read_frames,
+    write,
+    write_frames,
+)
+from jelly_plugins.codec import GenericFactory
+from jelly_plugins.streams import FrameReader, encode, encode_frames, infer_options, write_bytes
+
+from .codec import wire_builder as w
+from .codec.conftest import Kernel, kernel
+from .codec.input_kinds import INPUT_KINDS
+
+__all__ = ["kernel"]
+
+S, P, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:g")
+TRIPLES = [Triple(S, P, Literal(str(number))) for number in range(1000)]
+QUADS = [Quad(*triple, DEFAULT_GRAPH if n % 3 else G) for n, triple in enumerate(TRIPLES)]
+DATA = write_bytes(TRIPLES)
+BARE = w.frame(w.options(), *w.SPO, w.spo(), w.triple(o=w.literal()))
+
+
+@pytest.fixture
+def on(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    """The streams run on each kernel."""
+    monkeypatch.setattr(jelly_plugins.streams, "Decoder", kernel.Decoder)
+    monkeypatch.setattr(jelly_plugins.streams, "Encoder", kernel.Encoder)
+    return kernel
+
+
+# Reading
+
+
+@pytest.mark.usefixtures("on")
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+@pytest.mark.parametrize("data", [DATA, BARE, write_bytes([])], ids=["delimited", "bare", "empty"])
+def test_every_kind_of_input(kind: str, data: bytes, tmp_path: Path) -> None:
+    expected = {DATA: TRIPLES, BARE: list(read(BARE))}.get(data, [])
+    with INPUT_KINDS[kind](data, tmp_path) as src:
+        assert list(read(src)) == expected
+    with INPUT_KINDS[kind](data, tmp_path) as src, read_frames(src) as frames:
+        assert [statement for frame in frames for statement in frame.statements] == expected
+        assert frames.delimited is (data != BARE)
+
+
+def test_frames_have_all_that_they_say() -> None:
+    metadata = {"a": b"1"}
+    source = [
+        Frame(0, statements=TRIPLES[:2], namespaces=[("ex", S)], metadata=metadata),
+        Frame(1),
+        Frame(2, statements=TRIPLES[:1]),
+    ]
+    file = io.BytesIO()
+    write_frames(source, file, options=StreamOptions(), namespaces=True)
+    frames = list(read_frames(file.getvalue()))
+    assert [frame.index for frame in frames] == [0, 1, 2]
+    assert [frame.statements for frame in frames] == [TRIPLES[:2], [], TRIPLES[:1]]
+    assert [frame.namespaces for frame in frames] == [[("ex", S)], [], []]
+    assert [frame.metadata for frame in frames] == [metadata, {}, {}]
+    assert sum(frame.size + 1 for frame in frames) == len(file.getvalue())
+    assert frames[1].rows == frames[1].size == 0
+
+
+def test_the_options_do_not_cost_a_frame() -> None:
+    empty_first = w.stream(b"", b"", w.frame(w.options(stream_name="n"), *w.SPO, w.spo()), b"")
+    for data, count in ((empty_first, 4), (write_bytes(TRIPLES, frame_rows=100), None), (BARE, 1)):
+        with read_frames(data) as frames:
+            options = frames.options
+            assert frames.options is options
+            indexes = [frame.index for frame in frames]
+        assert indexes == list(range(count or len(indexes)))
+        assert len(indexes) == len(list(read_frames(data)))
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", bytes(3), bytes(100), w.stream(w.spo())])
+def test_options_of_a_stream_without_them(data: bytes) -> None:
+    with read_frames(data) as frames:
+        for _ in range(3):
+            with pytest.raises(JellyError) as caught:
+                _ = frames.options
+            assert caught.value.source == "<bytes>"
+
+
+def test_options_of_a_closed_reader() -> None:
+    frames = read_frames(DATA)
+    frames.close()
+    with pytest.raises(OptionsError):
+        _ = frames.options
+    frames.close()
+
+
+def test_options_are_not_looked_for_forever() -> None:
+    """A few bytes of gzip can be millions of empty frames."""
+    with read_frames(gzip.compress(bytes(100_000))) as frames, pytest.raises(OptionsError):
+        _ = frames.options
+
+
+def test_an_empty_input_is_refused() -> None:
+    for data in (b"", gzip.compress(b"")):
+        with pytest.raises(OptionsError, match="empty"):
+            list(read(data))
+
+
+def test_reading_is_lazy() -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb") as file, open(writing, "wb", buffering=0) as pipe:
+        frames = encode(TRIPLES, frame_rows=10)
+        first = next(frames)
+        pipe.write(w.stream(first))
+        statements = read(file)
+        assert next(statements) == TRIPLES[0]
+        pipe.write(w.stream(next(frames)))
+        assert [next(statements) for _ in range(10)] == TRIPLES[1:11]
+
+
+def test_sources_are_closed(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(DATA)
+    reader = read_frames(path)
+    with reader as frames:
+        next(iter(frames))
+    assert list(frames) == []
+    broken = tmp_path / "broken.jelly"
+    broken.write_bytes(DATA[:-1])
+    with pytest.raises(TruncatedError) as caught:
+        list(read(broken))
+    assert caught.value.source == str(broken)
+    statements = read(path)
+    next(statements)
+    statements.close()  # type: ignore[attr-defined]
+
+
+def test_the_frame_that_was_read_last() -> None:
+    with read_frames(write_bytes(TRIPLES, frame_rows=100)) as frames:
+        assert b"".join(w.stream(frames.data) for _ in frames) == write_bytes(
+            TRIPLES, frame_rows=100
+        )
+
+
+def test_errors_come_after_the_frames_before_them() -> None:
+    data = write_bytes(TRIPLES, frame_rows=100)
+    frames = iter(read_frames(data[:-1]))
+    found = []
+    with pytest.raises(TruncatedError) as caught:
+        found += frames
+    assert caught.value.frame == 10
+    frames = iter(read_frames(data[:-1]))
+    assert [next(frames).index for _ in range(10)] == list(range(10))
+
+
+def test_a_truncated_compressed_stream_names_the_frame() -> None:
+    packed = gzip.compress(write_bytes(TRIPLES, frame_rows=100))
+    with pytest.raises(TruncatedError) as caught:
+        list(read(packed[:-20]))
+    assert caught.value.source == "<bytes>"
+    assert caught.value.frame is not None
+
+
+@pytest.mark.usefixtures("on")
+def test_limits_are_the_callers() -> None:
+    with pytest.raises(LimitError, match="frame_rows"):
+        list(read(DATA, limits=Limits(frame_rows=10)))
+    with pytest.raises(LimitError, match="name_table"):
+        list(read_frames(DATA, limits=Limits(name_table=3999)))
+
+
+@pytest.mark.usefixtures("on")
+def test_terms_are_the_factorys() -> None:
+    class Texts(GenericFactory):
+        default_graph = "default"  # type: ignore[assignment]
+
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("iri", "blank_node"):
+                return str.upper
+            return super().__getattribute__(name)
+
+    (frame,) = read_frames(write_bytes([Quad(S, P, S, DEFAULT_GRAPH)]), factory=Texts())
+    assert frame.statements == [("URN:S", "URN:P", "URN:S", "default")]
+
+
+# Concatenated streams
+
+
+@pytest.mark.usefixtures("on")
+def test_cat_of_two_files() -> None:
+    other = write_bytes(QUADS[:10], options=StreamOptions.small(physical_type=w.QUADS))
+    data = DATA + other + DATA
+    with pytest.raises(OptionsError, match="differ") as caught:
+        list(read(data))
+    assert caught.value.frame == len(list(read_frames(DATA)))
+    assert list(read(data, concatenated=True)) == [*TRIPLES, *QUADS[:10], *TRIPLES]
+    indexes = [frame.index for frame in read_frames(data, concatenated=True)]
+    assert indexes == list(range(len(indexes)))
+
+
+@pytest.mark.usefixtures("on")
+def test_cat_of_two_files_with_the_same_options() -> None:
+    one = write_bytes(TRIPLES[:5])
+    # The options repeat; the entries are set again, with ids that follow those before.
+    assert list(read(one + one, concatenated=True)) == TRIPLES[:5] * 2
+    packed = gzip.compress(one)
+    assert list(read(packed + packed, concatenated=True)) == TRIPLES[:5] * 2
+
+
+def test_a_long_first_row_is_no_new_stream() -> None:
+    """The length of a row may look like the tag of options."""
+    for size in range(1200, 1500):
+        head = w.frame(w.options(), *w.SPO, w.spo())
+        data = w.stream(head, w.frame(w.triple(o=w.literal("x" * size))))
+        assert len(list(read(data, concatenated=True))) == 2
+
+
+def test_options_after_metadata_are_a_new_stream() -> None:
+    one = write_bytes(TRIPLES[:1])
+    metadata = b"\x7a\x03\x0a\x01k"
+    second = w.frame(w.options(star=True), *w.SPO, w.spo())
+    data = one + w.stream(metadata + second)
+    assert len(list(read(data, concatenated=True))) == 2
+
+
+def test_each_stream_may_have_its_own_factory() -> None:
+    asked = []
+
+    def another() -> GenericFactory:
+        asked.append(1)
+        return GenericFactory()
+
+    reader = FrameReader(DATA * 3, concatenated=True, next_factory=another)
+    assert len(list(reader)) == 3 * len(list(read_frames(DATA)))
+    assert len(asked) == 2
+
+
+def test_errors_in_a_later_stream_are_numbered_in_the_whole() -> None:
+    one = write_bytes(TRIPLES[:1])
+    with pytest.raises(OptionsError, match="version 9") as caught:
+        list(read(one + w.stream(w.frame(w.options(version=9))), concatenated=True))
+    assert (caught.value.frame, caught.value.row) == (1, 0)
+
+
+# Writing
+
+
+@pytest.mark.usefixtures("on")
+@pytest.mark.parametrize("statements", [TRIPLES, QUADS, []], ids=["triples", "quads", "none"])
+def test_the_type_is_that_of_the_first_statement(statements: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    write(iter(statements), path)
+    with read_frames(path) as frames:
+        quads = statements is QUADS
+        assert frames.options.physical_type == (w.QUADS if quads else w.TRIPLES)
+        assert frames.options.logical_type == (
+            LogicalType.FLAT_QUADS if quads else LogicalType.FLAT_TRIPLES
+        )
+    assert list(read(path)) == statements
+    assert infer_options(None) == infer_options(TRIPLES[0]) != infer_options(QUADS[0])
+
+
+@pytest.mark.usefixtures("on")
+@pytest.mark.parametrize("physical", list(PhysicalType))
+def test_round_trips_through_every_type(physical: PhysicalType) -> None:
+    statements: list[Any] = TRIPLES if physical is PhysicalType.TRIPLES else QUADS
+    for frame_rows in (1, 7, 10_000):
+        options = StreamOptions(physical_type=physical)
+        data = write_bytes(statements, options=options, frame_rows=frame_rows)
+        assert list(read(data)) == statements
+
+
+def test_statements_of_two_widths_are_refused() -> None:
+    with pytest.raises(OrderError, match="4 terms in a stream of physical type TRIPLES"):
+        write_bytes([TRIPLES[0], QUADS[0]])
+    with pytest.raises(OrderError, match="3 terms in a stream of physical type QUADS"):
+        write_bytes([QUADS[0], TRIPLES[0]])
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zst"])
+def test_an_error_in_the_middle_leaves_the_old_file(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.jelly{suffix}"
+    write(TRIPLES[:10], path)
+    before = path.read_bytes()
+
+    def failing() -> Iterator[Triple]:
+        yield from TRIPLES * 3
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        write(failing(), path)
+    with pytest.raises(TermError):
+        write([*TRIPLES, Triple(S, P, None)], path)  # type: ignore[arg-type]
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_a_file_can_be_written_from_itself(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    write(TRIPLES, path)
+    write((Triple(s, p, BlankNode(o.lex)) for s, p, o in read(path)), path)
+    assert [o for _, _, o in read(path)] == [BlankNode(o.lex) for _, _, o in TRIPLES]
+
+
+def test_namespaces_come_first() -> None:
+    data = write_bytes(TRIPLES, namespaces={"ex": "urn:"}, frame_rows=50)
+    frames = list(read_frames(data))
+    assert [frame.namespaces for frame in frames[:2]] == [[("ex", Iri("urn:"))], []]
+    with read_frames(write_bytes(TRIPLES, namespaces={})) as reader:
+        assert reader.options.version == 1
+
+
+def test_grouped_streams_have_an_element_in_each_frame() -> None:
+    elements: list[Any] = [QUADS[:5], [], QUADS[:1], QUADS]
+    for physical in (PhysicalType.QUADS, PhysicalType.GRAPHS):
+        options = StreamOptions(physical_type=physical, logical_type=LogicalType.DATASETS)
+        file = io.BytesIO()
+        write_frames((iter(element) for element in elements), file, options=options)
+        assert [frame.statements for frame in read_frames(file.getvalue())] == elements
+
+
+@pytest.mark.parametrize("logical", [LogicalType.UNSPECIFIED, LogicalType.DATASETS])
+def test_graphs_end_with_their_frames(logical: LogicalType) -> None:
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=logical)
+    frames = [Frame(0, statements=QUADS[:2], empty_graphs=[BlankNode("e")]), Frame(1, QUADS[2:4])]
+    file = io.BytesIO()
+    write_frames(frames, file, options=options)
+    with read_frames(file.getvalue()) as reader:
+        read_back = []
+        for frame in reader:
+            assert not reader.inside_graph
+            read_back.append(frame)
+    assert [frame.statements for frame in read_back] == [frame.statements for frame in frames]
+    assert [frame.empty_graphs for frame in read_back] == [[BlankNode("e")], []]
+
+
+def test_empty_graphs_need_a_stream_of_graphs() -> None:
+    frames = [Frame(0, empty_graphs=[G])]
+    with pytest.raises(OrderError, match="QUADS"):
+        list(encode_frames(frames, options=StreamOptions(physical_type=PhysicalType.QUADS)))
+
+
+def test_no_frames_at_all_are_a_stream() -> None:
+    for options in (StreamOptions(), StreamOptions(logical_type=LogicalType.GRAPHS)):
+        (data,) = encode_frames([], options=options)
+        assert list(read(w.stream(data))) == []
+
+
+def test_frames_above_the_limits_are_spread_or_refused() -> None:
+    limits = Limits(frame_repeats=100)
+    frames: list[Any] = [TRIPLES[:1] * 500, TRIPLES[:2]]
+    written = w.stream(*encode_frames(frames, options=StreamOptions(), limits=limits))
+    assert list(read(written, limits=limits)) == [*frames[0], *frames[1]]
+    grouped = StreamOptions(logical_type=LogicalType.GRAPHS)
+    with pytest.raises(LimitError, match="frame_repeats"):
+        list(encode_frames(frames, options=grouped, limits=limits))
+
+
+def test_writing_is_lazy() -> None:
+    taken = []
+
+    def source() -> Iterator[Triple]:
+        for triple in TRIPLES * 10:
+            taken.append(triple)
+            yield triple
+
+    frames = encode(source())
+    next(frames)
+    assert len(taken) < 3000
+
+
+def test_a_destination_that_cannot_be_written(tmp_path: Path) -> None:
+    taken = []
+    with pytest.raises(SourceError):
+        write((taken.append(t) or t for t in TRIPLES), tmp_path / "absent" / "x.jelly")  # type: ignore[func-returns-value]
+    assert taken == []
