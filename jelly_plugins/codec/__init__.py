@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from .decoder import Decoder, Frame
-from .encoder import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, Encoder
+from .encoder import Encoder
 from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
 from .operations import Header, Namespace, Operation, OperationKind
@@ -16,6 +16,7 @@ from .options import LogicalType, PhysicalType, StreamOptions
 from .patch_decoder import PatchDecoder, PatchFrame
 from .patch_encoder import PatchEncoder
 from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
+from .row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
 from .terms import (
     DEFAULT_GRAPH,
     BlankNode,

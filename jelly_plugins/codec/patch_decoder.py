@@ -104,7 +104,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     """
 
     def __init__(self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS) -> None:
-        super().__init__(_ROWS, "RdfPatchFrame", limits, 0)
+        super().__init__(_ROWS, "RdfPatchFrame", "RdfPatchRow", limits, 0)
         self._factory = factory
         self._state = PatchState.START
         self._terms: PatchTermReader | None = None

@@ -39,17 +39,26 @@ class RowReader(ABC, Generic[R, F]):
     """Finds the rows of a stream's frames, one frame after the other.
 
     :param rows: the fields that a row may set; every one is a message.
-    :param message: what the message of a frame is called.
+    :param frame_message: what the message of a frame is called.
+    :param row_message: what the message of a row is called.
     :param limits: what is believed of the input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
     """
 
-    def __init__(self, rows: Iterable[R], message: str, limits: Limits, first_frame: int) -> None:
+    def __init__(
+        self,
+        rows: Iterable[R],
+        frame_message: str,
+        row_message: str,
+        limits: Limits,
+        first_frame: int,
+    ) -> None:
         self._limits = limits
         self._frames = first_frame
         #: Whether something is read that is no row, so that an error has none to name.
         self._outside_rows = False
-        self._message = message
+        self._frame_message = frame_message
+        self._row_message = row_message
         #: Row by its tag on the wire.
         self._row_tags = {row << 3 | BYTES: row for row in rows}
         self._row_numbers = {tag >> 3: row for tag, row in self._row_tags.items()}
@@ -94,14 +103,16 @@ class RowReader(ABC, Generic[R, F]):
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
         """Read a field of a frame that is no row. There is none that is known in every frame."""
         if tag >> 3 == ROW_NUMBER:
-            raise wrong_type(ROW_NUMBER, self._message)
+            raise wrong_type(ROW_NUMBER, self._frame_message)
 
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
         """Find the one field that a row sets: which row it is, and where its message
         starts and ends."""
         found = [
             (self._row_numbers[number], start, stop)
-            for number, start, stop, _ in read_fields(data, pos, end, self._wire_types, "a row")
+            for number, start, stop, _ in read_fields(
+                data, pos, end, self._wire_types, self._row_message
+            )
         ]
         if not found:
             raise WireError("a row is empty, or of a kind that is not known")

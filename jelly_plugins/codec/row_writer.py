@@ -75,6 +75,8 @@ class RowWriter:
         :param more: fields of the frame that are no rows.
         :raises LimitError: the frame is larger than a reader would take.
         """
+        if self._whole_frames:
+            self._end_whole_frame()
         frame = bytes(self._buffer) + more
         for name, found, what in (
             ("frame_rows", self._rows, "the number of rows in a frame"),
@@ -85,6 +87,9 @@ class RowWriter:
                 raise over(self._limits, name, found, what).locate(frame=self._frames)
         self._begin_frame(1)
         return frame
+
+    def _end_whole_frame(self) -> None:
+        """Close what may not stay open at the end of a frame that is one element."""
 
     def _begin_frame(self, ended: int) -> None:
         self._buffer.clear()
@@ -120,9 +125,10 @@ class RowWriter:
 
     def _count_repeat(self) -> None:
         """Keep statements that cost a few bytes each within what a reader takes of one frame."""
-        if self._repeats == self._limits.frame_repeats and not self._whole_frames:
+        if self._whole_frames or self._repeats < self._limits.frame_repeats:
+            self._repeats += 1
+        elif self._rows:
             self._end_frame()
-        self._repeats += 1
 
     def _add_row(self, row: int, body: bytes) -> None:
         size = len(body)

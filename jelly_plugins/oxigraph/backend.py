@@ -21,6 +21,10 @@ class OxigraphBackend:
     name: Final = "oxigraph"
     describe = staticmethod(describe)
 
+    def owns(self, store: object) -> bool:
+        """Whether it is a ``Store``."""
+        return isinstance(store, Store)
+
     def factory(self, *, blank_nodes: BlankNodes = "fresh") -> TermFactory[Any]:
         """A factory of pyoxigraph's terms; statements are its ``Triple`` and ``Quad``."""
         return OxigraphFactory(blank_nodes=blank_nodes)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..codec.operations import Operation, OperationKind
-from ..errors import OrderError
+from ..errors import ChainError
 from .model import BEGIN, COMMIT, ID, PREV, Patch
 from .transactions import committed
 
@@ -50,8 +50,8 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
         patches that were recorded or made by :func:`~jelly_plugins.patch.diff`. A statement that
         is added and deleted again is left out then, and so is one that is deleted and added again.
         Without it, the last operation is kept, which is right whatever there was before.
-    :raises OrderError: transactions are not in order, or a patch's ``prev`` is not the ``id`` of
-        the patch before it.
+    :raises OrderError: transactions are not in order.
+    :raises ChainError: a patch's ``prev`` is not the ``id`` of the patch before it.
 
     >>> from jelly_plugins import Iri, Triple
     >>> from jelly_plugins.patch import add, delete
@@ -67,7 +67,7 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
         for operation in committed(patch):
             net.apply(operation)
         if last is not None and patch.prev is not None and patch.prev != last.id:
-            raise OrderError(
+            raise ChainError(
                 f"patch {number} follows {patch.prev!r}, but the patch before it is {last.id!r}"
             )
         first = first or patch

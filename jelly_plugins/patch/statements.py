@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from ..backends import Backend, backend_names, get_backend
 from ..errors import MissingExtraError
+from ..formats import Format, TextReader, format_of
 from ..sources import Source
 from ..streams import read
 
@@ -43,8 +44,6 @@ def statements_of(source: Statements) -> Iterator[Any]:
 
 
 def _read(src: Source) -> Iterator[Any]:
-    from ..formats import Format, TextReader, format_of
-
     name = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
     form = format_of(str(name)) or Format.JELLY
     if form is Format.JELLY:
