@@ -25,6 +25,8 @@ from .codec import (
     native,
 )
 from .errors import (
+    ChainError,
+    ConflictError,
     JellyError,
     LimitError,
     LookupTableError,
@@ -45,6 +47,8 @@ __version__ = "0.1.0"
 __all__ = [
     "DEFAULT_GRAPH",
     "BlankNode",
+    "ChainError",
+    "ConflictError",
     "Frame",
     "Iri",
     "JellyError",
