@@ -16,7 +16,7 @@ from ..errors import JellyError, OptionsError, OrderError, TruncatedError
 from . import patch_rules
 from .limits import DEFAULT_LIMITS, Limits, over
 from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, header
-from .patch_options import PatchOptions, PatchStatementType
+from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
 from .patch_rules import PatchRow, PatchState
 from .patch_term_reader import PatchTermReader
 from .row_reader import ROW_TAG, RowReader
@@ -108,6 +108,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         self._factory = factory
         self._state = PatchState.START
         self._terms: PatchTermReader | None = None
+        #: Frames without rows before the options.
+        self._early = 0
         #: Frame and row of the last transaction's start.
         self._begin = (0, 0)
         #: The stream's options, once its first row was read.
@@ -118,6 +120,11 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
         type PUNCTUATED, after rows that no mark has ended."""
         return PatchRow.END_OF_STREAM not in patch_rules.NEXT[self._state]
+
+    @property
+    def _ends_with_frame(self) -> bool:
+        """Whether each frame is a patch."""
+        return self.options is not None and self.options.stream_type is PatchStreamType.FRAME
 
     def decode(self, data: bytes) -> PatchFrame:
         """Decode the next frame.
@@ -142,8 +149,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
                 f"the stream ends {patch_rules.WHERE[self._state]}", frame=self._frames - 1
             )
         self._state = after
-        flat = patch_rules.PATCH_ENDS[self.options.stream_type] is PatchRow.END_OF_STREAM
-        return [END] if flat else []
+        return [END] if self.options.stream_type is PatchStreamType.FLAT else []
 
     def _decode_rows(self, data: bytes, frame: PatchFrame) -> None:
         append = frame.operations.append
@@ -186,6 +192,10 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
                     raise self._misplaced(row)
                 if terms is None or row is _OPTIONS:
                     self._read_options(data, start, stop)
+                    if self._ends_with_frame:
+                        # What stood before the options was patches too.
+                        frame.operations += [END] * self._early
+                    self._early = 0
                     terms = self._terms
                     allowed = patch_rules.NEXT[self._state]
                     continue
@@ -229,9 +239,10 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         if after is None:
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
-        options = self.options
-        if options and patch_rules.PATCH_ENDS[options.stream_type] is PatchRow.END_OF_FRAME:
+        if self._ends_with_frame:
             frame.operations.append(END)
+        elif self.options is None:
+            self._early += 1
         self._outside_rows = False
 
     def _misplaced(self, row: PatchRow) -> JellyError:

@@ -86,10 +86,13 @@ def _inside(patch: PatchState, transaction: PatchState) -> dict[PatchRow, PatchS
     }
 
 
-#: The state after a row or an end, by the state before. In START only options may stand; which
-#: state comes then is FIRST_STATE's to say.
+#: The state after a row or an end, by the state before. In START only options may stand, after
+#: frames without rows; which state comes then is FIRST_STATE's to say.
 NEXT: Final[dict[PatchState, dict[PatchRow, PatchState]]] = {
-    PatchState.START: {PatchRow.OPTIONS: PatchState.START},
+    PatchState.START: {
+        PatchRow.OPTIONS: PatchState.START,
+        PatchRow.END_OF_FRAME: PatchState.START,
+    },
     PatchState.FRAME: {
         **_outside(PatchState.FRAME, PatchState.FRAME_TRANSACTION),
         PatchRow.OPTIONS: PatchState.FRAME,

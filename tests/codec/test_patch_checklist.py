@@ -126,10 +126,12 @@ def test_04_rows_without_content_have_none() -> None:
 
 def test_07_options_come_first() -> None:
     refused(OptionsError, w.start(), match="does not start with its options")
-    with pytest.raises(OptionsError, match="does not start with its options"):
-        read(w.frame(), w.frame(w.options()))
-    with pytest.raises(OptionsError, match="empty"):
-        read()
+    for frames in ((), (w.frame(), w.frame())):
+        with pytest.raises(OptionsError, match="empty"):
+            read(*frames)
+    # They are the first row, if not in the first frame.
+    assert read(w.frame(), w.frame(w.options(w.FLAT))) == [END]
+    assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END, END]
 
 
 def test_07_options_may_be_repeated_and_not_changed() -> None:
