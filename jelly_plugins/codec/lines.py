@@ -62,10 +62,13 @@ class LineReader:
         self.limits = limits
         #: Line ends before the piece that is worked on.
         self.line_ends = 0
+        #: Bytes of a last line that was not complete, in a text that grows.
+        self.pending = 0
 
-    def pieces(self, text: Text) -> Iterator[str]:
+    def pieces(self, text: Text, *, growing: bool = False) -> Iterator[str]:
         """Cut the text after line ends, and decode it.
 
+        :param growing: whether a last line without a line end is not complete, and is left out.
         :raises TextError: it is not UTF-8.
         :raises LimitError: a line is too long.
         """
@@ -82,7 +85,10 @@ class LineReader:
                 pending.append(data[cut:])
                 size += len(data) - cut
                 self._check_length(size)
-        yield self._decode(b"".join(pending))
+        if growing:
+            self.pending = size
+        else:
+            yield self._decode(b"".join(pending))
 
     def _decode(self, data: bytes) -> str:
         try:

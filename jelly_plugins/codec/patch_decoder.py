@@ -119,7 +119,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     def inside_patch(self) -> bool:
         """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
         type PUNCTUATED, after rows that no mark has ended."""
-        return PatchRow.END_OF_STREAM not in patch_rules.NEXT[self._state]
+        after = patch_rules.NEXT[self._state]
+        return bool(after) and PatchRow.END_OF_STREAM not in after
 
     @property
     def _ends_with_frame(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from enum import StrEnum
 from typing import Final
 
@@ -14,7 +15,8 @@ from ..sinks import SUFFIXES
 DETECTION_BYTES: Final = 24
 
 _FIRST_FIELD: Final = 0x0A
-_CODES: Final = frozenset(b"HADPTZ#")
+#: How RDF Patch text starts.
+_TEXT: Final = re.compile(rb"\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
 
 
 class PatchFormat(StrEnum):
@@ -37,7 +39,8 @@ def format_of(name: str) -> PatchFormat | None:
 
 
 def detect(head: bytes, name: str = "") -> PatchFormat:
-    """The format of a source by its content, by its name where its content does not tell.
+    """The format of a source by its content, by its name where its content does not tell; what
+    neither tells is Jelly-Patch.
 
     :param head: the first :data:`DETECTION_BYTES`, or all there are.
     :param name: the source's name.
@@ -47,11 +50,9 @@ def detect(head: bytes, name: str = "") -> PatchFormat:
     """
     if _opens_jelly(head):
         return PatchFormat.JELLY_PATCH
-    named = format_of(name)
-    if named is not None:
-        return named
-    text = head.lstrip(b" \t\r\n")[:1]
-    return PatchFormat.RDF_PATCH if text and text[0] in _CODES else PatchFormat.JELLY_PATCH
+    if _TEXT.match(head):
+        return PatchFormat.RDF_PATCH
+    return format_of(name) or PatchFormat.JELLY_PATCH
 
 
 def _opens_jelly(head: bytes) -> bool:

@@ -86,7 +86,7 @@ class PatchReader:
     @property
     def inside_patch(self) -> bool:
         """Whether something was read that is not complete: rows after the last END, or part of a
-        frame. In a stream of type FLAT there is always more to come."""
+        frame or line. A stream of type FLAT is one patch, of which there may always be more."""
         if self.format is PatchFormat.RDF_PATCH:
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
@@ -116,7 +116,7 @@ class PatchReader:
             if self.format is None:
                 self.format = detect(head, self.name)
             if self.format is PatchFormat.RDF_PATCH:
-                yield from self._text.rows(pieces)
+                yield from self._text.rows(pieces, growing=self._wait is not None)
                 if self._wait is None:
                     yield from self._text.finish()
             else:

@@ -110,18 +110,19 @@ class PatchTextReader(TermScanner):
 
     @property
     def inside_patch(self) -> bool:
-        """Whether there were rows after the last END."""
-        return self._state is not PatchState.BETWEEN_MARKS
+        """Whether there was something after the last END: rows, or part of a line."""
+        return self._state is not PatchState.BETWEEN_MARKS or self.pending > 0
 
-    def rows(self, text: Text) -> Iterator[Operation]:
+    def rows(self, text: Text, *, growing: bool = False) -> Iterator[Operation]:
         """Read rows. END comes where the text has Z, and where the headers of the next patch begin;
         for the last patch, :meth:`finish` has it.
 
         :param text: UTF-8, whole or in pieces.
+        :param growing: whether a last line without a line end is not complete, and is left out.
         :raises TextError: with the line, while iterating.
         :raises JellyError: the text is beyond the limits, or a term cannot be held.
         """
-        for piece in self.pieces(text):
+        for piece in self.pieces(text, growing=growing):
             self.text = piece
             self.pos = 0
             yield from self._rows(piece)
@@ -135,7 +136,10 @@ class PatchTextReader(TermScanner):
         """
         if self._state is PatchState.PUNCTUATED_TRANSACTION:
             raise TruncatedError(f"line {self.line_ends + 1}: the text ends inside a transaction")
-        return [END] if self.inside_patch else []
+        if self._state is PatchState.BETWEEN_MARKS:
+            return []
+        self._state = PatchState.BETWEEN_MARKS
+        return [END]
 
     def _rows(self, text: str) -> Iterator[Operation]:
         match = _USUAL_LINE.match
@@ -150,23 +154,23 @@ class PatchTextReader(TermScanner):
                 continue
             code, s, s_node, p, o, o_node, lex, langtag, datatype, g, g_node = found.groups()
             if s is not None:
-                subject = get_iri(s) or self.iri(s, start)
+                subject = get_iri(s) or self.iri(s, found.start(2))
             else:
                 subject = get_blank_node(s_node) or self.blank_node(s_node)
             predicate = get_iri(p)
             if predicate is None:
                 if self.is_blank_node(p) and not self._generalized:
-                    self.refuse("BLANK_NODE as predicate")
-                predicate = self.iri(p, start)
+                    self.refuse("BLANK_NODE as predicate", found.start(4) - 1)
+                predicate = self.iri(p, found.start(4))
             if o is not None:
-                object_ = get_iri(o) or self.iri(o, start)
+                object_ = get_iri(o) or self.iri(o, found.start(5))
             elif o_node is not None:
                 object_ = get_blank_node(o_node) or self.blank_node(o_node)
             else:
-                object_ = self.literal(lex, langtag, datatype, start)
+                object_ = self.literal(lex, langtag, datatype, found.start(7))
             graph = None
             if g is not None:
-                graph = get_iri(g) or self.iri(g, start)
+                graph = get_iri(g) or self.iri(g, found.start(10))
             elif g_node is not None:
                 graph = get_blank_node(g_node) or self.blank_node(g_node)
             statement = self._statement((subject, predicate, object_), graph)
@@ -246,7 +250,11 @@ class PatchTextReader(TermScanner):
         name = self._name()
         value = self._namespace_iri()
         if value is None:
-            self.refuse("a namespace is an IRI")
+            # Apache Jena writes a string.
+            found = self.take(_STRING)
+            if found is None:
+                self.refuse("a namespace is an IRI")
+            value = self.unescape(found[1], self.text, found.start())
         self.prefixes[name] = value
         return Namespace(name, self.build(self._factory.iri, value), self._namespace_graph())
 
@@ -269,14 +277,18 @@ class PatchTextReader(TermScanner):
         self.skip()
         quoted = self.take(_STRING)
         if quoted is not None:
-            return self.unescape(quoted[1], self.text, quoted.start()).removesuffix(":")
+            return self.unescape(quoted[1], self.text, quoted.start())
         found = self.take(_SINGLE_QUOTED) or self.take(_NAME)
-        return (found[1] or "").removesuffix(":") if found else ""
+        return found[1] or "" if found else ""
 
     def _namespace_iri(self) -> str | None:
+        """The IRI that stands here; None if something else does."""
         self.skip()
-        found = self.take(_IRI) or self.take(_STRING)
-        return None if found is None else self.unescape(found[1], self.text, found.start())
+        found = _IRI.match(self.text, self.pos)
+        if found is None or self.is_blank_node(found[1]):
+            return None
+        self.pos = found.end()
+        return self.unescape(found[1], self.text, found.start())
 
     def _namespace_graph(self) -> Any:
         start = self.pos
