@@ -6,6 +6,7 @@ Namespaces are not compared. Memory holds the old statements and what is new.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..codec import (
@@ -20,7 +21,7 @@ from ..codec import (
 )
 from ..errors import MissingExtraError, TermError
 from ..streams import GENERIC
-from .model import BEGIN, COMMIT, ID, PREV, Patch, add, delete
+from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
 from .statements import Statements, statements_of
 
 #: What becomes of blank nodes: nodes of the same label are the same; or those of the same canonical
@@ -36,7 +37,8 @@ def diff(
     prev: Any = None,
     blank_nodes: BlankNodes = "keep",
 ) -> Patch:
-    """The patch that makes ``old`` into ``new``: deletions, then additions, in one transaction.
+    """The patch that makes ``old`` into ``new``, in one transaction: subject by subject, and for
+    each predicate deletions before additions.
 
     It says no more than what changed: each statement that it deletes is in ``old``, and none that
     it adds. If nothing changed it has no operations. Where either side has quads, so has the patch,
@@ -75,8 +77,10 @@ def diff(
     deleted = (statement for statement, stays in kept.items() if not stays)
     made: Callable[[Quad], Any] = (lambda quad: quad) if True in quads else _triple
     changes = [
-        *(delete(made(statement)) for statement in deleted),
-        *(add(made(statement)) for statement in added),
+        change(made(statement))
+        for change, statement in _in_runs(
+            chain(((delete, each) for each in deleted), ((add, each) for each in added))
+        )
     ]
     headers = [(key, term) for key, term in ((ID, id), (PREV, prev)) if term is not None]
     return Patch([BEGIN, *changes, COMMIT] if changes else [], headers)
@@ -99,6 +103,20 @@ def _quads(source: Statements, blank_nodes: BlankNodes, quads: set[bool]) -> Ite
         else:
             quads.add(False)
             yield Quad._make((*statement, DEFAULT_GRAPH))
+
+
+def _in_runs(
+    changes: Iterable[tuple[Callable[[Any], Operation], Quad]],
+) -> Iterator[tuple[Callable[[Any], Operation], Quad]]:
+    """Changes with those of each subject together, and among them those of each predicate: what
+    stands in the place of something stands beside it, and a writer repeats most terms."""
+    subjects: dict[Any, dict[Any, list[Any]]] = {}
+    for change, quad in changes:
+        predicates = subjects.setdefault((quad.graph, quad.subject), {})
+        predicates.setdefault(quad.predicate, []).append((change, quad))
+    for predicates in subjects.values():
+        for run in predicates.values():
+            yield from run
 
 
 def _triple(quad: Quad) -> Triple:
