@@ -34,8 +34,8 @@ class Feed:
 
     :ivar statements: statements read so far, repeats included.
     :ivar bytes: bytes of the frames read so far, unpacked.
-    :ivar empty_graphs: names of graphs that a stream of physical type GRAPHS opened in a frame
-        without a statement for them: all those that are empty, and few others.
+    :ivar empty_graphs: names of graphs that ended without a statement, in a stream of physical
+        type GRAPHS.
     """
 
     def __init__(
@@ -87,13 +87,9 @@ class Feed:
                 quads: list[Quad] = frame.statements
                 self.statements += len(quads)
                 self.bytes += frame.size
-                if frame.graphs:
-                    filled = {quad.graph_name for quad in quads}
-                    self.empty_graphs.update(
-                        graph
-                        for graph in frame.graphs
-                        if graph not in filled and graph != DEFAULT_GRAPH
-                    )
+                self.empty_graphs.update(
+                    graph for graph in frame.empty_graphs if graph != DEFAULT_GRAPH
+                )
                 if self._added:
                     quads += self._added
                     self._added.clear()

@@ -45,7 +45,7 @@ class Target:
 
         :raises TermError: the store refuses a statement.
         """
-        for name in chain.from_iterable(frame.graphs for frame in frames):
+        for name in chain.from_iterable(frame.empty_graphs for frame in frames):
             self._graph(name)
         default = self.default
         graph = self._graph

@@ -30,6 +30,7 @@ from jelly_plugins import (
 from jelly_plugins.codec import Kind, describe
 from jelly_plugins.proto import rdf_pb2
 
+from ..shared_data import ROOT
 from .conftest import Kernel
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
@@ -563,6 +564,11 @@ print(len(kernel.statements(*encoder.finish())))
 def test_quoted_triples_of_any_depth_do_not_end_the_process(kernel: Kernel, depth: int) -> None:
     code = DEEP.format(kernel=kernel.name, depth=depth)
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (done.stdout.split(), done.returncode) == (["LimitError"] * 4 + ["1"], 0)

@@ -36,6 +36,7 @@ from jelly_plugins.codec import FrameSplitter, GenericFactory, PhysicalType, del
 from jelly_plugins.codec.wire import bytes_field, varint
 from jelly_plugins.streams import write_bytes
 
+from ..shared_data import ROOT
 from . import wire_builder as w
 from .conftest import Kernel
 from .real_data import weather_frames
@@ -424,7 +425,12 @@ def test_attacks_end_in_bounded_memory(kernel: Kernel, attack: str) -> None:
     expected, megabytes = ATTACKS[attack]
     code = MEASURE.format(kernel=kernel.name, attack=attack)
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.stderr == ""
     result, used = done.stdout.splitlines()

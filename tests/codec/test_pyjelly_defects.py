@@ -30,6 +30,7 @@ from jelly_plugins.codec import GenericFactory
 from jelly_plugins.streams import encode
 from jelly_plugins.transcode import transcode
 
+from ..shared_data import ROOT
 from . import wire_builder as w
 from .conftest import Kernel
 
@@ -187,7 +188,12 @@ print(tracemalloc.get_traced_memory()[1])
 def test_a_20_mb_frame_of_repeats_does_not_expand(kernel: Kernel) -> None:
     code = REPEATS.format(kernel=kernel.name)
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     result, peak = done.stdout.split()
     assert result == "refused"
