@@ -45,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     from .adapters import get_adapter
     from .manifest import ManifestError, read_suite
-    from .run import Status, run_case
+    from .outcome import Status
+    from .run import run_case
 
     if options.kernel is not None and (options.kernel == "native") is not native:
         running = "compiled" if native else "Python"

@@ -12,15 +12,24 @@ from jelly_plugins.codec import (
     BlankNode,
     DefaultGraph,
     Frame,
+    Header,
     Iri,
     Kind,
     Literal,
+    Namespace,
+    Operation,
+    OperationKind,
+    PatchEncoder,
+    PatchOptions,
     StreamOptions,
     Triple,
     delimit,
 )
 from jelly_plugins.errors import JellyError, MissingExtraError, TermError
+from jelly_plugins.patch import PatchFormat, PatchReader
 from jelly_plugins.streams import FrameReader, encode_frames
+
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 
 
 class Adapter(Protocol):
@@ -38,6 +47,20 @@ class Adapter(Protocol):
 
     def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:
         """Write a delimited stream.
+
+        :raises JellyError: it cannot be written.
+        """
+        ...
+
+    def read_patches(self, path: Path) -> tuple[list[Operation], PatchOptions | None]:
+        """Read a Jelly-Patch stream: its rows, with the END of each patch, and its options.
+
+        :raises JellyError: it is refused.
+        """
+        ...
+
+    def write_patches(self, rows: Iterable[Operation], options: PatchOptions) -> bytes:
+        """Write a delimited Jelly-Patch stream.
 
         :raises JellyError: it cannot be written.
         """
@@ -64,6 +87,13 @@ class GenericAdapter:
         encoded = encode_frames(frames, options=options, namespaces=namespaces)
         return b"".join(map(delimit, encoded))
 
+    def read_patches(self, path: Path) -> tuple[list[Operation], PatchOptions | None]:
+        with PatchReader(str(path), format=PatchFormat.JELLY_PATCH) as reader:
+            return list(reader), reader.options
+
+    def write_patches(self, rows: Iterable[Operation], options: PatchOptions) -> bytes:
+        return _encode_patches(PatchEncoder(options), rows)
+
     def held(self, term: Any) -> Any:
         return term
 
@@ -89,6 +119,19 @@ class BackendAdapter:
             namespaces=namespaces,
         )
         return b"".join(map(delimit, encoded))
+
+    def read_patches(self, path: Path) -> tuple[list[Operation], PatchOptions | None]:
+        factory = _Tuples(self._backend.factory(blank_nodes="keep"))
+        with PatchReader(str(path), format=PatchFormat.JELLY_PATCH, factory=factory) as reader:
+            return [convert_row(row, self._generic) for row in reader], reader.options
+
+    def write_patches(self, rows: Iterable[Operation], options: PatchOptions) -> bytes:
+        factory = _Tuples(self._backend.factory(blank_nodes="keep"))
+        converted = [convert_row(row, lambda term: _build(factory, term)) for row in rows]
+        for kind, value in converted:
+            if kind in _STATEMENTS:
+                (factory.triple if len(value) == 3 else factory.quad)(value)
+        return _encode_patches(PatchEncoder(options, self._backend.describe), converted)
 
     def held(self, term: Any) -> Any:
         return self._generic(_build(self._backend.factory(blank_nodes="keep"), term))
@@ -161,6 +204,23 @@ def _convert(frame: Frame, convert: Callable[[Any], Any], factory: _Tuples | Non
         rows=frame.rows,
         size=frame.size,
     )
+
+
+def convert_row(row: Operation, convert: Callable[[Any], Any]) -> Operation:
+    """A row of a patch with other terms; its statement becomes a plain tuple."""
+    kind, value = row
+    if kind in _STATEMENTS:
+        return Operation(kind, tuple(map(convert, value)))
+    if kind is OperationKind.HEADER:
+        return Operation(kind, Header(value.key, convert(value.value)))
+    if value is None:
+        return row
+    iri, graph = (None if term is None else convert(term) for term in value[1:])
+    return Operation(kind, Namespace(value.name, iri, graph))
+
+
+def _encode_patches(encoder: PatchEncoder, rows: Iterable[Operation]) -> bytes:
+    return b"".join(map(delimit, [*encoder.add(rows), *encoder.finish()]))
 
 
 def get_adapter(name: str) -> Adapter:

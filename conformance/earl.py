@@ -14,7 +14,7 @@ from rdflib import DCTERMS, DOAP, RDF, BNode, Graph, Literal, Namespace, URIRef
 import jelly_plugins
 
 from .manifest import Case
-from .run import Outcome, Status
+from .outcome import Outcome, Status
 
 EARL: Final = Namespace("http://www.w3.org/ns/earl#")
 PROJECT: Final = URIRef("https://pypi.org/project/jelly-plugins/")

@@ -28,6 +28,8 @@ class Task(StrEnum):
 
     FROM_JELLY = "TestRdfFromJelly"
     TO_JELLY = "TestRdfToJelly"
+    PATCH_FROM_JELLY = "TestPatchFromJelly"
+    PATCH_TO_JELLY = "TestPatchToJelly"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +40,9 @@ class Case:
     :ivar name: its name, short.
     :ivar title: what it is about.
     :ivar positive: whether it must succeed; otherwise it must be refused.
-    :ivar actions: input files: the stream, or the options and then the statements of each frame.
-    :ivar results: expected statements of each frame.
+    :ivar actions: input files: the stream, or the options and then the statements of each frame or
+        the rows of each patch.
+    :ivar results: expected statements of each frame, or rows of each patch.
     :ivar requires: what it takes, as local names of ``mf:requires``.
     :ivar namespaces: expected or given declarations: frame, name, IRI. None where the manifest says
         nothing, and so for the next three.
@@ -110,7 +113,7 @@ class _Reader:
         graph = self._graph
         types = set(graph.objects(entry, RDF.type))
         positive = JELLYT.TestPositive in types
-        tasks = [task for task in Task if JELLYT[task] in types]
+        tasks = [task for task in Task if types & {JELLYT[task], OURS[task]}]
         if len(tasks) != 1 or positive is (JELLYT.TestNegative in types):
             raise ManifestError(f"{self._path}: {entry} is of no kind of test that is known here")
         delimited = graph.value(entry, OURS.delimited)

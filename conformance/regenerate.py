@@ -1,4 +1,4 @@
-"""Make the binary vectors from their readable sources: ``*.txtpb`` beside each ``*.jelly``.
+"""Make the binary vectors from their readable sources: ``*.txtpb`` beside each binary.
 
     python -m conformance.regenerate          write them
     python -m conformance.regenerate --check  only say whether they are current; exit 1 if not
@@ -15,13 +15,19 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from google.protobuf.message import Message
 from google.protobuf.text_format import Parse, ParseError
 
 from jelly_plugins.codec import delimit
-from jelly_plugins.proto import rdf_pb2
+from jelly_plugins.proto import patch_pb2, rdf_pb2
 
 VECTORS: Final = Path(__file__).resolve().parent / "vectors"
 SUFFIX: Final = ".txtpb"
+#: What a source is made into, by the ending that is left of its name, and the message of a frame.
+BINARIES: Final[dict[str, tuple[str, type[Message]]]] = {
+    "": (".jelly", rdf_pb2.RdfStreamFrame),
+    ".jellyp": (".jellyp", patch_pb2.RdfPatchFrame),
+}
 
 _SECTION: Final = re.compile(r"^--- (frame|bare frame|frame in hex|hex)$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"#.*")
@@ -31,9 +37,10 @@ class SourceTextError(Exception):
     """A source that cannot be compiled."""
 
 
-def compile_source(text: str) -> bytes:
+def compile_source(text: str, message: type[Message] = rdf_pb2.RdfStreamFrame) -> bytes:
     """The bytes of a stream from its source.
 
+    :param message: of a frame.
     :raises SourceTextError: it is not well-formed.
 
     >>> compile_source("--- hex\\n0a 05 # row\\n").hex(" ")
@@ -46,16 +53,16 @@ def compile_source(text: str) -> bytes:
         raise SourceTextError("there is no section")
     stream = b""
     for kind, body in zip(sections[::2], sections[1::2], strict=True):
-        data = _hex(body) if kind.endswith("hex") else _frame(body)
+        data = _hex(body) if kind.endswith("hex") else _frame(body, message)
         if kind.startswith("frame"):
             data = delimit(data)
         stream += data
     return stream
 
 
-def _frame(text: str) -> bytes:
+def _frame(text: str, message: type[Message]) -> bytes:
     try:
-        frame = Parse(text, rdf_pb2.RdfStreamFrame())
+        frame = Parse(text, message())
     except ParseError as error:
         raise SourceTextError(str(error)) from error
     return bytes(frame.SerializeToString(deterministic=True))
@@ -73,7 +80,10 @@ def binaries(folder: Path = VECTORS) -> dict[Path, bytes]:
     found = {}
     for source in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
-            found[source.with_suffix(".jelly")] = compile_source(source.read_text("utf-8"))
+            name = source.with_suffix("")
+            suffix, message = BINARIES[name.suffix]
+            made = compile_source(source.read_text("utf-8"), message)
+            found[name.with_suffix(suffix)] = made
         except SourceTextError as error:
             raise SourceTextError(f"{source}: {error}") from error
     return found
@@ -88,7 +98,8 @@ def main() -> int:
     check = parser.parse_args().check
     made = binaries()
     stale = [path for path, data in made.items() if not path.exists() or path.read_bytes() != data]
-    orphans = sorted(set(VECTORS.rglob("*.jelly")) - set(made))
+    there = {path for suffix, _ in BINARIES.values() for path in VECTORS.rglob(f"*{suffix}")}
+    orphans = sorted(there - set(made))
     for path in stale:
         if not check:
             path.write_bytes(made[path])

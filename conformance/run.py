@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from jelly_plugins.codec import (
     DEFAULT_LIMITS,
@@ -28,33 +26,10 @@ from jelly_plugins.streams import FrameReader
 
 from .adapters import Adapter, GenericAdapter
 from .manifest import Case, Task
-
-
-class Status(StrEnum):
-    """What became of a case."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    INAPPLICABLE = "inapplicable"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a case, and why if it did not pass."""
-
-    status: Status
-    reason: str = ""
-
+from .outcome import FailedError, InapplicableError, Outcome, Status
+from .patches import read_patches, refuse_patches, refuse_to_write_patches, write_patches
 
 PASSED = Outcome(Status.PASSED)
-
-
-class _FailedError(Exception):
-    """The case failed, for the reason given."""
-
-
-class _InapplicableError(Exception):
-    """The adapter's library cannot hold what the case is about."""
 
 
 def run_case(case: Case, adapter: Adapter) -> Outcome:
@@ -64,13 +39,11 @@ def run_case(case: Case, adapter: Adapter) -> Outcome:
     JellyError included.
     """
     try:
-        if case.task is Task.FROM_JELLY:
-            (_read if case.positive else _refuse_to_read)(case, adapter)
-        else:
-            (_write if case.positive else _refuse_to_write)(case, adapter)
-    except _InapplicableError as reason:
+        positive, negative = _JUDGES[case.task]
+        (positive if case.positive else negative)(case, adapter)
+    except InapplicableError as reason:
         return Outcome(Status.INAPPLICABLE, str(reason))
-    except _FailedError as reason:
+    except FailedError as reason:
         return Outcome(Status.FAILED, str(reason))
     except JellyError as error:
         return Outcome(Status.FAILED, f"refused: {error}")
@@ -93,7 +66,7 @@ def _read(case: Case, adapter: Adapter) -> None:
     try:
         frames = adapter.read(source)
     except TermError as error:
-        raise _InapplicableError(error.message) from error
+        raise InapplicableError(error.message) from error
     _check_held(frames, expected, adapter)
     _check_same_extras(frames, generic)
 
@@ -107,29 +80,29 @@ def _refuse_to_read(case: Case, adapter: Adapter) -> None:
         except JellyError as error:
             place = (error.frame, error.row)
             if reader.name == GenericAdapter.name and case.refused_at not in (None, place):
-                raise _FailedError(
+                raise FailedError(
                     f"refused at frame {place[0]}, row {place[1]}, not at frame and row "
                     f"{case.refused_at}: {error}"
                 ) from error
         else:
-            raise _FailedError("read, although it must be refused")
+            raise FailedError("read, although it must be refused")
 
 
 def _check_frames(frames: Sequence[Frame], expected: Sequence[Sequence[Any]]) -> None:
     """Compare the statements of each frame, with blank nodes mapped over the whole stream."""
     if len(frames) != len(expected):
-        raise _FailedError(f"{len(frames)} frames, not {len(expected)}")
+        raise FailedError(f"{len(frames)} frames, not {len(expected)}")
     for frame, statements in zip(frames, expected, strict=True):
         if len(frame.statements) != len(statements):
-            raise _FailedError(
+            raise FailedError(
                 f"frame {frame.index} has {len(frame.statements)} statements, not {len(statements)}"
             )
         widths = {len(statement) for statement in chain(frame.statements, statements)}
         if len(widths) > 1:
-            raise _FailedError(f"frame {frame.index} has triples for quads, or quads for triples")
+            raise FailedError(f"frame {frame.index} has triples for quads, or quads for triples")
     result = compare_streams(_all(expected), _all(frame.statements for frame in frames))
     if not result:
-        raise _FailedError(
+        raise FailedError(
             f"{result.reason}; expected {' '.join(result.missing)} "
             f"found {' '.join(result.unexpected)}"
         )
@@ -145,7 +118,7 @@ def _check_held(
     """Compare what went through a library, which may hold some terms not to the letter."""
     try:
         _check_frames(frames, expected)
-    except _FailedError:
+    except FailedError:
         rewritten: dict[str, str] = {}
         held = [
             [
@@ -156,7 +129,7 @@ def _check_held(
         ]
         _check_frames(frames, held)
         before, after = next(iter(rewritten.items()))
-        raise _InapplicableError(f"{adapter.name} holds {before} as {after}") from None
+        raise InapplicableError(f"{adapter.name} holds {before} as {after}") from None
 
 
 def _held(term: Any, adapter: Adapter, rewritten: dict[str, str]) -> Any:
@@ -181,12 +154,12 @@ def _check_extras(case: Case, frames: Sequence[Frame], source: Path | None) -> N
     }
     for what, (expected, actual) in found.items():
         if expected is not None and list(expected) != actual:
-            raise _FailedError(f"{what} are {actual}, not {list(expected)}")
+            raise FailedError(f"{what} are {actual}, not {list(expected)}")
     if case.delimited is not None and source is not None:
         with FrameReader(str(source)) as reader:
             list(reader)
             if reader.delimited is not case.delimited:
-                raise _FailedError(f"delimited is {reader.delimited}, not {case.delimited}")
+                raise FailedError(f"delimited is {reader.delimited}, not {case.delimited}")
 
 
 def _namespaces(frames: Sequence[Frame]) -> list[tuple[int, str, str]]:
@@ -202,7 +175,7 @@ def _graph_name(graph: Any) -> str:
 def _check_same_extras(frames: Sequence[Frame], generic: Sequence[Frame]) -> None:
     for frame, other in zip(frames, generic, strict=True):
         if (frame.namespaces, frame.metadata) != (other.namespaces, other.metadata):
-            raise _FailedError(f"namespaces or metadata of frame {frame.index} differ")
+            raise FailedError(f"namespaces or metadata of frame {frame.index} differ")
 
 
 def _parse(path: Path) -> list[Any]:
@@ -211,7 +184,7 @@ def _parse(path: Path) -> list[Any]:
     try:
         return list(parser(path.read_bytes(), generalized=True, relative_iris=True))
     except JellyError as error:
-        raise _FailedError(f"the suite's own file cannot be read: {path}: {error}") from error
+        raise FailedError(f"the suite's own file cannot be read: {path}: {error}") from error
 
 
 # To Jelly
@@ -224,13 +197,13 @@ def _write(case: Case, adapter: Adapter) -> None:
     except TermError as error:
         if adapter.name == GenericAdapter.name:
             raise
-        raise _InapplicableError(error.message) from error
+        raise InapplicableError(error.message) from error
     with FrameReader(data) as reader:
         written = list(reader)
         if reader.options != options:
-            raise _FailedError(f"the options are {reader.options}, not {options}")
+            raise FailedError(f"the options are {reader.options}, not {options}")
         if not reader.delimited:
-            raise _FailedError("the frames are not delimited")
+            raise FailedError("the frames are not delimited")
     _check_held(written, [frame.statements for frame in frames], adapter)
     _check_extras(case, written, None)
 
@@ -241,7 +214,7 @@ def _refuse_to_write(case: Case, adapter: Adapter) -> None:
         adapter.write(frames, options, bool(case.namespaces))
     except JellyError:
         return
-    raise _FailedError("written, although it must be refused")
+    raise FailedError("written, although it must be refused")
 
 
 def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
@@ -265,3 +238,14 @@ def _read_options(path: Path) -> StreamOptions:
         raise OptionsError(f"{path} has no options")
     body = rows[0].options.SerializeToString()
     return read_options(body, 0, len(body), DEFAULT_LIMITS)
+
+
+_Judge: TypeAlias = Callable[[Case, Adapter], None]
+
+#: What judges the positive and the negative cases of each task.
+_JUDGES: Final[dict[Task, tuple[_Judge, _Judge]]] = {
+    Task.FROM_JELLY: (_read, _refuse_to_read),
+    Task.TO_JELLY: (_write, _refuse_to_write),
+    Task.PATCH_FROM_JELLY: (read_patches, refuse_patches),
+    Task.PATCH_TO_JELLY: (write_patches, refuse_to_write_patches),
+}

@@ -18,6 +18,9 @@ from .codec import (
     Limits,
     Literal,
     LogicalType,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
     PhysicalType,
     Quad,
     StreamOptions,
@@ -25,6 +28,8 @@ from .codec import (
     native,
 )
 from .errors import (
+    ChainError,
+    ConflictError,
     JellyError,
     LimitError,
     LookupTableError,
@@ -45,6 +50,8 @@ __version__ = "0.1.0"
 __all__ = [
     "DEFAULT_GRAPH",
     "BlankNode",
+    "ChainError",
+    "ConflictError",
     "Frame",
     "Iri",
     "JellyError",
@@ -56,6 +63,9 @@ __all__ = [
     "MissingExtraError",
     "OptionsError",
     "OrderError",
+    "PatchOptions",
+    "PatchStatementType",
+    "PatchStreamType",
     "PhysicalType",
     "Quad",
     "SourceError",

@@ -33,6 +33,10 @@ class Backend(Protocol):
         """Takes the backend's terms apart for an encoder."""
         ...
 
+    def owns(self, store: object) -> bool:
+        """Whether an object is a graph, dataset or store of this backend."""
+        ...
+
     def factory(self, *, blank_nodes: BlankNodes = "fresh") -> TermFactory[Any]:
         """A factory of the backend's terms, for one reading.
 

@@ -124,3 +124,22 @@ class TermError(JellyError):
 
 class MissingExtraError(JellyError, ImportError):
     """A library is missing that an optional part needs; the message has the install line."""
+
+
+class ChainError(JellyError):
+    """A patch does not follow the one before it, or a log not what was applied of it.
+
+    :ivar expected: id of the patch that was to come before, where there is one.
+    :ivar found: id that stands in its place, where there is one.
+    """
+
+    def __init__(
+        self, message: str, *, expected: str | None = None, found: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.found = found
+
+
+class ConflictError(JellyError):
+    """A patch adds what is there already or deletes what is not, and that was not to be."""

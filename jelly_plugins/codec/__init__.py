@@ -9,10 +9,14 @@ import os
 from typing import Final
 
 from .decoder import Frame
-from .encoder import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
 from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
+from .operations import Header, Namespace, Operation, OperationKind
 from .options import LogicalType, PhysicalType, StreamOptions
+from .patch_decoder import PatchDecoder, PatchFrame
+from .patch_encoder import PatchEncoder
+from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
+from .row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
 from .terms import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -55,11 +59,21 @@ __all__ = [
     "Frame",
     "FrameSplitter",
     "GenericFactory",
+    "Header",
     "Iri",
     "Kind",
     "Limits",
     "Literal",
     "LogicalType",
+    "Namespace",
+    "Operation",
+    "OperationKind",
+    "PatchDecoder",
+    "PatchEncoder",
+    "PatchFrame",
+    "PatchOptions",
+    "PatchStatementType",
+    "PatchStreamType",
     "PhysicalType",
     "Quad",
     "Statement",

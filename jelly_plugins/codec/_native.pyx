@@ -32,7 +32,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
 from . import decoder as reference_decoder
 from . import encoder as reference_encoder
-from . import ntriples, replay, rules, terms
+from . import lines, ntriples, replay, rules, terms
 from . import term_reader as reference_terms
 from . import term_writer as reference_writer
 from . import text as reference_text

@@ -22,6 +22,7 @@ from ..errors import (
 from . import rules
 from .limits import DEFAULT_LIMITS, Limits, over
 from .options import PhysicalType, StreamOptions
+from .row_reader import ROW_TAG, RowReader
 from .rules import Row, State
 from .term_reader import TermReader
 from .terms import TermFactory
@@ -36,21 +37,15 @@ from .wire import (
     wrong_type,
 )
 
-_ROW_TAG: Final = 1 << 3 | BYTES
 _METADATA_TAG: Final = 15 << 3 | BYTES
 _METADATA_FIELDS: Final = {1: BYTES, 2: BYTES}
 _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
-
-#: Row by its tag on the wire; every one is a message.
-_ROWS: Final = {row << 3 | BYTES: row for row in Row}
 
 _OPTIONS: Final = Row.OPTIONS
 _TRIPLE: Final = Row.TRIPLE
 _QUAD: Final = Row.QUAD
 _TRIPLES: Final = State.TRIPLES
 _INSIDE_GRAPH: Final = State.INSIDE_GRAPH
-
-_ROW_WIRE_TYPES: Final = {int(row): BYTES for row in Row}
 
 _OPTIONS_FIELDS: Final = {
     1: ("stream_name", BYTES),
@@ -99,7 +94,7 @@ def opens_with_options(data: bytes) -> bool:
     try:
         while pos < len(data):
             tag, start, pos, _ = read_field(data, pos, len(data))
-            if tag == _ROW_TAG:
+            if tag == ROW_TAG:
                 return read_field(data, start, pos)[0] == Row.OPTIONS << 3 | BYTES
     except WireError:
         # What is wrong is for whoever decodes the frame to say, with the row.
@@ -138,7 +133,7 @@ def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptio
     )
 
 
-class Decoder:
+class Decoder(RowReader[Row, Frame]):
     """Reads the frames of one stream, in order.
 
     :param factory: makes terms and statements.
@@ -159,22 +154,14 @@ class Decoder:
     def __init__(
         self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS, first_frame: int = 0
     ) -> None:
+        super().__init__(Row, "RdfStreamFrame", "RdfStreamRow", limits, first_frame)
         self._factory = factory
-        self._limits = limits
-        #: Whether something is read that is no row, so that an error has none to name.
-        self._outside_rows = False
         self._state = State.START
         self._terms: TermReader | None = None
         self._graph: Any = None
         self._graph_is_empty = False
-        self._frames = first_frame
         #: The stream's options, once its first row was read.
         self.options: StreamOptions | None = None
-
-    @property
-    def next_frame(self) -> int:
-        """Number of the frame that is next."""
-        return self._frames
 
     @property
     def inside_graph(self) -> bool:
@@ -187,17 +174,7 @@ class Decoder:
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, whatever is wrong.
         """
-        frame = Frame(self._frames, size=len(data))
-        try:
-            if len(data) > self._limits.frame_bytes:
-                raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
-            self._decode_rows(data, frame)
-        except JellyError as error:
-            in_a_row = frame.rows and not self._outside_rows
-            error.locate(frame=frame.index, row=frame.rows - 1 if in_a_row else None)
-            raise
-        self._frames += 1
-        return frame
+        return self._decode_frame(data, Frame(self._frames, size=len(data)))
 
     def finish(self) -> None:
         """Say that no frame follows.
@@ -210,6 +187,7 @@ class Decoder:
     def _decode_rows(self, data: bytes, frame: Frame) -> None:
         statements = frame.statements
         limits = self._limits
+        row_tags = self._row_tags
         terms = self._terms
         if terms is not None:
             terms.begin_frame()
@@ -223,13 +201,13 @@ class Decoder:
         try:
             while pos < end:
                 row = None
-                is_row = data[pos] == _ROW_TAG
+                is_row = data[pos] == ROW_TAG
                 rows += is_row
                 if is_row and end - pos > 3:
                     # Nearly every row is short: its two lengths take a byte each, and agree.
                     length = data[pos + 1]
                     if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
-                        row = _ROWS.get(data[pos + 2])
+                        row = row_tags.get(data[pos + 2])
                 if row is not None:
                     start = pos + 4
                     stop = pos = pos + 2 + length
@@ -283,22 +261,7 @@ class Decoder:
         finally:
             frame.rows = rows
 
-    def _next_row(
-        self, data: bytes, pos: int, end: int, frame: Frame
-    ) -> tuple[Row | None, int, int, int]:
-        """Read a field of a frame, however it is written.
-
-        :return: for a row, which it is, its message's start and end, and the row's end. Other
-            fields are done with here; they are no row, and end at the last of the four.
-        """
-        tag, start, stop, _ = read_field(data, pos, end)
-        if tag == _ROW_TAG:
-            return *self._read_row_tag(data, start, stop), stop
-        self._read_frame_field(tag, data, start, stop, frame)
-        return None, start, stop, stop
-
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: Frame) -> None:
-        number = tag >> 3
         if tag == _METADATA_TAG:
             key = ""
             value = b""
@@ -310,23 +273,10 @@ class Decoder:
                 else:
                     value = data[start:stop]
             frame.metadata[key] = value
-        elif number in (1, 15):
-            raise wrong_type(number, "RdfStreamFrame")
-
-    def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[Row, int, int]:
-        """Find the one field that a row sets: which row it is, and where its message
-        starts and ends."""
-        found: list[tuple[Row, int, int]] = [
-            (Row(number), start, stop)
-            for number, start, stop, _ in read_fields(
-                data, pos, end, _ROW_WIRE_TYPES, "RdfStreamRow"
-            )
-        ]
-        if not found:
-            raise WireError("a row is empty, or of a kind that is not known")
-        if len(found) > 1:
-            raise WireError("a row has two fields set")
-        return found[0]
+        elif tag >> 3 == 15:
+            raise wrong_type(15, "RdfStreamFrame")
+        else:
+            super()._read_frame_field(tag, data, pos, end, frame)
 
     def _misplaced(self, row: Row) -> JellyError:
         if self._state is State.START:

@@ -7,23 +7,26 @@ Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "St
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from ..errors import JellyError, OptionsError, OrderError
 from . import rules
-from .limits import DEFAULT_LIMITS, Limits, over
+from .limits import DEFAULT_LIMITS, Limits
 from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
+from .row_writer import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    HEADS,
+    SHORT,
+    RowWriter,
+    rows_of,
+)
 from .rules import Row, State
 from .term_writer import TermWriter
 from .terms import Describe, describe
-from .wire import BYTES, bytes_field, read_field, string_field, varint, varint_field
-
-#: Rows of a frame that is not ended by the caller.
-DEFAULT_FRAME_ROWS: Final = 256
-#: Bytes after which a frame ends whatever its rows; the specification recommends less than 1 MB.
-DEFAULT_FRAME_BYTES: Final = 512 << 10
+from .wire import BYTES, bytes_field, string_field, varint_field
 
 _ENTRY_ROWS: Final = {"name": Row.NAME, "prefix": Row.PREFIX, "datatype": Row.DATATYPE}
 _ENTRIES: Final = frozenset(_ENTRY_ROWS.values())
@@ -33,14 +36,6 @@ _ROW_AND_WIDTH: Final = {
     PhysicalType.TRIPLES: (Row.TRIPLE, 3),
     PhysicalType.QUADS: (Row.QUAD, 4),
     PhysicalType.GRAPHS: (Row.TRIPLE, 4),
-}
-
-
-#: The opening of a row with a short body, by the body's length: tag and length of the row, and of
-#: the one field that it sets.
-_HEADS: Final = {
-    row: tuple(bytes((0x0A, size + 2, row << 3 | BYTES, size)) for size in range(0x7E))
-    for row in Row
 }
 
 
@@ -61,7 +56,7 @@ def write_options(options: StreamOptions) -> bytes:
     )
 
 
-class Encoder:
+class Encoder(RowWriter):
     """Writes the frames of one stream, in order.
 
     Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first,
@@ -103,30 +98,14 @@ class Encoder:
         if options.version < lowest:
             raise OptionsError("namespace declarations need protocol version 2")
         options.check(limits)
-        if frame_rows < 1 or frame_bytes < 1:
-            raise ValueError("frame_rows and frame_bytes are at least 1")
+        super().__init__(limits, frame_rows, frame_bytes, whole_frames=options.grouped)
         #: The options as they are written.
         self.options: Final = options
-        self._limits = limits
-        self._frame_rows = limits.frame_rows + 1 if options.grouped else frame_rows
-        self._frame_bytes = limits.frame_bytes + 1 if options.grouped else frame_bytes
-        #: Frames that ended by themselves and were not given out yet.
-        self._ended: list[bytes] = []
         self._writer = self._term_writer(options, describe, limits, self._add_entry)
-        self._buffer = bytearray()
-        self._rows = 0
-        #: Statements of this frame that repeat the one before in every term.
-        self._repeats = 0
-        self._frames = 0
         self._state = rules.FIRST_STATE[options.physical_type]
         self._graph: Any = None
         self._writer.text(options.stream_name, "the stream name")
         self._add_row(Row.OPTIONS, write_options(options))
-
-    @property
-    def pending(self) -> int:
-        """Rows that no frame has carried out yet."""
-        return self._rows
 
     def add(self, statements: Iterable[tuple[Any, ...]]) -> list[bytes]:
         """Write statements: triples in physical type TRIPLES, otherwise quads.
@@ -139,7 +118,7 @@ class Encoder:
         if self.options.physical_type is PhysicalType.GRAPHS:
             write = self._triple_in_graph
         buffer = self._buffer
-        heads = _HEADS[row]
+        heads = HEADS[row]
         frame_rows = self._frame_rows
         frame_bytes = self._frame_bytes
         for statement in statements:
@@ -155,7 +134,7 @@ class Encoder:
             size = len(body)
             if not size:
                 self._count_repeat()
-            if size < 0x7E:
+            if size < SHORT:
                 buffer += heads[size]
                 buffer += body
                 self._rows += 1
@@ -163,9 +142,7 @@ class Encoder:
                 self._add_row(row, body)
             if self._rows >= frame_rows or len(buffer) >= frame_bytes:
                 self._end_frame()
-        frames = self._ended
-        self._ended = []
-        return frames
+        return self._take_ended()
 
     def add_namespace(self, name: str, iri: str) -> None:
         """Declare a namespace; ``name`` is without its colon.
@@ -209,26 +186,15 @@ class Encoder:
         """
         if self._ended:
             raise OrderError("frames that ended before are waiting: call add(()) or finish() first")
-        return self._take_frame(metadata)
-
-    def _take_frame(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
-        if self.options.grouped:
-            self.end_graph()
-        frame = bytes(self._buffer)
+        entries = []
         for key, value in (metadata or {}).items():
             self._writer.text(key, "a metadata key")
-            frame += bytes_field(
-                15, string_field(1, key) + (bytes_field(2, value) if value else b"")
-            )
-        for name, found, what in (
-            ("frame_rows", self._rows, "the number of rows in a frame"),
-            ("frame_bytes", len(frame), "the length of a frame"),
-            ("frame_repeats", self._repeats, "repeats in a frame: their number"),
-        ):
-            if found > getattr(self._limits, name):
-                raise over(self._limits, name, found, what).locate(frame=self._frames)
-        self._begin_frame(1)
-        return frame
+            entry = string_field(1, key) + (bytes_field(2, value) if value else b"")
+            entries.append(bytes_field(15, entry))
+        return self._take_frame(b"".join(entries))
+
+    def _end_whole_frame(self) -> None:
+        self.end_graph()
 
     def finish(self) -> list[bytes]:
         """End the stream.
@@ -239,48 +205,7 @@ class Encoder:
         self.end_graph()
         if self._rows:
             self._end_frame()
-        frames = self._ended
-        self._ended = []
-        return frames
-
-    def _begin_frame(self, ended: int) -> None:
-        self._buffer.clear()
-        self._rows = 0
-        self._repeats = 0
-        self._frames += ended
-
-    def _end_frame(self) -> None:
-        """End a frame without being told to."""
-        limits = self._limits
-        if self.options.grouped or (
-            self._rows <= limits.frame_rows and len(self._buffer) <= limits.frame_bytes
-        ):
-            self._ended.append(self._take_frame())
-            return
-        # A few rows of enormous strings are more than a reader takes at once.
-        before = len(self._ended)
-        self._ended += self._cut()
-        self._begin_frame(len(self._ended) - before)
-
-    def _cut(self) -> Iterator[bytes]:
-        """The rows that are pending as frames within the limits."""
-        limits = self._limits
-        data = bytes(self._buffer)
-        start = rows = 0
-        for pos, stop, _ in _rows(data):
-            if rows == limits.frame_rows or stop - start > limits.frame_bytes:
-                yield data[start:pos]
-                start = pos
-                rows = 0
-            rows += 1
-        yield data[start:]
-
-    def _count_repeat(self) -> None:
-        """Keep statements that cost a few bytes each within what a reader takes of one frame."""
-        if self.options.grouped or self._repeats < self._limits.frame_repeats:
-            self._repeats += 1
-        elif self._rows:
-            self._end_frame()
+        return self._take_ended()
 
     def _triple_in_graph(self, statement: tuple[Any, ...]) -> bytes:
         """The body of a triple's row, after those that start its graph where that is needed."""
@@ -300,7 +225,7 @@ class Encoder:
             added = bytes(self._buffer[size:])
             del self._buffer[size:]
             self._rows = rows
-            for start, stop, row in _rows(added):
+            for start, stop, row in rows_of(added):
                 if row in _ENTRIES:
                     self._buffer += added[start:stop]
                     self._rows += 1
@@ -308,22 +233,3 @@ class Encoder:
 
     def _add_entry(self, table: str, body: bytes) -> None:
         self._add_row(_ENTRY_ROWS[table], body)
-
-    def _add_row(self, row: Row, body: bytes) -> None:
-        size = len(body)
-        if size < 0x7E:
-            self._buffer += _HEADS[row][size]
-            self._buffer += body
-        else:
-            field = (row << 3 | BYTES).to_bytes() + varint(size) + body
-            self._buffer += b"\x0a" + varint(len(field)) + field
-        self._rows += 1
-
-
-def _rows(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Where each row of a frame of ours starts and ends, and the number of the field it sets."""
-    pos = 0
-    while pos < len(data):
-        _, start, stop, _ = read_field(data, pos, len(data))
-        yield pos, stop, data[start] >> 3
-        pos = stop

@@ -110,3 +110,7 @@ class WriterTable:
         written = 0 if entry_id == self._last + 1 else entry_id
         self._last = entry_id
         return entry_id, written
+
+    def number_first_entry(self) -> None:
+        """Write the id of the next entry in full: a reader may have entries that are not ours."""
+        self._last = -1

@@ -15,11 +15,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Any, Final, NoReturn, TypeAlias, cast
+from typing import Any, Final, NoReturn, cast
 
-from ..errors import LimitError, TermError, TextError
+from ..errors import LimitError, TermError
 from . import rules
 from .limits import DEFAULT_LIMITS, Limits, over
+from .lines import (
+    BLANK_NODE,
+    END_OF_LINE,
+    IRI,
+    LABEL,
+    LANGTAG,
+    LITERAL,
+    SPACE,
+    STRING,
+    LineReader,
+    Text,
+    count_line_ends,
+    shorten,
+)
 from .terms import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -32,9 +46,6 @@ from .terms import (
     Term,
     Triple,
 )
-
-#: What the parsers take: text as bytes in UTF-8 or as str, at once or in pieces of any size.
-Text: TypeAlias = bytes | str | Iterable[bytes | str]
 
 
 class Dialect(Enum):
@@ -49,54 +60,22 @@ class Dialect(Enum):
     RDF_STAR = "RDF-star"
 
 
-# Terminals of the grammars. Possessive repeats (*+) keep a failing match linear in time.
+_SUBJECT: Final = rf"(?:{IRI}|{BLANK_NODE})"
+_USUAL: Final = SPACE.join(["", _SUBJECT, IRI, rf"(?:{IRI}|{BLANK_NODE}|{LITERAL})", ""])
+_TRIPLE_LINE: Final = re.compile(_USUAL + SPACE.join([r"\.", END_OF_LINE]))
+_QUAD_LINE: Final = re.compile(_USUAL + SPACE.join([rf"{_SUBJECT}?+", r"\.", END_OF_LINE]))
 
-_ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
-_IRI: Final = rf"<((?:[^\x00-\x20<>\"{{}}|^`\\]++|{_ESCAPE})*+)>"
-_LABEL_START: Final = (
-    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
-    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff0-9"
-)
-_LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
-_LABEL: Final = rf"[{_LABEL_START}][{_LABEL_PART}]*+(?:\.++[{_LABEL_PART}]++)*+"
-_BLANK_NODE: Final = rf"_:({_LABEL})"
-_STRING: Final = rf'"((?:[^"\\\n\r]++|\\[tbnrf"\'\\]|{_ESCAPE})*+)"'
-_LANGTAG: Final = "[A-Za-z]++(?:-[A-Za-z0-9]++)*+"
-_SPACE: Final = r"[ \t]*+"
-_LITERAL: Final = rf"{_STRING}(?:{_SPACE}(?:@({_LANGTAG})|\^\^{_SPACE}{_IRI}))?+"
-_END: Final = r"(?:#[^\n\r]*+)?(?:[\n\r]++|\Z)"
-
-_SUBJECT: Final = rf"(?:{_IRI}|{_BLANK_NODE})"
-_USUAL: Final = _SPACE.join(["", _SUBJECT, _IRI, rf"(?:{_IRI}|{_BLANK_NODE}|{_LITERAL})", ""])
-_TRIPLE_LINE: Final = re.compile(_USUAL + _SPACE.join([r"\.", _END]))
-_QUAD_LINE: Final = re.compile(_USUAL + _SPACE.join([rf"{_SUBJECT}?+", r"\.", _END]))
-
-_ANY_TERM: Final = re.compile(rf"{_IRI}|{_BLANK_NODE}|{_LITERAL}")
-_SKIP: Final = re.compile(_SPACE)
-_REST: Final = re.compile(_SPACE + _END)
-_VERSION: Final = re.compile(rf"{_SPACE}VERSION{_SPACE}{_STRING}{_SPACE}{_END}")
+_ANY_TERM: Final = re.compile(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
+_SKIP: Final = re.compile(SPACE)
+_REST: Final = re.compile(SPACE + END_OF_LINE)
+_VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}{END_OF_LINE}")
 _DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
-_LINE_END: Final = re.compile(r"\r\n?|\n")
-
-_ESCAPED: Final = re.compile(rf"\\([tbnrf\"'\\])|{_ESCAPE}")
-_ESCAPED_CHARACTERS: Final = {
-    "t": "\t",
-    "b": "\b",
-    "n": "\n",
-    "r": "\r",
-    "f": "\f",
-    '"': '"',
-    "'": "'",
-    "\\": "\\",
-}
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
 
-#: Text is worked on in pieces of about this many bytes.
-PIECE: Final = 1 << 16
 #: A cache of terms that reaches this many entries starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
@@ -146,7 +125,7 @@ def parse_nquads(
     return cast(Iterator[Quad], parser.parse(text))
 
 
-class LineParser:
+class LineParser(LineReader):
     """Reads one text: its options, where it stands, and the terms it has seen."""
 
     def __init__(
@@ -158,61 +137,23 @@ class LineParser:
         *,
         quads: bool,
     ) -> None:
+        super().__init__(limits)
         self.dialect = dialect
         self.generalized = generalized
         self.relative_iris = relative_iris
-        self.limits = limits
         self.quads = quads
-        #: Line ends before the piece that is worked on.
-        self.line_ends = 0
         self._iris: dict[str, Iri] = {}
         self._blank_nodes: dict[str, BlankNode] = {}
 
     def parse(self, text: Text) -> Iterator[Statement]:
-        for data in self._pieces(text):
+        for data in self.pieces(text):
             yield from self.statements(data)
 
     def statements(self, data: bytes) -> Iterator[Statement]:
         """Read whole lines, which follow those that were read before."""
-        text = self._decode(data)
+        text = self.decode(data)
         yield from self._statements(text)
-        self.line_ends += _count_line_ends(text)
-
-    def _pieces(self, text: Text) -> Iterator[bytes]:
-        """Cut the text after line ends."""
-        pending: list[bytes] = []
-        size = 0
-        for data in _as_bytes(text):
-            # A CR at the very end may be half of a line end.
-            cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
-            if cut:
-                yield b"".join([*pending, data[:cut]])
-                pending.clear()
-                size = 0
-            if cut < len(data):
-                pending.append(data[cut:])
-                size += len(data) - cut
-                self.check_length(size)
-        yield b"".join(pending)
-
-    def _decode(self, data: bytes) -> str:
-        try:
-            text = str(data, "utf-8")
-        except UnicodeDecodeError as error:
-            before = str(data[: error.start], "utf-8")
-            self.fail(f"not valid UTF-8 ({error.reason})", before, len(before))
-        if len(data) > self.limits.frame_bytes:
-            for line in data.splitlines():
-                self.check_length(len(line))
-        return text
-
-    def check_length(self, size: int) -> None:
-        """Refuse a line, or the start of one, that is too long.
-
-        :raises LimitError: it is.
-        """
-        if size > self.limits.frame_bytes:
-            raise over(self.limits, "frame_bytes", size, "the length of a line")
+        self.line_ends += count_line_ends(text)
 
     def _statements(self, text: str) -> Iterator[Statement]:
         match = (_QUAD_LINE if self.quads else _TRIPLE_LINE).match
@@ -265,9 +206,9 @@ class LineParser:
     def iri(self, raw: str, text: str, pos: int) -> Iri:
         iri = self._iris.get(raw)
         if iri is None:
-            value = self._unescape(raw, text, pos)
+            value = self.unescape(raw, text, pos)
             if not self.relative_iris and _SCHEME.match(value) is None:
-                self.fail(f"the IRI <{_shorten(value)}> is relative", text, pos)
+                self.fail(f"the IRI <{shorten(value)}> is relative", text, pos)
             iri = Iri(value)
             _remember(self._iris, raw, iri)
         return iri
@@ -282,33 +223,15 @@ class LineParser:
     def literal(
         self, raw: str, langtag: str | None, datatype: str | None, text: str, pos: int
     ) -> Literal:
-        lex = self._unescape(raw, text, pos)
+        lex = self.unescape(raw, text, pos)
         if datatype is not None:
             datatype = self.iri(datatype, text, pos).value
         if self.dialect is Dialect.RDF_1_2:
             if datatype in _TAGGED_DATATYPES:
                 self.fail(f"a literal of type {datatype} has no language tag", text, pos)
             if langtag is not None and _LONG_SUBTAG.search(langtag):
-                self.fail(f"the language tag {_shorten(langtag)} is not well-formed", text, pos)
+                self.fail(f"the language tag {shorten(langtag)} is not well-formed", text, pos)
         return Literal(lex, langtag, datatype)
-
-    def _unescape(self, raw: str, text: str, pos: int) -> str:
-        if "\\" not in raw:
-            return raw
-        try:
-            return _ESCAPED.sub(_escaped_character, raw)
-        except ValueError as error:
-            self.fail(str(error), text, pos)
-
-    def fail(self, message: str, text: str, pos: int) -> NoReturn:
-        """Refuse the text because of what stands at ``pos``."""
-        before = text[:pos]
-        column = pos - max(before.rfind("\n"), before.rfind("\r"))
-        raise TextError(message, line=self.line(before), column=column)
-
-    def line(self, before: str) -> int:
-        """Number of the line that follows ``before`` in the piece."""
-        return self.line_ends + _count_line_ends(before) + 1
 
 
 class _Line:
@@ -425,19 +348,6 @@ class _Line:
         self._parser.fail(message, self._text, self.pos)
 
 
-def _as_bytes(text: Text) -> Iterator[bytes]:
-    """The text in UTF-8, in pieces that are not too large."""
-    for part in (text,) if isinstance(text, bytes | str) else text:
-        # What cannot be encoded is found again, and refused, where it is decoded.
-        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        for start in range(0, len(data), PIECE):
-            yield data[start : start + PIECE]
-
-
-def _count_line_ends(text: str) -> int:
-    return len(_LINE_END.findall(text)) if "\r" in text else text.count("\n")
-
-
 def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
     if len(raw) <= _CACHED_CHARACTERS:
         if len(cache) >= _CACHE_ENTRIES:
@@ -445,26 +355,12 @@ def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
         cache[raw] = term
 
 
-def _escaped_character(found: re.Match[str]) -> str:
-    short = found[1]
-    if short is not None:
-        return _ESCAPED_CHARACTERS[short]
-    code = int(found[0][2:], 16)
-    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"{found[0]} is no character")
-    return chr(code)
-
-
-def _shorten(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else f"{text[:length]}…"
-
-
 # Writing
 
 _STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
 _IRI_SPECIAL: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
-_WHOLE_LABEL: Final = re.compile(_LABEL)
-_WHOLE_LANGTAG: Final = re.compile(_LANGTAG)
+_WHOLE_LABEL: Final = re.compile(LABEL)
+_WHOLE_LANGTAG: Final = re.compile(LANGTAG)
 _SHORT_ESCAPES: Final = {
     "\t": "\\t",
     "\b": "\\b",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from ..errors import OptionsError
 from .limits import Limits, over
@@ -54,6 +54,21 @@ VERSION_1_0: Final = 1
 VERSION_1_1: Final = 2
 
 MIN_NAME_TABLE: Final = 8
+
+
+class TermOptions(Protocol):
+    """What terms need to know of a stream's options, whatever the format."""
+
+    @property
+    def generalized_statements(self) -> bool: ...
+    @property
+    def rdf_star(self) -> bool: ...
+    @property
+    def max_name_table_size(self) -> int: ...
+    @property
+    def max_prefix_table_size(self) -> int: ...
+    @property
+    def max_datatype_table_size(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +163,7 @@ def logical_name(logical_type: int) -> str:
         return str(logical_type)
 
 
-def check_tables(options: StreamOptions, limits: Limits) -> None:
+def check_tables(options: TermOptions, limits: Limits) -> None:
     """Refuse lookup tables that are too small to be legal or larger than ``limits``."""
     if options.max_name_table_size < MIN_NAME_TABLE:
         raise OptionsError(

@@ -14,7 +14,7 @@ from ..errors import JellyError, LookupTableError, StatementError, TermError, Wi
 from . import rules
 from .limits import Limits, over
 from .lookups import ReaderTable
-from .options import StreamOptions
+from .options import TermOptions
 from .terms import XSD_STRING, Kind, TermFactory
 from .wire import (
     BYTES,
@@ -58,7 +58,7 @@ class TermReader:
     """
 
     def __init__(
-        self, factory: TermFactory[Any], options: StreamOptions, limits: Limits, width: int
+        self, factory: TermFactory[Any], options: TermOptions, limits: Limits, width: int
     ) -> None:
         self._factory = factory
         self._limits = limits

@@ -16,7 +16,7 @@ from ..errors import StatementError, TermError
 from . import rules
 from .limits import ROW_OVERHEAD, Limits, over
 from .lookups import WriterTable
-from .options import StreamOptions
+from .options import TermOptions
 from .terms import Describe, Kind
 from .wire import BYTES, bytes_field, string_field, varint, varint_field
 
@@ -73,7 +73,7 @@ class TermWriter:
 
     def __init__(
         self,
-        options: StreamOptions,
+        options: TermOptions,
         describe: Describe,
         limits: Limits,
         entry: Callable[[str, bytes], None],

@@ -1,4 +1,5 @@
-"""Jelly in and out of Oxigraph stores: :func:`load`, :func:`dump`, :func:`read_quads`.
+"""Jelly in and out of Oxigraph stores: :func:`load`, :func:`dump`, :func:`read_quads`; and logs of
+patches: :func:`replay`, :func:`record`.
 
 Knows pyoxigraph and the codec, nothing of rdflib. What a store changes, and no reader can prevent:
 
@@ -38,8 +39,23 @@ except ImportError as error:
         "Oxigraph needs a library: pip install 'jelly-plugins[oxigraph]'"
     ) from error
 
+from .bookkeeping import BOOKKEEPING, count, namespaces, positions, set_position
 from .dumper import dump
 from .feed import read_quads
 from .loader import load
+from .record import Recorder, record
+from .replay import replay
 
-__all__ = ["dump", "load", "read_quads"]
+__all__ = [
+    "BOOKKEEPING",
+    "Recorder",
+    "count",
+    "dump",
+    "load",
+    "namespaces",
+    "positions",
+    "read_quads",
+    "record",
+    "replay",
+    "set_position",
+]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import Any, Final
 
 from pyoxigraph import Store
 
 from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
+from ..patch import Patch
+from ..patch.position import Replayed
 from ..sinks import Destination
 from ..sources import Source
+from .bookkeeping import namespaces, positions, set_position
 from .dumper import dump
 from .loader import load
+from .record import Recorder, record
+from .replay import replay
 from .terms import OxigraphFactory, describe
 
 
@@ -20,6 +27,10 @@ class OxigraphBackend:
 
     name: Final = "oxigraph"
     describe = staticmethod(describe)
+
+    def owns(self, store: object) -> bool:
+        """Whether it is a ``Store``."""
+        return isinstance(store, Store)
 
     def factory(self, *, blank_nodes: BlankNodes = "fresh") -> TermFactory[Any]:
         """A factory of pyoxigraph's terms; statements are its ``Triple`` and ``Quad``."""
@@ -36,6 +47,18 @@ class OxigraphBackend:
     def dump(self, store: Store, dst: Destination, /, **settings: Any) -> int:
         """See :func:`jelly_plugins.oxigraph.dump`."""
         return dump(store, dst, **settings)
+
+    def replay(self, store: Store, log: Source | Iterable[Patch], /, **settings: Any) -> Replayed:
+        """See :func:`jelly_plugins.oxigraph.replay`."""
+        return replay(store, log, **settings)
+
+    def record(self, store: Store, log: str | os.PathLike[str], /, **settings: Any) -> Recorder:
+        """See :func:`jelly_plugins.oxigraph.record`."""
+        return record(store, log, **settings)
+
+    positions = staticmethod(positions)
+    set_position = staticmethod(set_position)
+    namespaces = staticmethod(namespaces)
 
 
 BACKEND: Final[Backend] = OxigraphBackend()

@@ -24,6 +24,7 @@ from ..codec.options import GROUPED, logical_name
 from ..errors import OptionsError
 from ..sinks import Destination, open_output
 from ..streams import BATCH
+from .bookkeeping import BOOKKEEPING
 from .loader import PROGRESS_STATEMENTS, Progress
 from .terms import DEFAULT_GRAPH, GraphName, describe
 
@@ -55,6 +56,7 @@ def dump(
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     order: Order = "store",
+    bookkeeping: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
@@ -77,6 +79,7 @@ def dump(
         of their subjects; one in memory has them as they came, and if they came shuffled,
         ``"subject"`` makes the stream about a quarter smaller. It holds a graph's subjects in
         memory, and sees changes that are made to the store meanwhile.
+    :param bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
     :param progress: called every 10,000 statements and at the end, with the number of statements
         and of bytes written so far (those of frames, before compression).
     :param limits: bounds of what is written, those of a reader by default.
@@ -98,7 +101,11 @@ def dump(
     )
     for name, iri in (namespaces or {}).items():
         encoder.add_namespace(name, iri)
-    writing = _Writing(store, encoder, graph, order, frame_rows, progress)
+    # Looked for in each quad only where there is such a graph.
+    hidden = None
+    if graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING):
+        hidden = BOOKKEEPING
+    writing = _Writing(store, encoder, graph, hidden, order, frame_rows, progress)
     with open_output(dst) as out:
         for frame in writing.frames():
             out.write(delimit(frame))
@@ -114,6 +121,7 @@ class _Writing:
         store: Store,
         encoder: Encoder,
         graph: GraphName | None,
+        hidden: GraphName | None,
         order: Order,
         frame_rows: int,
         progress: Progress | None,
@@ -121,6 +129,7 @@ class _Writing:
         self._store = store
         self._encoder = encoder
         self._graph = graph
+        self._hidden = hidden
         self._order = order
         self._frame_rows = frame_rows
         self._progress = progress
@@ -151,14 +160,17 @@ class _Writing:
             # The default graph always exists; it is worth a row only if it has statements.
             if next(self._quads(DEFAULT_GRAPH), None) is not None:
                 yield DEFAULT_GRAPH
-            yield from self._store.named_graphs()
+            yield from (name for name in self._store.named_graphs() if name != self._hidden)
         else:
             yield None
 
     def _quads(self, graph: GraphName | None) -> Iterator[Quad]:
         find = self._store.quads_for_pattern
         if self._order == "store":
-            yield from find(None, None, None, graph)
+            quads = find(None, None, None, graph)
+            if graph is None and self._hidden is not None:
+                quads = (quad for quad in quads if quad.graph_name != self._hidden)
+            yield from quads
             return
         for subject in dict.fromkeys(quad.subject for quad in find(None, None, None, graph)):
             yield from find(subject, None, None, graph)

@@ -1,4 +1,5 @@
-"""Jelly for rdflib: parser and serializer plugins, and streams of statements and graphs.
+"""Jelly for rdflib: parser and serializer plugins, streams of statements and graphs, and logs of
+patches (:func:`replay`, :func:`record`).
 
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
 is installed. Importing this module also makes rdflib tell Jelly by file names, so that
@@ -28,9 +29,21 @@ urn:s urn:g
 from __future__ import annotations
 
 from . import _requirement  # noqa: F401
+from .record import GraphRecorder, record
 from .registration import activate, register_suffixes
+from .replay import positions, replay, set_position
 from .streams import read_graphs, read_statements, write_graphs
 
 register_suffixes()
 
-__all__ = ["activate", "read_graphs", "read_statements", "write_graphs"]
+__all__ = [
+    "GraphRecorder",
+    "activate",
+    "positions",
+    "read_graphs",
+    "read_statements",
+    "record",
+    "replay",
+    "set_position",
+    "write_graphs",
+]

@@ -19,6 +19,10 @@ class RdflibBackend:
     name: Final = "rdflib"
     describe = staticmethod(describe)
 
+    def owns(self, store: object) -> bool:
+        """Whether it is a graph or dataset of rdflib's."""
+        return isinstance(store, Graph)
+
     def factory(self, *, blank_nodes: BlankNodes = "fresh") -> RdflibFactory:
         """A factory of rdflib's terms, for one reading."""
         return RdflibFactory(blank_nodes=blank_nodes)

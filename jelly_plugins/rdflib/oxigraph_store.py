@@ -31,7 +31,7 @@ def _backend() -> Backend:
     return get_backend("oxigraph")
 
 
-def _graph_name(graph: Graph) -> Any:
+def graph_name(graph: Graph) -> Any:
     """A graph's name in the store."""
     import pyoxigraph
 
@@ -60,7 +60,7 @@ def load(
         count = _backend().load(
             inner_store(graph),
             src,
-            graph=None if whole else _graph_name(graph),
+            graph=None if whole else graph_name(graph),
             blank_nodes=blank_nodes,
             atomic=atomic,
             concatenated=concatenated,
@@ -77,5 +77,5 @@ def load(
 
 def dump(graph: Graph, dst: Destination, **settings: Any) -> int:
     """Write all of a Dataset's store, or the one graph as triples. See ``dump.dump``."""
-    name = None if isinstance(graph, Dataset) else _graph_name(graph)
+    name = None if isinstance(graph, Dataset) else graph_name(graph)
     return _backend().dump(inner_store(graph), dst, graph=name, **settings)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,8 @@ rdflib = pytest.importorskip("rdflib")
 from conformance.__main__ import ADAPTERS, main  # noqa: E402
 from conformance.adapters import Adapter, get_adapter  # noqa: E402
 from conformance.manifest import Case, ManifestError, read_suite  # noqa: E402
-from conformance.run import Outcome, Status, run_case  # noqa: E402
+from conformance.outcome import Outcome, Status  # noqa: E402
+from conformance.run import run_case  # noqa: E402
 
 EARL = rdflib.Namespace("http://www.w3.org/ns/earl#")
 SUITE = "conformance/jelly-rdf"
@@ -121,6 +123,77 @@ def test_runner_can_fail(
     assert first.startswith("failed: ")
     assert reason in first
     assert last == "0 passed, 1 failed, 0 inapplicable"
+
+
+#: Options of a stream of quads, of type PUNCTUATED, and a mark.
+PATCH = bytes.fromhex("10 0a0a 0a08 0802 1003 4808 7801 0a02 7a00")
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "data", "reason"),
+    [
+        ("jellyt:TestPositive", "", b"\x01", "refused: "),
+        ("jellyt:TestPositive", "", PATCH, "1 patches, not 0"),
+        ("jellyt:TestNegative", "", PATCH, "read, although it must be refused"),
+        (
+            "jellyt:TestNegative",
+            "; ours:refusedAt ( 0 1 )",
+            PATCH + PATCH[:4],
+            "refused at frame 1",
+        ),
+        ("jellyt:TestPositive", "; mf:result <out.rdfp>", PATCH, "patch 0 has 0 rows, not 1"),
+        ("jellyt:TestPositive", "; mf:result <bad.rdfp>", PATCH, "the suite's own file"),
+        ("jellyt:TestPositive", "; mf:result <two.rdfp>", PATCH, "more than one patch"),
+        (
+            "jellyt:TestPositive",
+            "; mf:result <no.rdfp> ; ours:delimited false",
+            PATCH,
+            "delimited is",
+        ),
+    ],
+)
+def test_runner_can_fail_on_patches(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    more: str,
+    data: bytes,
+    reason: str,
+) -> None:
+    write_manifest(tmp_path, f"{kind}, ours:TestPatchFromJelly", more)
+    (tmp_path / "in.jelly").write_bytes(data)
+    for name, text in (("out", "H a 1 ."), ("bad", "H"), ("two", "Z . Z ."), ("no", "")):
+        (tmp_path / f"{name}.rdfp").write_text(text)
+    assert main(["--suite", str(tmp_path)]) == 1
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("failed: ")
+    assert reason in first
+    assert last == "0 passed, 1 failed, 0 inapplicable"
+
+
+def test_rows_are_compared_whole() -> None:
+    from conformance.outcome import FailedError
+    from conformance.patches import _check_patches, _split
+    from jelly_plugins.patch import PatchReader
+
+    def patches(text: str) -> Any:
+        return _split(PatchReader(text.encode()))
+
+    same = "H id <_:x> . PA 'a' <urn:a> <urn:g> . A <_:x> <urn:p> 1 <_:y> . TX . TA ."
+    _check_patches(patches(same), patches(same.replace("_:x", "_:z")))
+    for old, new in (
+        ("H id", "H prev"),
+        ("<_:x> .", "<urn:x> ."),
+        ("'a'", "'b'"),
+        ("<urn:a>", "<urn:b>"),
+        ("<urn:g>", ""),
+        ("A <", "D <"),
+        ("<_:y>", ""),
+        ("<_:y>", "<_:x>"),
+        ("TA", "TC"),
+    ):
+        with pytest.raises(FailedError):
+            _check_patches(patches(same), patches(same.replace(old, new)))
 
 
 def test_exception_of_another_kind_is_a_failure(

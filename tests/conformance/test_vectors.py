@@ -12,30 +12,33 @@ pytest.importorskip("rdflib")
 
 from conformance.__main__ import ADAPTERS, VECTORS
 from conformance.manifest import Case, read_suite
+from conformance.outcome import Status
 from conformance.regenerate import SourceTextError, binaries, compile_source
-from conformance.run import Status, run_case
+from conformance.run import run_case
 
 from .test_suite import adapter_or_skip
 
 CASES = read_suite(VECTORS)
+SUFFIXES = (".jelly", ".nt", ".nq", ".jellyp", ".rdfp")
 
 
 def test_binaries_are_current() -> None:
     made = binaries()
-    assert {path: path.read_bytes() for path in VECTORS.rglob("*.jelly")} == made
+    there = [path for path in VECTORS.rglob("*") if path.suffix in (".jelly", ".jellyp")]
+    assert {path: path.read_bytes() for path in there} == made
 
 
 def test_every_file_belongs_to_a_case() -> None:
     named = {path.resolve() for case in CASES for path in (*case.actions, *case.results)}
-    there = {path for path in VECTORS.rglob("*") if path.suffix in (".jelly", ".nt", ".nq")}
+    there = {path for path in VECTORS.rglob("*") if path.suffix in SUFFIXES}
     assert there == named
 
 
 def test_there_are_cases_of_each_kind() -> None:
     counts = Counter((case.task.name, case.positive) for case in CASES)
     assert all(counts[task, positive] >= 10 for task, positive in counts)
-    assert len(counts) == 4
-    assert len({case.iri for case in CASES}) == len(CASES) > 180
+    assert len(counts) == 8
+    assert len({case.iri for case in CASES}) == len(CASES) > 320
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

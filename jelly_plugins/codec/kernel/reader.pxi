@@ -166,7 +166,7 @@ cdef int load_reader_rules() except -1:
         for row, after in rows.items():
             NEXT_STATE[<int> before][<int> row] = after
     fill_known(NO_FIELDS, {})
-    fill_known(ROW_FIELDS, reference_decoder._ROW_WIRE_TYPES)
+    fill_known(ROW_FIELDS, {int(row): BYTES for row in rules.Row})
     fill_known(NAMESPACE_FIELDS, reference_decoder._NAMESPACE_FIELDS)
     fill_known(IRI_FIELDS, reference_terms._IRI_FIELDS)
     fill_known(LITERAL_FIELDS, reference_terms._LITERAL_FIELDS)

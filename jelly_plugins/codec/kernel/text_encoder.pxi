@@ -43,14 +43,14 @@ cdef tuple TAGGED_NAMES
 
 cdef int load_line_rules() except -1:
     global TAGGED_NAMES
-    plain_iri = re.compile(ntriples._IRI)
-    plain_string = re.compile(ntriples._STRING)
+    plain_iri = re.compile(lines.IRI)
+    plain_string = re.compile(lines.STRING)
     for code in range(128):
         IRI_BYTES[code] = plain_iri.fullmatch(f"<{chr(code)}>") is not None
         STRING_BYTES[code] = plain_string.fullmatch(f'"{chr(code)}"') is not None
     for code in range(128, 256):
         IRI_BYTES[code] = STRING_BYTES[code] = 2
-    for letter, character in ntriples._ESCAPED_CHARACTERS.items():
+    for letter, character in lines._ESCAPED_CHARACTERS.items():
         SHORT_ESCAPES[<int> ord(letter)] = ord(character)
     TAGGED_NAMES = tuple(name.encode() for name in ntriples._TAGGED_DATATYPES)
     for at in range(2):

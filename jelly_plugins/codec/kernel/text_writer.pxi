@@ -27,8 +27,8 @@ cdef int load_writer_rules() except -1:
     global STAND_IN_BYTES, STAND_IN, STAND_IN_SIZE
     fill_escapes(IRI_ESCAPES, ntriples._IRI_SPECIAL, ntriples._escape_code)
     fill_escapes(STRING_ESCAPES, ntriples._STRING_SPECIAL, ntriples._escape)
-    fill_ranges(&LABEL_START, ntriples._LABEL_START)
-    fill_ranges(&LABEL_PART, ntriples._LABEL_PART)
+    fill_ranges(&LABEL_START, lines._LABEL_START)
+    fill_ranges(&LABEL_PART, lines.LABEL_PART)
     STAND_IN_BYTES = ntriples._STAND_IN.encode()
     STAND_IN = STAND_IN_BYTES
     STAND_IN_SIZE = len(STAND_IN_BYTES)

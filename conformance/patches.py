@@ -1,0 +1,198 @@
+"""Runs and judges cases of Jelly-Patch. ``README.md`` says in words what is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    FrameSplitter,
+    GenericFactory,
+    Literal,
+    Operation,
+    OperationKind,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+    Quad,
+    Triple,
+    is_delimited,
+)
+from jelly_plugins.codec.operations import END
+from jelly_plugins.codec.patch_decoder import read_patch_options
+from jelly_plugins.compare import compare_streams
+from jelly_plugins.errors import JellyError, OptionsError, TermError
+from jelly_plugins.patch import PatchFormat, PatchReader
+from jelly_plugins.patch.text_reader import PatchTextReader
+from jelly_plugins.proto import patch_pb2
+
+from .adapters import Adapter, GenericAdapter, convert_row
+from .manifest import Case
+from .outcome import FailedError, InapplicableError
+
+Rows = list[Operation]
+
+
+def read_patches(case: Case, adapter: Adapter) -> None:
+    """The patches of a stream are those expected, in order."""
+    [source] = case.actions
+    rows, options = GenericAdapter().read_patches(source)
+    if options is None:
+        raise FailedError("read without options")
+    expected = [_parse(result, options.statement_type) for result in case.results]
+    _check_patches(_split(rows), expected)
+    if case.delimited is not None and is_delimited(source.read_bytes()[:3]) is not case.delimited:
+        raise FailedError(f"delimited is not {case.delimited}")
+    if adapter.name == GenericAdapter.name:
+        return
+    try:
+        rows, _ = adapter.read_patches(source)
+    except TermError as error:
+        raise InapplicableError(error.message) from error
+    _check_held(_split(rows), expected, adapter)
+
+
+def refuse_patches(case: Case, adapter: Adapter) -> None:
+    """A stream is refused, where the case says so."""
+    [source] = case.actions
+    readers: tuple[Adapter, ...] = (GenericAdapter(), adapter)
+    for reader in readers:
+        try:
+            reader.read_patches(source)
+        except JellyError as error:
+            place = (error.frame, error.row)
+            if case.refused_at not in (None, place):
+                raise FailedError(
+                    f"refused at frame {place[0]}, row {place[1]}, not at frame and row "
+                    f"{case.refused_at}: {error}"
+                ) from error
+        else:
+            raise FailedError("read, although it must be refused")
+
+
+def write_patches(case: Case, adapter: Adapter) -> None:
+    """What is written has the options given, and the patches given, ended as the type has it."""
+    options, patches = _task(case)
+    try:
+        data = _write(patches, options, adapter)
+    except TermError as error:
+        if adapter.name == GenericAdapter.name:
+            raise
+        raise InapplicableError(error.message) from error
+    with PatchReader(data, format=PatchFormat.JELLY_PATCH) as reader:
+        written = _split(reader)
+    if reader.options != options:
+        raise FailedError(f"the options are {reader.options}, not {options}")
+    _check_held(written, patches, adapter)
+    _check_frames(data, options, len(patches))
+
+
+def refuse_to_write_patches(case: Case, adapter: Adapter) -> None:
+    """What must be refused is not written."""
+    try:
+        options, patches = _task(case)
+        _write(patches, options, adapter)
+    except JellyError:
+        return
+    raise FailedError("written, although it must be refused")
+
+
+def _write(patches: Sequence[Rows], options: PatchOptions, adapter: Adapter) -> bytes:
+    return adapter.write_patches(chain.from_iterable([*rows, END] for rows in patches), options)
+
+
+def _split(rows: Iterable[Operation]) -> list[Rows]:
+    """The rows of each patch, without its END."""
+    patches: list[Rows] = [[]]
+    for row in rows:
+        if row.kind is OperationKind.END:
+            patches.append([])
+        else:
+            patches[-1].append(row)
+    return patches[:-1]
+
+
+def _parse(path: Path, statement_type: PatchStatementType) -> Rows:
+    """The rows of one patch in text."""
+    reader = PatchTextReader(GenericFactory(), statement_type=statement_type, generalized=True)
+    try:
+        rows = [*reader.rows(path.read_bytes()), *reader.finish()]
+    except JellyError as error:
+        raise FailedError(f"the suite's own file cannot be read: {path}: {error}") from error
+    if END in rows[:-1]:
+        raise FailedError(f"the suite's own file has more than one patch: {path}")
+    return rows[:-1]
+
+
+def _check_patches(found: Sequence[Rows], expected: Sequence[Rows]) -> None:
+    """Compare the rows of each patch, with blank nodes mapped over the whole stream."""
+    if len(found) != len(expected):
+        raise FailedError(f"{len(found)} patches, not {len(expected)}")
+    for number, (rows, others) in enumerate(zip(found, expected, strict=True)):
+        if len(rows) != len(others):
+            raise FailedError(f"patch {number} has {len(rows)} rows, not {len(others)}")
+    result = compare_streams(
+        map(_as_quad, chain.from_iterable(expected)), map(_as_quad, chain.from_iterable(found))
+    )
+    if not result:
+        raise FailedError(
+            f"{result.reason}; expected {' '.join(result.missing)} "
+            f"found {' '.join(result.unexpected)}"
+        )
+
+
+def _as_quad(row: Operation) -> Quad:
+    """A row as a statement about it, so that rows can be compared as statements are."""
+    kind, value = row
+    code = Literal(kind.code)
+    nothing = Literal("")
+    if kind is OperationKind.ADD or kind is OperationKind.DELETE:
+        graph = value[3] if len(value) == 4 else DEFAULT_GRAPH
+        return Quad(code, Literal(f"{len(value)} terms"), Triple._make(value[:3]), graph)
+    if kind is OperationKind.HEADER:
+        return Quad(code, Literal(value.key), value.value, DEFAULT_GRAPH)
+    if kind is OperationKind.ADD_NAMESPACE or kind is OperationKind.DELETE_NAMESPACE:
+        name = Literal(value.name, langtag="no-graph" if value.graph is None else None)
+        return Quad(code, name, value.iri or nothing, value.graph or DEFAULT_GRAPH)
+    return Quad(code, nothing, nothing, DEFAULT_GRAPH)
+
+
+def _check_held(found: Sequence[Rows], expected: Sequence[Rows], adapter: Adapter) -> None:
+    """Compare what went through a library, which may hold some terms not to the letter."""
+    try:
+        _check_patches(found, expected)
+    except FailedError:
+        if adapter.name == GenericAdapter.name:
+            raise
+        held = [[convert_row(row, adapter.held) for row in rows] for rows in expected]
+        _check_patches(found, held)
+        raise InapplicableError(f"{adapter.name} does not hold all terms to the letter") from None
+
+
+def _check_frames(data: bytes, options: PatchOptions, patches: int) -> None:
+    splitter = FrameSplitter()
+    frames = [*splitter.feed(data), *splitter.finish()]
+    if not splitter.delimited:
+        raise FailedError("the frames are not delimited")
+    if options.stream_type is PatchStreamType.FRAME and len(frames) != patches:
+        raise FailedError(f"{len(frames)} frames for {patches} patches")
+
+
+def _task(case: Case) -> tuple[PatchOptions, list[Rows]]:
+    """The options to write with, as they are, and the rows of each patch."""
+    options_file, *inputs = case.actions
+    options = _read_options(options_file)
+    return options, [_parse(path, options.statement_type) for path in inputs]
+
+
+def _read_options(path: Path) -> PatchOptions:
+    """The options in a file, not judged: that is for the writer to do."""
+    splitter = FrameSplitter()
+    frame = next(chain(splitter.feed(path.read_bytes()), splitter.finish()))
+    rows = patch_pb2.RdfPatchFrame.FromString(frame).rows
+    if not rows or not rows[0].HasField("options"):
+        raise OptionsError(f"{path} has no options")
+    body = rows[0].options.SerializeToString()
+    return read_patch_options(body, 0, len(body))

@@ -1,0 +1,150 @@
+"""Rows into frames: what the encoders of Jelly-RDF and Jelly-Patch have in common.
+
+Knows how long a frame may get and where to end it; what rows there are is its encoder's to say.
+
+Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from .limits import Limits, over
+from .wire import BYTES, read_field, varint
+
+#: Rows of a frame that is not ended by the caller.
+DEFAULT_FRAME_ROWS: Final = 256
+#: Bytes after which a frame ends whatever its rows; the specification recommends less than 1 MB.
+DEFAULT_FRAME_BYTES: Final = 512 << 10
+
+#: A row's body of fewer bytes than this needs one byte for its length, and so does its row.
+SHORT: Final = 0x7E
+
+
+def row_heads(row: int) -> tuple[bytes, ...]:
+    """The opening of a row with a short body, by the body's length: tag and length of the row, and
+    of the one field that it sets."""
+    return tuple(bytes((0x0A, size + 2, row << 3 | BYTES, size)) for size in range(SHORT))
+
+
+#: By row; no format has more than 15, as tags of one byte allow.
+HEADS: Final = tuple(row_heads(row) for row in range(16))
+
+
+class RowWriter:
+    """Gathers rows into frames.
+
+    Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first,
+    unless ``whole_frames`` says that each is one element, which only the encoder can end.
+
+    :param limits: bounds of frames; a reader's by default, so that it can read what was written.
+    """
+
+    def __init__(
+        self, limits: Limits, frame_rows: int, frame_bytes: int, *, whole_frames: bool
+    ) -> None:
+        if frame_rows < 1 or frame_bytes < 1:
+            raise ValueError("frame_rows and frame_bytes are at least 1")
+        self._limits = limits
+        self._whole_frames = whole_frames
+        self._frame_rows = limits.frame_rows + 1 if whole_frames else frame_rows
+        self._frame_bytes = limits.frame_bytes + 1 if whole_frames else frame_bytes
+        #: Frames that ended and were not given out yet.
+        self._ended: list[bytes] = []
+        self._buffer = bytearray()
+        self._rows = 0
+        #: Statements of this frame that repeat the one before in every term.
+        self._repeats = 0
+        self._frames = 0
+
+    @property
+    def pending(self) -> int:
+        """Rows that no frame has carried out yet."""
+        return self._rows
+
+    def _take_ended(self) -> list[bytes]:
+        """The frames that ended since they were last asked for."""
+        frames = self._ended
+        self._ended = []
+        return frames
+
+    def _take_frame(self, more: bytes = b"") -> bytes:
+        """End the frame, empty or not, and return it.
+
+        :param more: fields of the frame that are no rows.
+        :raises LimitError: the frame is larger than a reader would take.
+        """
+        if self._whole_frames:
+            self._end_whole_frame()
+        frame = bytes(self._buffer) + more
+        for name, found, what in (
+            ("frame_rows", self._rows, "the number of rows in a frame"),
+            ("frame_bytes", len(frame), "the length of a frame"),
+            ("frame_repeats", self._repeats, "repeats in a frame: their number"),
+        ):
+            if found > getattr(self._limits, name):
+                raise over(self._limits, name, found, what).locate(frame=self._frames)
+        self._begin_frame(1)
+        return frame
+
+    def _end_whole_frame(self) -> None:
+        """Close what may not stay open at the end of a frame that is one element."""
+
+    def _begin_frame(self, ended: int) -> None:
+        self._buffer.clear()
+        self._rows = 0
+        self._repeats = 0
+        self._frames += ended
+
+    def _end_frame(self) -> None:
+        """End a frame without being told to by the caller."""
+        limits = self._limits
+        if self._whole_frames or (
+            self._rows <= limits.frame_rows and len(self._buffer) <= limits.frame_bytes
+        ):
+            self._ended.append(self._take_frame())
+            return
+        # A few rows of enormous strings are more than a reader takes at once.
+        before = len(self._ended)
+        self._ended += self._cut()
+        self._begin_frame(len(self._ended) - before)
+
+    def _cut(self) -> Iterator[bytes]:
+        """The rows that are pending as frames within the limits."""
+        limits = self._limits
+        data = bytes(self._buffer)
+        start = rows = 0
+        for pos, stop, _ in rows_of(data):
+            if rows == limits.frame_rows or stop - start > limits.frame_bytes:
+                yield data[start:pos]
+                start = pos
+                rows = 0
+            rows += 1
+        yield data[start:]
+
+    def _count_repeat(self) -> None:
+        """Keep statements that cost a few bytes each within what a reader takes of one frame."""
+        if self._whole_frames or self._repeats < self._limits.frame_repeats:
+            self._repeats += 1
+        elif self._rows:
+            self._end_frame()
+
+    def _add_row(self, row: int, body: bytes) -> None:
+        size = len(body)
+        if size < SHORT:
+            self._buffer += HEADS[row][size]
+            self._buffer += body
+        else:
+            field = (row << 3 | BYTES).to_bytes() + varint(size) + body
+            self._buffer += b"\x0a" + varint(len(field)) + field
+        self._rows += 1
+
+
+def rows_of(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Where each row of a frame of ours starts and ends, and the number of the field it sets."""
+    pos = 0
+    while pos < len(data):
+        _, start, stop, _ = read_field(data, pos, len(data))
+        yield pos, stop, data[start] >> 3
+        pos = stop

@@ -1,0 +1,171 @@
+"""The changes of one transaction, gathered as rows, and a store as what logs are replayed into."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pyoxigraph import Store
+
+from ..codec.operations import Namespace, Operation, OperationKind
+from ..errors import ConflictError, TermError
+from ..patch.position import Position
+from .bookkeeping import Namespaces, is_reserved, position_rows, positions
+from .rows import Row, graph_text, quads_of
+from .terms import DEFAULT_GRAPH, GraphName
+from .transaction import apply
+
+_ADD: Final = OperationKind.ADD
+_DELETE: Final = OperationKind.DELETE
+
+
+class Changes:
+    """The net effect of operations on statements: the last one on a quad counts.
+
+    :ivar net: whether a row is there in the end; of all rows that were touched.
+    :ivar namespaces: operations on namespaces, in order.
+    :ivar operations: number of operations.
+    """
+
+    def __init__(self) -> None:
+        self.net: dict[Row, bool] = {}
+        self.namespaces: list[Operation] = []
+        self.operations = 0
+
+    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+        """Take operations up to the first row that is none."""
+        net = self.net
+        count = 0
+        found = None
+        for row in rows:
+            kind, value = row
+            if kind is _ADD:
+                net[value] = True
+            elif kind is _DELETE:
+                net[value] = False
+            elif type(value) is Namespace:
+                self.namespaces.append(row)
+            else:
+                found = row
+                break
+            count += 1
+        self.operations += count
+        return found
+
+    def fingerprint(self) -> bytes:
+        """A digest of the net effect."""
+        digest = hashlib.sha256()
+        for row, there in self.net.items():
+            digest.update(f"{'A' if there else 'D'} {' '.join(row)}\n".encode())
+        for kind, namespace in self.namespaces:
+            digest.update(f"{kind.code} {namespace}\n".encode())
+        return digest.digest()
+
+    def check(self, store: Store) -> None:
+        """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""
+
+
+class StrictChanges(Changes):
+    """Changes each of which must change something.
+
+    :ivar first: what the first operation on a row does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[Row, bool] = {}
+        self._idle: tuple[OperationKind, Row] | None = None
+
+    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+        """Take operations up to the first row that is none, and note those that do nothing."""
+        for row in rows:
+            kind, value = row
+            if kind is _ADD or kind is _DELETE:
+                there = kind is _ADD
+                if self.net.get(value) is there:
+                    self._idle = self._idle or (kind, value)
+                self._first.setdefault(value, there)
+                self.net[value] = there
+            elif type(value) is Namespace:
+                self.namespaces.append(row)
+            else:
+                return row
+            self.operations += 1
+        return None
+
+    def check(self, store: Store) -> None:
+        """Refuse operations that do not change anything.
+
+        :raises ConflictError: there is one.
+        """
+        if self._idle is not None:
+            raise _conflict(*self._idle)
+        for (row, adds), quad in zip(self._first.items(), quads_of(self._first), strict=True):
+            if adds is (quad in store):
+                raise _conflict(_ADD if adds else _DELETE, row)
+
+
+def _conflict(kind: OperationKind, row: Row) -> ConflictError:
+    what = "added, and is there already" if kind is _ADD else "deleted, and is not there"
+    statement = " ".join(filter(None, row))
+    return ConflictError(f"the statement {statement[:200]} is {what}")
+
+
+class StoreTarget:
+    """A store that logs are replayed into; see ``patch.replaying.Target``.
+
+    :param graph: the graph of namespaces that are declared without one.
+    :param strict: whether each operation on a statement must change something.
+    """
+
+    def __init__(
+        self, store: Store, *, graph: GraphName = DEFAULT_GRAPH, strict: bool = False
+    ) -> None:
+        self._store = store
+        self._graph = graph_text(graph)
+        self._make: Final = StrictChanges if strict else Changes
+        self._namespaces = Namespaces(store)
+
+    def positions(self) -> list[Position]:
+        """Where the store stands."""
+        return positions(self._store)
+
+    def changes(self) -> Changes:
+        """Where the changes of a transaction are gathered."""
+        return self._make()
+
+    def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
+        """Change data, namespaces and position in one transaction.
+
+        :raises ConflictError: an operation does nothing, and that is not to be.
+        :raises TermError: a statement is in the graph of the bookkeeping.
+        """
+        changes.check(self._store)
+        net = changes.net
+        if any(map(is_reserved, {row[3] for row in net})):
+            raise TermError("a statement is in the graph that keeps the positions of logs")
+        old, new = self._bindings(changes.namespaces)
+        reached = position_rows(after)
+        left = set() if before is None else position_rows(before)
+        apply(
+            self._store,
+            [*(row for row, there in net.items() if not there), *old, *(left - reached)],
+            [*(row for row, there in net.items() if there), *new, *(reached - left)],
+        )
+        self._namespaces.update(old, new)
+
+    def _bindings(self, operations: list[Operation]) -> tuple[set[Row], set[Row]]:
+        """Rows that go and rows that come for operations on namespaces."""
+        found: dict[tuple[str, str], Any] = {}
+        for kind, (name, iri, graph) in operations:
+            adds = kind is OperationKind.ADD_NAMESPACE
+            found[self._graph if graph is None else graph, name] = iri if adds else None
+        old: set[Row] = set()
+        new: set[Row] = set()
+        for (graph, name), iri in found.items():
+            if (row := self._namespaces.find(graph, name)) is not None:
+                old.add(row)
+            if iri is not None:
+                new.add(self._namespaces.row(graph, name, iri))
+        return old - new, new - old

@@ -1,0 +1,226 @@
+"""Quads as rows of text: what a store transaction is gathered and written in.
+
+A term is its text in the syntax of N-Triples, made by pyoxigraph of a term that pyoxigraph has
+checked, and in the form that the store would give it: two rows are one quad in the store if and
+only if they are equal. Nothing else may become part of a SPARQL update; that, not escaping after
+the fact, is what keeps data from being read as SPARQL.
+
+What SPARQL text cannot say is a blank node that exists already: such terms are :class:`Opaque`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from pyoxigraph import (
+    BaseDirection,
+    BlankNode,
+    Literal,
+    NamedNode,
+    Quad,
+    RdfFormat,
+    Store,
+    Triple,
+    parse,
+)
+
+from ..codec import Kind
+from ..codec.rules import GRAPH, OBJECT, POSITIONS
+from ..codec.terms import XSD_STRING
+from ..errors import TermError
+from .terms import DEFAULT_GRAPH, GraphName, OxigraphFactory, describe
+
+#: Subject, predicate, object and graph; the default graph is the empty string.
+Row: TypeAlias = tuple[str, str, str, str]
+
+
+class Opaque(str):
+    """The text of a term with a blank node in it, and the term itself."""
+
+    __slots__ = ("term",)
+
+    term: BlankNode | Triple
+
+    @classmethod
+    def of(cls, text: str, term: BlankNode | Triple) -> Opaque:
+        made = cls(text)
+        made.term = term
+        return made
+
+
+#: What lets a term stand in each position: how its text begins.
+_OPENINGS: Final = (("<", "_"), ("<",), ("<", "_", '"'), ("<", "_", ""))
+_QUOTED: Final = "<<("
+
+#: An xsd:integer that is in canonical form for sure.
+_CANONICAL_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,16}")
+_XSD_INTEGER: Final = "http://www.w3.org/2001/XMLSchema#integer"
+
+#: RDF 1.2's way to write a base direction behind a language tag.
+_DIRECTION: Final = re.compile(r"(.+)--(ltr|rtl)")
+_DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
+
+_PROBE: Final = NamedNode("urn:jelly-plugins:probe")
+
+
+@lru_cache(maxsize=4096)
+def canonical(literal: Literal) -> Literal:
+    """The literal that the store makes of a literal.
+
+    >>> print(canonical(Literal("01", datatype=NamedNode(_XSD_INTEGER))))
+    "1"^^<http://www.w3.org/2001/XMLSchema#integer>
+    """
+    # The store knows; a new one, because it never forgets what it was told.
+    store = Store()
+    store.add(Quad(_PROBE, _PROBE, literal))
+    found = next(iter(store)).object
+    assert isinstance(found, Literal)
+    return found
+
+
+class RowFactory:
+    """Makes rows, see :class:`~jelly_plugins.codec.TermFactory`. Labels of blank nodes are kept.
+
+    A language tag with a base direction, as in ``en--ltr``, makes a literal with a base direction:
+    Jelly itself has no other place for it.
+
+    :param graph: the graph in the place of the default graph; the default graph itself by default.
+    :param named_graphs: whether there may be any other.
+
+    >>> factory = RowFactory()
+    >>> literal = factory.literal("o", None, None)
+    >>> factory.triple((factory.iri("urn:s"), factory.iri("urn:p"), literal))
+    ('<urn:s>', '<urn:p>', '"o"', '')
+    """
+
+    def __init__(self, *, graph: GraphName = DEFAULT_GRAPH, named_graphs: bool = True) -> None:
+        self._terms = OxigraphFactory(blank_nodes="keep")
+        self.default_graph: Final = graph_text(graph)
+        self._named_graphs = named_graphs
+
+    def iri(self, value: str, /) -> str:
+        return str(self._terms.iri(value))
+
+    def blank_node(self, label: str, /) -> str:
+        node = self._terms.blank_node(label)
+        return Opaque.of(str(node), node)
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
+        if datatype is not None:
+            if datatype == _XSD_INTEGER and _CANONICAL_INTEGER.fullmatch(lex):
+                return f'"{lex}"^^<{datatype}>'
+            return str(canonical(self._terms.literal(lex, None, datatype)))
+        if langtag is not None and (found := _DIRECTION.fullmatch(langtag)):
+            plain: Literal = self._terms.literal(lex, found[1], None)
+            return str(Literal(lex, language=plain.language, direction=_DIRECTIONS[found[2]]))
+        return str(self._terms.literal(lex, langtag, None))
+
+    def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
+        terms = (subject, predicate, object_)
+        _check(terms, " of a quoted triple")
+        text = f"<<( {subject} {predicate} {object_} )>>"
+        if any(isinstance(term, Opaque) for term in terms):
+            [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
+            assert isinstance(quad.object, Triple)
+            return Opaque.of(text, quad.object)
+        return text
+
+    def triple(self, terms: tuple[str, str, str], /) -> Row:
+        return self.quad((*terms, self.default_graph))
+
+    def quad(self, terms: Row, /) -> Row:
+        # Most rows are like this; the long way says what is wrong with the others.
+        subject, predicate, _, graph = terms
+        if (
+            predicate[0] != "<"
+            or subject[0] not in "<_"
+            or graph[:1] == '"'
+            or subject[:3] == _QUOTED
+            or predicate[:3] == _QUOTED
+            or graph[:3] == _QUOTED
+        ):
+            _check(terms, "")
+        if graph != self.default_graph and not self._named_graphs:
+            raise TermError("a statement is in a named graph, and the target is a single one")
+        return terms
+
+
+def _check(terms: tuple[str, ...], where: str) -> None:
+    """Refuse terms where Oxigraph has none of their kind.
+
+    :raises TermError: it is so.
+    """
+    for position, term in enumerate(terms):
+        quoted = term.startswith(_QUOTED)
+        if term[:1] in _OPENINGS[position] and not (quoted and position != OBJECT):
+            continue
+        kind = "a quoted triple" if quoted else "a literal" if term[:1] == '"' else "a blank node"
+        role = "graph name" if position == GRAPH else POSITIONS[position]
+        raise TermError(f"Oxigraph cannot hold {kind} as {role}{where}")
+
+
+def row_of(quad: Quad) -> Row:
+    """The row of a quad.
+
+    >>> row_of(Quad(BlankNode("b"), NamedNode("urn:p"), Literal("x", language="EN")))
+    ('_:b', '<urn:p>', '"x"@en', '')
+    """
+    return (
+        text_of(quad.subject),
+        str(quad.predicate),
+        text_of(quad.object),
+        graph_text(quad.graph_name),
+    )
+
+
+def graph_text(graph: GraphName) -> str:
+    """The text of a graph's name."""
+    return "" if graph == DEFAULT_GRAPH else text_of(graph)
+
+
+def text_of(term: Any) -> str:
+    """The text of a term in the form that the store gives it."""
+    if isinstance(term, BlankNode):
+        return Opaque.of(str(term), term)
+    if isinstance(term, Literal):
+        typed = term.language is None and term.datatype.value != XSD_STRING
+        return str(canonical(term) if typed else term)
+    if isinstance(term, Triple):
+        subject, predicate, object_ = map(text_of, term)
+        text = f"<<( {subject} {predicate} {object_} )>>"
+        opaque = isinstance(subject, Opaque) or isinstance(object_, Opaque)
+        return Opaque.of(text, term) if opaque else text
+    return str(term)
+
+
+def quads_of(rows: Iterable[Row]) -> list[Quad]:
+    """The quads of rows, in their order."""
+    text = "".join(f"{s} {p} {o} {g} .\n" for s, p, o, g in rows)
+    return list(parse(text, RdfFormat.N_QUADS, lenient=True))
+
+
+def describe_text(text: str) -> tuple[Any, ...]:
+    """Take a term apart that is text, see ``codec.Describe``. A base direction is part of the
+    language tag, as :class:`RowFactory` takes it.
+
+    >>> describe_text('"x"@en--ltr')
+    (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
+    """
+    if text[:1] == "<" and text[:3] != _QUOTED:
+        return (Kind.IRI, text[1:-1])
+    if isinstance(text, Opaque):
+        term: Any = text.term
+    elif text:
+        [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
+        term = quad.object
+    else:
+        return (Kind.DEFAULT_GRAPH,)
+    if isinstance(term, Literal) and term.direction is not None:
+        direction = text[text.rindex("--") :]
+        return (Kind.LITERAL, term.value, f"{term.language}{direction}", None)
+    if isinstance(term, Triple):
+        return (Kind.TRIPLE, *map(text_of, term))
+    return describe(term)

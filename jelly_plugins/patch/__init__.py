@@ -1,0 +1,59 @@
+"""Patches: changes to RDF graphs and datasets, as RDF Patch has them."""
+
+from __future__ import annotations
+
+from .checking import Problem, Report, check
+from .compaction import compact
+from .difference import diff
+from .formats import PatchFormat
+from .model import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    Header,
+    Namespace,
+    Operation,
+    OperationKind,
+    Patch,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    group,
+    header,
+)
+from .reader import PatchReader, read_patches
+from .undo import invert
+from .writer import PatchSerializer, infer_options, write_patches, write_rows
+
+__all__ = [
+    "ABORT",
+    "BEGIN",
+    "COMMIT",
+    "END",
+    "Header",
+    "Namespace",
+    "Operation",
+    "OperationKind",
+    "Patch",
+    "PatchFormat",
+    "PatchReader",
+    "PatchSerializer",
+    "Problem",
+    "Report",
+    "add",
+    "add_namespace",
+    "check",
+    "compact",
+    "delete",
+    "delete_namespace",
+    "diff",
+    "group",
+    "header",
+    "infer_options",
+    "invert",
+    "read_patches",
+    "write_patches",
+    "write_rows",
+]

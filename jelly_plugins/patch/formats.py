@@ -1,0 +1,78 @@
+"""The two formats of patches: their names, and how to tell one from the other."""
+
+from __future__ import annotations
+
+import os
+import re
+from enum import StrEnum
+from typing import Final
+
+from ..codec.wire import read_varint
+from ..errors import WireError
+from ..sinks import SUFFIXES
+
+#: Bytes of a source that tell its format, or all there are.
+DETECTION_BYTES: Final = 24
+
+_FIRST_FIELD: Final = 0x0A
+#: How RDF Patch text starts.
+_TEXT: Final = re.compile(rb"\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
+
+
+class PatchFormat(StrEnum):
+    """A format by its usual file ending."""
+
+    JELLY_PATCH = "jellyp"
+    RDF_PATCH = "rdfp"
+
+
+def format_of(name: str) -> PatchFormat | None:
+    """The format that a file's name tells, compressed or not; None if it tells none.
+
+    >>> format_of("log.rdfp.gz"), format_of("log")
+    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
+    """
+    stem, ending = os.path.splitext(name.lower())
+    if ending in SUFFIXES:
+        ending = os.path.splitext(stem)[1]
+    return next((each for each in PatchFormat if ending == f".{each}"), None)
+
+
+def detect(head: bytes, name: str = "") -> PatchFormat:
+    """The format of a source by its content, by its name where its content does not tell; what
+    neither tells is Jelly-Patch.
+
+    :param head: the first :data:`DETECTION_BYTES`, or all there are.
+    :param name: the source's name.
+
+    >>> detect(b"TX .")
+    <PatchFormat.RDF_PATCH: 'rdfp'>
+    """
+    if _opens_jelly(head):
+        return PatchFormat.JELLY_PATCH
+    if _TEXT.match(head):
+        return PatchFormat.RDF_PATCH
+    return format_of(name) or PatchFormat.JELLY_PATCH
+
+
+def _opens_jelly(head: bytes) -> bool:
+    """Whether a row of options stands first, in a frame with its length before it or without.
+
+    No RDF Patch text looks like that: nothing may precede a line end there that is two more than
+    the character that starts the line after the next.
+    """
+    try:
+        _, start = read_varint(head, 0, len(head))
+        return _is_options_row(head, start) or _is_options_row(head, 0)
+    except (WireError, IndexError):
+        return False
+
+
+def _is_options_row(head: bytes, pos: int) -> bool:
+    if head[pos] != _FIRST_FIELD:
+        return False
+    row, start = read_varint(head, pos + 1, len(head))
+    if head[start] != _FIRST_FIELD:
+        return False
+    options, stop = read_varint(head, start + 1, len(head))
+    return row == stop - start + options

@@ -1,0 +1,210 @@
+"""The patch: headers, and operations in order. In memory, or as a stream that is read once.
+
+A log is a sequence of patches, each with an ``id`` and, but for the first, a ``prev``: the id of
+the patch before it. Reading and writing are not here.
+
+Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from ..codec.operations import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    Header,
+    Namespace,
+    Operation,
+    OperationKind,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    header,
+)
+from ..errors import TruncatedError
+
+__all__ = [
+    "ABORT",
+    "BEGIN",
+    "COMMIT",
+    "END",
+    "Header",
+    "Namespace",
+    "Operation",
+    "OperationKind",
+    "Patch",
+    "add",
+    "add_namespace",
+    "delete",
+    "delete_namespace",
+    "group",
+    "header",
+]
+
+ID: Final = "id"
+PREV: Final = "prev"
+
+
+class Patch:
+    """One patch.
+
+    Iterating over it gives its operations. If it came from a reader, or was made of an iterator,
+    they stream, once, whatever their number; :attr:`operations` reads them into memory instead, and
+    so does asking the reader for the next patch. Headers that stand among the operations join
+    :attr:`headers` as they are read.
+
+    :param operations: in order; no headers and no END.
+    :param headers: pairs of a key and a term; keys may recur.
+    :ivar headers: in order.
+
+    >>> from jelly_plugins import Iri, Triple
+    >>> statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    >>> patch = Patch([BEGIN, add(statement), COMMIT], [("id", Iri("urn:1"))])
+    >>> patch.id, patch.prev, [operation.kind.code for operation in patch]
+    (Iri(value='urn:1'), None, ['TX', 'A', 'TC'])
+    """
+
+    __slots__ = ("_operations", "_source", "headers")
+
+    def __init__(
+        self, operations: Iterable[Operation] = (), headers: Iterable[tuple[str, Any]] = ()
+    ) -> None:
+        self.headers: list[Header] = [Header(*each) for each in headers]
+        self._operations: list[Operation] | None = None
+        self._source: Iterator[Operation] | None = None
+        if isinstance(operations, Iterator):
+            self._source = operations
+        else:
+            self._operations = list(operations)
+
+    @property
+    def id(self) -> Any:
+        """The header ``id``, None without one."""
+        return self.header(ID)
+
+    @property
+    def prev(self) -> Any:
+        """The header ``prev``: the id of the patch before; None without one."""
+        return self.header(PREV)
+
+    def header(self, key: str) -> Any:
+        """The value of the first header with this key, None without one."""
+        return next((value for name, value in self.headers if name == key), None)
+
+    @property
+    def operations(self) -> list[Operation]:
+        """All operations, in memory.
+
+        :raises RuntimeError: they have streamed by already.
+        """
+        if self._operations is None:
+            self._operations = list(self)
+        return self._operations
+
+    def __iter__(self) -> Iterator[Operation]:
+        return (each for each in self._rows() if each.kind is not OperationKind.HEADER)
+
+    def rows(self) -> Iterator[Operation]:
+        """Headers and operations in order, headers that are known at the start first; without END.
+
+        What a writer writes. Like iterating, it streams once unless the patch is in memory.
+        """
+        yield from [header(*each) for each in self.headers]
+        yield from self._rows()
+
+    def _rows(self) -> Iterator[Operation]:
+        """Operations, and those headers that stand among them and were not known before."""
+        if self._operations is not None:
+            return iter(self._operations)
+        source, self._source = self._source, None
+        if source is None:
+            raise RuntimeError("the operations of this patch have streamed by already")
+        return self._stream(source)
+
+    def _stream(self, source: Iterator[Operation]) -> Iterator[Operation]:
+        for row in source:
+            if row.kind is OperationKind.HEADER:
+                self.headers.append(row.value)
+            yield row
+
+    def settle(self) -> None:
+        """Read the operations into memory, unless someone has begun to stream them."""
+        if self._source is not None:
+            self._operations = list(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Patch):
+            return NotImplemented
+        # Operations first: reading them may bring more headers.
+        return self.operations == other.operations and self.headers == other.headers
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        operations = "streaming" if self._operations is None else f"{len(self._operations)}"
+        headers = ", ".join(f"{key}={value!r}" for key, value in self.headers)
+        return f"<Patch of {operations} operations; {headers or 'no headers'}>"
+
+
+def group(rows: Iterable[Operation]) -> Iterator[Patch]:
+    """Patches from rows, each of them ended by END.
+
+    Patches stream: each is to be read before the next is asked for, and is read into memory
+    otherwise. A patch that someone has begun to stream, and left, cannot be read any further.
+
+    :raises TruncatedError: the rows end inside a patch.
+
+    >>> [len(patch.operations) for patch in group([BEGIN, COMMIT, END, END])]
+    [2, 0]
+    """
+    source = iter(rows)
+    for row in source:
+        headers = []
+        while row.kind is OperationKind.HEADER:
+            headers.append(row.value)
+            row = _next(source)
+        rest = _Rest(row, source)
+        patch = Patch(rest, headers)
+        yield patch
+        patch.settle()
+        rest.close()
+
+
+class _Rest(Iterator[Operation]):
+    """Rows of one patch out of those of many: from its first operation up to its END."""
+
+    def __init__(self, first: Operation, source: Iterator[Operation]) -> None:
+        self._next: Operation | None = first
+        self._source = source
+        self._ended = False
+        self._closed = False
+
+    def __next__(self) -> Operation:
+        if self._closed:
+            raise RuntimeError("the reader has gone on to the next patch")
+        if self._ended:
+            raise StopIteration
+        row = self._next or _next(self._source)
+        self._next = None
+        if row.kind is OperationKind.END:
+            self._ended = True
+            raise StopIteration
+        return row
+
+    def close(self) -> None:
+        """Pass over what was not read."""
+        if not self._ended:
+            for _ in self:
+                pass
+            self._closed = True
+
+
+def _next(source: Iterator[Operation]) -> Operation:
+    for row in source:
+        return row
+    raise TruncatedError("the rows end inside a patch")

@@ -1,0 +1,188 @@
+"""Patches from files: Jelly-Patch or RDF Patch text, compressed or not; as rows or as patches.
+
+Flat in memory: rows come as the source is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, Self
+
+from ..codec import (
+    DEFAULT_LIMITS,
+    FrameSplitter,
+    Limits,
+    Operation,
+    PatchDecoder,
+    PatchOptions,
+    PatchStatementType,
+    TermFactory,
+)
+from ..errors import JellyError, SourceError
+from ..sources import Input, Source
+from ..streams import GENERIC
+from .formats import DETECTION_BYTES, PatchFormat, detect
+from .model import Patch, group
+from .text_reader import PatchTextReader
+
+
+class PatchReader:
+    """Reads a source row by row: an iterator of operations, with headers and the END of each patch
+    among them; and a context manager that closes the source.
+
+    :param src: path, URL, open binary file or bytes; format and compression are told by content,
+        and by the name where the content does not tell.
+    :param format: the source's format, if it is not to be told.
+    :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
+    :param statement_type: for text, which does not tell: whether a statement without a graph is a
+        quad in the default graph, or a triple (and then none may have a graph).
+    :param generalized: for text, which does not tell: whether generalized statements are taken.
+    :param wait: makes the reader follow a source that grows. It is called where the source ends for
+        now, and says whether to look again; if not, iteration ends, and what is not complete yet is
+        no error (see :attr:`inside_patch`). Compressed sources cannot be followed.
+    :param limits: what is believed of the input.
+    :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
+        inside a patch is truncated.
+
+    >>> from jelly_plugins.codec import OperationKind
+    >>> with PatchReader(b"TX . TC .") as rows:
+    ...     [row.kind.code for row in rows]
+    ['TX', 'TC', 'Z']
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        format: PatchFormat | None = None,  # noqa: A002
+        factory: TermFactory[Any] = GENERIC,
+        statement_type: PatchStatementType = PatchStatementType.QUADS,
+        generalized: bool = False,
+        wait: Callable[[], bool] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._input = Input(src)
+        self._wait = wait
+        self._limits = limits
+        self._splitter = FrameSplitter(limits=limits)
+        self._decoder = PatchDecoder(factory, limits=limits)
+        self._text = PatchTextReader(
+            factory, statement_type=statement_type, generalized=generalized, limits=limits
+        )
+        #: The source's format; None until something was read, unless it was given.
+        self.format = format
+        self._rows = self._read()
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._input.name
+
+    @property
+    def options(self) -> PatchOptions | None:
+        """The options of a Jelly-Patch stream, once its first frame was read; None for text."""
+        return self._decoder.options
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether something was read that is not complete: rows after the last END, or part of a
+        frame or line. A stream of type FLAT is one patch, of which there may always be more."""
+        if self.format is PatchFormat.RDF_PATCH:
+            return self._text.inside_patch
+        return self._splitter.pending > 0 or self._decoder.inside_patch
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Operation:
+        return next(self._rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._rows.close()
+        self._input.close()
+
+    def _read(self) -> Generator[Operation]:
+        try:
+            if self._wait is not None and self._input.compression is not None:
+                raise SourceError(f"compressed with {self._input.compression}: cannot be followed")
+            head, pieces = self._peek()
+            if self.format is None:
+                self.format = detect(head, self.name)
+            if self.format is PatchFormat.RDF_PATCH:
+                yield from self._text.rows(pieces, growing=self._wait is not None)
+                if self._wait is None:
+                    yield from self._text.finish()
+            else:
+                yield from self._read_jelly(pieces)
+        except JellyError as error:
+            error.locate(source=self.name)
+            raise
+        finally:
+            self._input.close()
+
+    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Operation]:
+        for piece in pieces:
+            for frame in self._splitter.feed(piece):
+                yield from self._decoder.decode(frame).operations
+        if self._wait is None:
+            for frame in self._splitter.finish():
+                yield from self._decoder.decode(frame).operations
+            yield from self._decoder.finish()
+
+    def _peek(self) -> tuple[bytes, Iterator[bytes]]:
+        """The source's first bytes, and all its pieces."""
+        pieces = self._pieces()
+        head = b""
+        for piece in pieces:
+            head += piece
+            if len(head) >= DETECTION_BYTES:
+                break
+        return head, _chain(head, pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        yield from self._input.pieces()
+        while self._wait is not None and self._wait():
+            yield from self._input.pieces()
+
+
+def _chain(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    yield head
+    yield from pieces
+
+
+def read_patches(
+    src: Source,
+    *,
+    format: PatchFormat | None = None,  # noqa: A002
+    factory: TermFactory[Any] = GENERIC,
+    statement_type: PatchStatementType = PatchStatementType.QUADS,
+    generalized: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Patch]:
+    """Read patches, in generic terms unless told otherwise; blank node labels are kept.
+
+    Patches stream: iterating over one gives its operations as they are read. Asking for the next
+    patch reads what was not iterated over into memory. See :class:`PatchReader` for the parameters.
+
+    :raises JellyError: while iterating over patches or their operations, with source and place.
+
+    >>> [patch] = read_patches(b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC .")
+    >>> patch.id, len(patch.operations)
+    (Iri(value='urn:1'), 3)
+    """
+    with PatchReader(
+        src,
+        format=format,
+        factory=factory,
+        statement_type=statement_type,
+        generalized=generalized,
+        limits=limits,
+    ) as rows:
+        yield from group(rows)

@@ -1,0 +1,262 @@
+"""A log that patches are appended to, one by one, each of them safely there before the next step.
+
+Knows files, ids and formats; what a patch says is the caller's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Any, BinaryIO, Final, Self
+from uuid import uuid4
+
+from ..codec import (
+    DEFAULT_LIMITS,
+    BlankNode,
+    Describe,
+    FrameSplitter,
+    GenericFactory,
+    Iri,
+    Limits,
+    Literal,
+    PatchDecoder,
+    PatchOptions,
+    PatchStreamType,
+    Triple,
+    delimit,
+)
+from ..codec import describe as describe_generic
+from ..codec.ntriples import term_text
+from ..codec.operations import BEGIN, COMMIT, END, Operation, OperationKind, header
+from ..errors import ChainError, OptionsError, SourceError, TruncatedError
+from ..sinks import compression_of
+from .formats import PatchFormat, format_of
+from .model import ID, PREV
+from .reader import PatchReader
+from .writer import PatchSerializer
+
+try:
+    import fcntl
+except ImportError:  # Windows: two writers of one log are not told apart there.
+    fcntl = None  # type: ignore[assignment]
+
+#: A line of RDF Patch text that ends a transaction or a patch.
+_LAST_LINE: Final = re.compile(rb"(?:TC|TA|Z)[ \t]*\.?[ \t]*\r?")
+_PIECE: Final = 1 << 16
+_GENERIC: Final = (Iri, BlankNode, Literal, Triple)
+
+
+class LogWriter:
+    """Appends patches to a log in a file, made if there is none; a context manager.
+
+    Each patch has an ``id``, a new UUID, and the id of the patch before it as ``prev``. A patch
+    that was not written whole, because its writer was killed, is cut off when the log is opened.
+
+    :param path: Jelly-Patch, or RDF Patch text if there is such a file or its name ends in
+        ``.rdfp``. Compressed files cannot be appended to.
+    :param describe: takes the terms of operations apart, see ``codec.Describe``.
+    :param options: of a new Jelly-Patch log.
+    :param sync: have each patch on the disk, not only in the hands of the operating system. It
+        takes some milliseconds; without it, a failure of power may lose patches.
+    :param limits: what is believed of a log that is there.
+    :raises SourceError: the file cannot be written, or someone else is writing it.
+    :raises OptionsError: the log is one that nothing can be appended to.
+    :raises JellyError: the log that is there cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        describe: Describe,
+        options: PatchOptions | None = None,
+        sync: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.name: Final = os.fspath(path)
+        self._describe = _describing(describe)
+        self._options = options or PatchOptions()
+        self._sync = sync
+        self._limits = limits
+        self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
+        self._head: Any = None
+        self._before: Any = None
+        self._root: Any = None
+        self._patches = 0
+        self._size = 0
+        if compression_of(self.name) is not None:
+            raise SourceError("a compressed log cannot be appended to", source=self.name)
+        try:
+            self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 (closed with this object)
+        except OSError as error:
+            raise SourceError(error.strerror or str(error), source=self.name) from error
+        try:
+            self._lock()
+            self._take_up()
+            self._serializer = self._new_serializer()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def head(self) -> str | None:
+        """Id of the last patch, in the syntax of N-Triples; None if there is none."""
+        return None if self._head is None else term_text(self._head)
+
+    @property
+    def before(self) -> str | None:
+        """Id of the patch before the last one; None if there is none."""
+        return None if self._before is None else term_text(self._before)
+
+    @property
+    def root(self) -> str | None:
+        """Id of the first patch; None if there is none."""
+        return None if self._root is None else term_text(self._root)
+
+    @property
+    def patches(self) -> int:
+        """Number of patches in the log."""
+        return self._patches
+
+    def append(self, operations: Iterable[Operation]) -> int:
+        """Write a patch of one transaction.
+
+        :return: what :meth:`cut` takes to remove it again.
+        :raises JellyError: the log cannot say an operation; nothing was written.
+        :raises OSError: the file cannot be written; nothing of the patch is left in it.
+        """
+        made = Iri(uuid4().urn)
+        headers = [header(ID, made)]
+        if self._head is not None:
+            headers.append(header(PREV, self._head))
+        size = self._size
+        try:
+            data = self._serializer.add([*headers, BEGIN, *operations, COMMIT, END])
+            self._file.write(data)
+            self._file.flush()
+            if self._sync:
+                os.fsync(self._file.fileno())
+        except BaseException:
+            self.cut(size)
+            raise
+        self._root = self._root or made
+        self._before = self._head
+        self._head = made
+        self._size += len(data)
+        self._patches += 1
+        return size
+
+    def cut(self, size: int) -> None:
+        """Remove the last patch, which was not applied.
+
+        :param size: what :meth:`append` returned.
+        """
+        self._file.truncate(size)
+        if size < self._size:
+            self._size = size
+            self._head = self._before
+            self._patches -= 1
+            if not self._patches:
+                self._root = None
+        # What it had told a reader of the log is unsaid.
+        self._serializer = self._new_serializer()
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise SourceError("someone else is writing this log", source=self.name) from error
+
+    # What is there already
+
+    def _take_up(self) -> None:
+        """Read what the file has, and cut off what is not complete."""
+        self._size = os.fstat(self._file.fileno()).st_size
+        if self._size:
+            try:
+                self._read()
+            except TruncatedError:
+                self._size = self._whole()
+                self._file.truncate(self._size)
+                if self._size:
+                    self._read()
+
+    def _read(self) -> None:
+        self._patches = 0
+        self._head = self._before = self._root = None
+        self._file.seek(0)
+        ids: dict[str, Any] = {}
+        with PatchReader(self._file, limits=self._limits) as rows:
+            for kind, value in rows:
+                if kind is OperationKind.HEADER:
+                    ids.setdefault(value.key, value.value)
+                elif kind is OperationKind.END:
+                    if ID not in ids:
+                        raise ChainError("the log has patches without an id: nothing can follow")
+                    self._root = self._root or ids[ID]
+                    self._before, self._head = self._head, ids[ID]
+                    self._patches += 1
+                    ids = {}
+            self.format = rows.format or self.format
+            if rows.options is not None:
+                self._options = rows.options
+                if rows.options.stream_type is PatchStreamType.FLAT:
+                    raise OptionsError(
+                        "the log is one patch, a stream of type FLAT: nothing can follow",
+                        source=self.name,
+                    )
+
+    def _whole(self) -> int:
+        """Bytes of the patches that are complete, where the last one is not."""
+        self._file.seek(0)
+        if self.format is PatchFormat.RDF_PATCH:
+            return self._whole_lines()
+        splitter = FrameSplitter(limits=self._limits)
+        decoder = PatchDecoder(GenericFactory(), limits=self._limits)
+        read = whole = 0
+        while piece := self._file.read(_PIECE):
+            for frame in splitter.feed(piece):
+                decoder.decode(frame)
+                read += len(delimit(frame))
+                if not decoder.inside_patch:
+                    whole = read
+        return whole
+
+    def _whole_lines(self) -> int:
+        read = whole = 0
+        for line in self._file:
+            read += len(line)
+            if line.endswith(b"\n") and _LAST_LINE.fullmatch(line[:-1]):
+                whole = read
+        return whole
+
+    def _new_serializer(self) -> PatchSerializer:
+        return PatchSerializer(
+            self.format,
+            self._options,
+            describe=self._describe,
+            continues=self._size > 0,
+            limits=self._limits,
+        )
+
+
+def _describing(describe: Describe) -> Describe:
+    """A function that knows ids, which are generic terms, besides a backend's terms."""
+
+    def known(term: Any) -> tuple[Any, ...]:
+        return describe_generic(term) if isinstance(term, _GENERIC) else describe(term)
+
+    return known

@@ -1,0 +1,127 @@
+"""A log of patches and the place that it is replayed into, brought together.
+
+What a backend's ``replay`` does once it has a target and a factory of terms.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeGuard, cast
+
+from ..codec import DEFAULT_LIMITS, Kind, Limits, TermFactory, describe
+from ..codec.operations import END, Header, Namespace, Operation, OperationKind
+from ..sources import Source
+from .model import Patch
+from .position import Replayed
+from .reader import PatchReader
+from .replaying import Progress, Replay, Target
+
+#: Seconds between two looks at a file that is followed.
+INTERVAL: Final = 0.2
+
+
+def replay_log(
+    target: Target[Any],
+    log: Source | Iterable[Patch],
+    factory: TermFactory[Any],
+    *,
+    text: Callable[[Any], str],
+    check_prev: bool = True,
+    name: str | None = None,
+    until: str | None = None,
+    follow: bool = False,
+    interval: float = INTERVAL,
+    stop: Callable[[], bool] | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Replayed:
+    """Replay a log into ``target``.
+
+    :param factory: makes the terms that ``target`` takes.
+    :param text: the text of such a term, in the syntax of N-Triples.
+
+    See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
+    """
+    replay: Replay[Any] = Replay(
+        target,
+        text=text,
+        log=name,
+        check_prev=check_prev,
+        until=None if until is None else as_term(until),
+        dry_run=dry_run,
+        progress=progress,
+    )
+
+    def wait() -> bool:
+        replay.wait()
+        if stop is not None and stop():
+            return False
+        time.sleep(interval)
+        return True
+
+    if _is_source(log):
+        with PatchReader(
+            log, factory=factory, wait=wait if follow else None, limits=limits
+        ) as rows:
+            replay.run(rows)
+    elif follow:
+        raise ValueError("only a source of bytes can be followed")
+    else:
+        replay.run(_converted(cast(Iterable[Patch], log), factory))
+    return replay.done
+
+
+def as_term(text: str) -> str:
+    """An id as it is given by a user, in the syntax of N-Triples.
+
+    >>> as_term("urn:uuid:1"), as_term('"seven"')
+    ('<urn:uuid:1>', '"seven"')
+    """
+    return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
+
+
+def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
+    data = isinstance(log, str | os.PathLike | bytes | bytearray | memoryview)
+    return data or hasattr(log, "read")
+
+
+def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[Operation]:
+    """The rows of patches in generic terms, with a factory's terms."""
+    for patch in patches:
+        for kind, value in patch.rows():
+            yield Operation(kind, _value(kind, value, factory))
+        yield END
+
+
+def _value(kind: OperationKind, value: Any, factory: TermFactory[Any]) -> Any:
+    def term(value: Any) -> Any:
+        return None if value is None else convert(value, factory)
+
+    if kind in (OperationKind.ADD, OperationKind.DELETE):
+        terms = tuple(map(term, value))
+        return factory.quad(terms) if len(terms) == 4 else factory.triple(terms)
+    if kind is OperationKind.HEADER:
+        return Header(value.key, term(value.value))
+    if isinstance(value, Namespace):
+        return Namespace(value.name, term(value.iri), term(value.graph))
+    return None
+
+
+def convert(term: Any, factory: TermFactory[Any]) -> Any:
+    """A generic term as one of a factory.
+
+    :raises TermError: the factory's backend cannot hold it.
+    """
+    kind, *parts = describe(term)
+    if kind is Kind.IRI:
+        return factory.iri(*parts)
+    if kind is Kind.BLANK_NODE:
+        return factory.blank_node(*parts)
+    if kind is Kind.LITERAL:
+        return factory.literal(*parts)
+    if kind is Kind.TRIPLE:
+        return factory.quoted_triple(*(convert(part, factory) for part in parts))
+    return factory.default_graph

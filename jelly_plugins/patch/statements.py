@@ -1,0 +1,65 @@
+"""The statements of graphs, datasets, stores and files: what can be held against each other.
+
+Files and the objects of backends come in generic terms, to the letter. Statements that are given as
+such are not touched, whatever their terms are.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias, cast
+
+from ..backends import Backend, backend_names, get_backend
+from ..errors import MissingExtraError
+from ..formats import Format, TextReader, format_of
+from ..sources import Source
+from ..streams import read
+
+#: A file in any RDF format, a graph, dataset or store of a backend, or the statements themselves.
+Statements: TypeAlias = Source | Iterable[Any]
+
+
+def statements_of(source: Statements) -> Iterator[Any]:
+    """The statements of a source.
+
+    :param source: a path, URL, open binary file or bytes, which are Jelly unless the name ends as
+        that of another format; an object of a backend (an rdflib ``Graph``, a pyoxigraph
+        ``Store``); or an iterable of statements, which come as they are.
+    :return: triples or quads; in generic terms unless they were given as they are.
+    :raises JellyError: the source cannot be read.
+    """
+    if isinstance(source, bytes | bytearray | memoryview | str | os.PathLike):
+        return _read(source)
+    if hasattr(source, "read"):
+        return _read(cast(Source, source))
+    backend = _backend_of(source)
+    if backend is None:
+        return iter(source)
+    # Whatever the backend, what it writes is what it holds.
+    data = io.BytesIO()
+    backend.dump(source, data)
+    return read(data.getvalue())
+
+
+def _read(src: Source) -> Iterator[Any]:
+    name = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
+    form = format_of(str(name)) or Format.JELLY
+    if form is Format.JELLY:
+        yield from read(src)
+        return
+    with TextReader(src, form) as statements:
+        yield from statements
+
+
+def _backend_of(source: object) -> Backend | None:
+    """The backend whose object this is; None for a plain iterable."""
+    for name in backend_names():
+        try:
+            backend = get_backend(name)
+        except MissingExtraError:
+            continue
+        if backend.owns(source):
+            return backend
+    return None

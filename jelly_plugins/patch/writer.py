@@ -1,0 +1,281 @@
+"""Patches to files: Jelly-Patch or RDF Patch text; from patches or from rows.
+
+Flat in memory: rows are written as they come.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, Final
+
+from ..codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    Describe,
+    Kind,
+    Limits,
+    Namespace,
+    Operation,
+    OperationKind,
+    PatchEncoder,
+    PatchOptions,
+    PatchStatementType,
+    delimit,
+    describe,
+    rules,
+)
+from ..codec.operations import END
+from ..errors import StatementError
+from ..sinks import Destination, open_output
+from .formats import PatchFormat, format_of
+from .model import Patch
+from .text_writer import PatchTextWriter
+
+#: Rows that :func:`infer_options` looks at.
+LOOK_AHEAD: Final = 1000
+#: Rows that are handed to a serializer at once.
+BATCH: Final = 1024
+
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+
+
+class PatchSerializer:
+    """Rows to bytes, for whoever has a place of its own to write them to.
+
+    In a stream of quads a triple is written as a quad in the default graph; in a stream of triples
+    a quad in the default graph is written as a triple, and any other is refused.
+
+    :param format: of what is written.
+    :param options: of a Jelly-Patch stream; text has none.
+    :param describe: takes the terms apart, see ``codec.Describe``.
+    :param continues: whether the bytes go behind others of the same format and options, whose last
+        patch is complete.
+    :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param limits: bounds of what is written.
+
+    >>> PatchSerializer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
+    b'TX .\\n'
+    """
+
+    def __init__(
+        self,
+        format: PatchFormat = PatchFormat.JELLY_PATCH,  # noqa: A002
+        options: PatchOptions | None = None,
+        *,
+        describe: Describe = describe,
+        continues: bool = False,
+        frame_rows: int = DEFAULT_FRAME_ROWS,
+        frame_bytes: int = DEFAULT_FRAME_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        known = _with_default_graph(describe)
+        self._describe = known
+        self._text: PatchTextWriter | None = None
+        if format is PatchFormat.RDF_PATCH:
+            self._text = PatchTextWriter(known, continues=continues, limits=limits)
+            return
+        options = options or PatchOptions()
+        self._fit = self._to_quad
+        if options.statement_type is PatchStatementType.TRIPLES:
+            self._fit = self._to_triple
+        self._encoder = PatchEncoder(
+            options,
+            known,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            continues=continues,
+            limits=limits,
+        )
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether there were rows after the last END."""
+        return (self._text or self._encoder).inside_patch
+
+    def add(self, rows: Iterable[Operation]) -> bytes:
+        """Write rows. After END, in Jelly-Patch streams of type FRAME and PUNCTUATED and in text,
+        all that there is of the patch has come out.
+
+        :return: what is ready to be written.
+        :raises JellyError: a row cannot be written.
+        """
+        if self._text is not None:
+            return b"".join(self._text.write(rows))
+        return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+
+    def finish(self) -> bytes:
+        """End the stream.
+
+        :return: what is left to be written.
+        :raises OrderError: the last patch is not ended.
+        """
+        if self._text is not None:
+            self._text.finish()
+            return b""
+        return b"".join(map(delimit, self._encoder.finish()))
+
+    @staticmethod
+    def _to_quad(row: Operation) -> Operation:
+        kind, value = row
+        if kind in _STATEMENTS:
+            if len(value) == 3:
+                return Operation(kind, (*value, DEFAULT_GRAPH))
+        elif kind in _NAMESPACES and value[2] is None:
+            return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
+        return row
+
+    def _to_triple(self, row: Operation) -> Operation:
+        kind, value = row
+        if kind in _STATEMENTS:
+            if len(value) == 4:
+                self._check_default(value[3])
+                return Operation(kind, value[:3])
+        elif kind in _NAMESPACES and value[2] is not None:
+            self._check_default(value[2])
+            return Operation(kind, Namespace(value[0], value[1]))
+        return row
+
+    def _check_default(self, graph: Any) -> None:
+        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
+            raise StatementError("a graph is named in a stream of triples")
+
+
+def _with_default_graph(describe: Describe) -> Describe:
+    """A function that knows the codec's own default graph besides a backend's terms."""
+
+    def known(term: Any) -> tuple[Any, ...]:
+        return (Kind.DEFAULT_GRAPH,) if term is DEFAULT_GRAPH else describe(term)
+
+    return known
+
+
+def infer_options(rows: Iterable[Operation], describe: Describe = describe) -> PatchOptions:
+    """Options for rows that are known: triples only if there are statements or namespaces and none
+    has a graph; quoted triples and generalized statements if there are such.
+
+    >>> infer_options([]).statement_type.name
+    'QUADS'
+    """
+    triples: bool | None = None
+    star = generalized = False
+    for kind, value in rows:
+        if kind in _STATEMENTS:
+            triples = triples is not False and len(value) == 3
+            for position, term in enumerate(value):
+                uses_star, uses_generalized = _features(position, term, describe)
+                star = star or uses_star
+                generalized = generalized or uses_generalized
+        elif kind in _NAMESPACES:
+            triples = triples is not False and value[2] is None
+        elif kind is OperationKind.HEADER:
+            star = star or describe(value[1])[0] == Kind.TRIPLE
+    return PatchOptions(
+        statement_type=PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS,
+        rdf_star=star,
+        generalized_statements=generalized,
+    )
+
+
+def _features(position: int, term: Any, describe: Describe) -> tuple[bool, bool]:
+    """Whether a term needs ``rdf_star``, and whether it needs ``generalized_statements``."""
+    kind, *parts = describe(term)
+    generalized = rules.undeclared(position, kind, generalized=False, rdf_star=True) is not None
+    if kind == Kind.TRIPLE:
+        inner = [_features(at, part, describe) for at, part in enumerate(parts)]
+        generalized = generalized or any(needs for _, needs in inner)
+    return kind == Kind.TRIPLE, generalized
+
+
+def write_rows(
+    rows: Iterable[Operation],
+    dst: Destination,
+    *,
+    format: PatchFormat | None = None,  # noqa: A002
+    options: PatchOptions | None = None,
+    describe: Describe = describe,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write rows: operations with headers and the END of each patch among them, as a
+    :class:`~jelly_plugins.patch.PatchReader` gives them. See :func:`write_patches`."""
+    format = format or _format_for(dst)  # noqa: A001
+    iterator = iter(rows)
+    if options is None and format is PatchFormat.JELLY_PATCH:
+        first = list(islice(iterator, LOOK_AHEAD))
+        options = infer_options(first, _with_default_graph(describe))
+        iterator = chain(first, iterator)
+    serializer = PatchSerializer(
+        format,
+        options,
+        describe=describe,
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        limits=limits,
+    )
+    with open_output(dst) as out:
+        while batch := list(islice(iterator, BATCH)):
+            out.write(serializer.add(batch))
+        out.write(serializer.finish())
+
+
+def write_patches(
+    patches: Iterable[Patch],
+    dst: Destination,
+    *,
+    format: PatchFormat | None = None,  # noqa: A002
+    options: PatchOptions | None = None,
+    describe: Describe = describe,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write patches as Jelly-Patch or as RDF Patch text; those that stream are read as they go.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param format: by default what the path's ending says, ``.jellyp`` or ``.rdfp``, and Jelly-Patch
+        where it says nothing.
+    :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the first rows
+        tell what else it needs, see :func:`infer_options`.
+    :param describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
+        default.
+    :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param limits: bounds of what is written.
+    :raises JellyError: a patch cannot be written in this format or with these options.
+
+    >>> import io
+    >>> from jelly_plugins.patch import read_patches
+    >>> file = io.BytesIO()
+    >>> write_patches(read_patches(b"H id <urn:1> . TX . PA 'ex' <urn:> . TC ."), file)
+    >>> [patch.id for patch in read_patches(file.getvalue())]
+    [Iri(value='urn:1')]
+    """
+    write_rows(
+        _rows(patches),
+        dst,
+        format=format,
+        options=options,
+        describe=describe,
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        limits=limits,
+    )
+
+
+def _rows(patches: Iterable[Patch]) -> Iterator[Operation]:
+    for patch in patches:
+        yield from patch.rows()
+        yield END
+
+
+def _format_for(dst: Destination) -> PatchFormat:
+    named = format_of(os.fspath(dst)) if isinstance(dst, str | os.PathLike) else None
+    return named or PatchFormat.JELLY_PATCH

@@ -1,0 +1,126 @@
+"""Changes to an rdflib store that can be taken back, whatever store it is.
+
+rdflib's own ``commit`` and ``rollback`` do nothing in stores in memory. A journal notes what undoes
+a change before it is made, so that an exception at any point leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
+from rdflib.term import Node, URIRef
+
+#: A triple, as rdflib has it.
+Triple = tuple[Node, Node, Node]
+
+
+class Journal:
+    """Notes how to undo changes; see :meth:`undo`.
+
+    Each change says whether it was one: adding what is there, or removing what is not, is none.
+    """
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], object]] = []
+        #: Names of graphs that are known to exist.
+        self._graphs: set[Node] = set()
+
+    def add(self, graph: Graph, triple: Triple) -> bool:
+        """Add a triple to a graph."""
+        if triple in graph:
+            return False
+        self._note_graph(graph)
+        self._undo.append(lambda: graph.store.remove(triple, graph))
+        graph.add(triple)
+        return True
+
+    def remove(self, graph: Graph, triple: Triple) -> bool:
+        """Remove a triple from a graph, and from no other."""
+        if triple not in graph:
+            return False
+        self._note_graph(graph)
+        self._undo.append(lambda: graph.store.add(triple, graph))
+        graph.store.remove(triple, graph)
+        return True
+
+    def bind(self, graph: Graph, name: str, iri: URIRef) -> None:
+        """Bind a namespace, in place of what its name was bound to."""
+        self._note_namespaces(graph)
+        graph.bind(name, iri, override=True, replace=True)
+
+    def unbind(self, graph: Graph, name: str) -> None:
+        """Take a namespace's binding away, if the store is one that can do that."""
+        self._note_namespaces(graph)
+        tables = _tables(graph)
+        if tables is not None:
+            by_name, by_iri = tables
+            iri = by_name.pop(name, None)
+            if iri is not None and by_iri.get(iri) == name:
+                del by_iri[iri]
+
+    def undo(self) -> None:
+        """Take all changes back, the last one first."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _note_graph(self, graph: Graph) -> None:
+        """Note that a graph is not there, so that it will not be there again."""
+        name = graph.identifier
+        if name in self._graphs:
+            return
+        self._graphs.add(name)
+        if graph.store.graph_aware and not graph_exists(graph):
+            self._undo.append(lambda: graph.store.remove_graph(graph))
+
+    def _note_namespaces(self, graph: Graph) -> None:
+        self._undo.append(namespace_restorer(graph))
+
+
+def graph_exists(graph: Any) -> bool:
+    """Whether a store has a graph, be it empty. A default graph always exists."""
+    if not isinstance(graph, Graph) or graph.identifier == DATASET_DEFAULT_GRAPH_ID:
+        return True
+    # Most graphs have something in them, and graphs are many.
+    if next(iter(graph.store.triples((None, None, None), graph)), None) is not None:
+        return True
+    return any(_name(context) == graph.identifier for context in graph.store.contexts())
+
+
+def namespace_restorer(graph: Graph) -> Callable[[], None]:
+    """A function that gives a graph the namespaces back that it has now, if its store is one that
+    can do that."""
+    tables = _tables(graph)
+    before = [dict(table) for table in tables or ()]
+
+    def restore() -> None:
+        for table, content in zip(tables or (), before, strict=True):
+            table.clear()
+            table.update(content)
+        graph.namespace_manager.reset()
+
+    return restore
+
+
+def _name(context: Any) -> Any:
+    return context.identifier if isinstance(context, Graph) else context
+
+
+def _tables(graph: Graph) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
+    """A store's namespaces by name and its names by namespace, where it has such tables.
+
+    rdflib knows no way to unbind, so that its stores have to be looked into: its own in memory, and
+    oxrdflib's.
+    """
+    store = graph.store
+    pairs = [("_namespace_for_prefix", "_prefix_for_namespace")]
+    pairs += [
+        (f"_{kind.__name__}__namespace", f"_{kind.__name__}__prefix")
+        for kind in type(store).__mro__
+    ]
+    for first, second in pairs:
+        by_name, by_iri = getattr(store, first, None), getattr(store, second, None)
+        if isinstance(by_name, dict) and isinstance(by_iri, dict):
+            return by_name, by_iri
+    return None

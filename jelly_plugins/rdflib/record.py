@@ -1,0 +1,236 @@
+"""Changes to rdflib graphs that are written to a log of patches as they are made.
+
+The graph changes first, the log when the transaction ends; if it cannot be written, the graph is as
+it was before the transaction. Whoever needs log and store to agree after a crash has a store on
+disk, and :func:`jelly_plugins.oxigraph.record`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Self
+
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.term import URIRef
+
+from ..codec import DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
+from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
+from ..patch.position import Position
+from ..patch.recording import LogWriter
+from .callers import default_graph
+from .journal import Triple, namespace_restorer
+from .replay import positions, replay, set_position
+from .terms import describe
+from .watch import StoreWatch
+
+
+def record(
+    graph: Graph,
+    log: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    catch_up: bool = True,
+    options: PatchOptions | None = None,
+    sync: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> GraphRecorder:
+    """Record what changes a graph, in a ``with`` block or through the object's own methods.
+
+    In a ``with`` block every change to the graph is recorded, whoever makes it and through whatever
+    object of the same store: one transaction, and one patch, up to the end of the block or to
+    :meth:`GraphRecorder.commit`. An exception in the block takes the transaction back. Namespaces
+    that are bound are recorded too.
+
+    :param graph: a Graph, whose changes are recorded as triples; or a Dataset or ConjunctiveGraph,
+        whose changes are recorded as quads.
+    :param log: path of the log; made if there is none. Only one recorder at a time may have it.
+    :param name: what the log is called, see :func:`.replay`.
+    :param catch_up: apply patches first that the log has and the graph has not.
+    :param options: of a new log; by default a Jelly-Patch stream of triples or of quads.
+    :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`.
+    :param limits: what is believed of the log that is there.
+    :raises JellyError: the log cannot be read, or not be written to.
+
+    >>> import tempfile
+    >>> graph, copy = Graph(), Graph()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with record(graph, f"{folder}/log.jellyp"):
+    ...         _ = graph.update("INSERT DATA { <urn:s> <urn:p> 1, 2 }")
+    ...     replay(copy, f"{folder}/log.jellyp").operations, len(copy)
+    (2, 2)
+    """
+    if options is None:
+        quads = isinstance(graph, ConjunctiveGraph)
+        statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
+        options = PatchOptions(statement_type=statements)
+    writer = LogWriter(log, describe=describe, options=options, sync=sync, limits=limits)
+    try:
+        if writer.patches and catch_up:
+            replay(graph, log, name=name, limits=limits)
+        return GraphRecorder(graph, writer, name=name)
+    except BaseException:
+        writer.close()
+        raise
+
+
+class GraphRecorder:
+    """Records what changes a graph; made by :func:`record`.
+
+    Outside of a ``with`` block, each of the methods :meth:`add`, :meth:`addN`, :meth:`remove` and
+    :meth:`update` is one transaction, and nothing else is recorded.
+
+    :ivar graph: the graph.
+    """
+
+    def __init__(self, graph: Graph, writer: LogWriter, *, name: str | None) -> None:
+        self.graph: Final = graph
+        self._writer = writer
+        self._name = name
+        main = graph
+        self._whole = isinstance(graph, ConjunctiveGraph)
+        if isinstance(graph, ConjunctiveGraph):
+            main = default_graph(graph)
+        self._main: Final = main.identifier
+        self._watch = StoreWatch(graph.store, self._seen)
+        self._inside = False
+        # Its first use binds rdflib's own namespaces, which is no change.
+        _ = graph.namespace_manager
+        self._begin()
+
+    def __enter__(self) -> Self:
+        self._begin()
+        self._watch.attach()
+        self._inside = True
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._inside = False
+        try:
+            if kind is None:
+                self.commit()
+            else:
+                self.rollback()
+        finally:
+            self._watch.detach()
+            self.close()
+
+    def close(self) -> None:
+        """Close the log."""
+        self._writer.close()
+
+    def add(self, statement: Any) -> None:
+        """Add a triple, or a quad to a Dataset."""
+        with self._transaction():
+            self.graph.add(statement)
+
+    def addN(self, quads: Iterable[Any]) -> None:  # noqa: N802
+        """Add quads, as ``Graph.addN`` does."""
+        with self._transaction():
+            self.graph.addN(quads)
+
+    def remove(self, pattern: Any) -> None:
+        """Remove what a pattern matches, as the graph's own ``remove`` does."""
+        with self._transaction():
+            self.graph.remove(pattern)
+
+    def update(self, update: Any, **settings: Any) -> None:
+        """Run a SPARQL update as ``Graph.update`` does, in rdflib's own engine whatever the
+        store."""
+        with self._transaction():
+            self.graph.update(update, **settings)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """A transaction of its own, unless there is one already."""
+        if self._inside:
+            yield
+            return
+        self._begin()
+        self._watch.attach()
+        try:
+            try:
+                yield
+            except BaseException:
+                self.rollback()
+                raise
+            self.commit()
+        finally:
+            self._watch.detach()
+
+    def _begin(self) -> None:
+        #: What was done to each statement; doing the opposite leaves nothing.
+        self._net: dict[tuple[Any, ...], OperationKind] = {}
+        self._namespaces = dict(self.graph.store.namespaces())
+        self._restore_namespaces = namespace_restorer(self.graph)
+        self._watch.keep()
+
+    def commit(self) -> None:
+        """End the transaction, and start another: write what has changed as a patch.
+
+        :raises JellyError: the log cannot say a statement; the transaction was taken back.
+        :raises OSError: the log cannot be written; the transaction was taken back.
+        """
+        rows = self._namespace_changes()
+        rows += [Operation(kind, statement) for statement, kind in self._net.items()]
+        if rows:
+            try:
+                self._writer.append(rows)
+            except BaseException:
+                self.rollback()
+                raise
+            self._move()
+        self._begin()
+
+    def rollback(self) -> None:
+        """Take the transaction back, and start another."""
+        self._watch.undo()
+        if dict(self.graph.store.namespaces()) != self._namespaces:
+            self._restore_namespaces()
+        self._begin()
+
+    def _seen(self, added: bool, triple: Triple, context: Any) -> None:
+        statement: tuple[Any, ...] = triple
+        name = context.identifier if isinstance(context, Graph) else context
+        if self._whole:
+            main = name is None or name == self._main
+            statement = (*triple, DATASET_DEFAULT_GRAPH_ID if main else name)
+        elif name is not None and name != self._main:
+            # Another graph of the same store.
+            return
+        kind = OperationKind.ADD if added else OperationKind.DELETE
+        if self._net.get(statement, kind) is kind:
+            self._net[statement] = kind
+        else:
+            del self._net[statement]
+
+    def _namespace_changes(self) -> list[Operation]:
+        before = self._namespaces
+        now = dict(self.graph.store.namespaces())
+        graph = DATASET_DEFAULT_GRAPH_ID if self._whole else None
+        gone = [delete_namespace(name, None, graph) for name in before if name not in now]
+        return gone + [
+            add_namespace(name, URIRef(iri), graph)
+            for name, iri in now.items()
+            if before.get(name) != iri
+        ]
+
+    def _move(self) -> None:
+        """Have replays know that the graph has what was recorded."""
+        writer = self._writer
+        assert writer.head is not None
+        assert writer.root is not None
+        if self._name is None:
+            known = [each.log for each in positions(self.graph) if each.patch == writer.before]
+            self._name = known[0] if known else writer.root
+        set_position(
+            self.graph,
+            Position(
+                log=self._name,
+                patch=writer.head,
+                number=writer.patches,
+                transactions=1,
+                complete=True,
+            ),
+        )

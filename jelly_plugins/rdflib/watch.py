@@ -1,0 +1,114 @@
+"""Sees what changes an rdflib store, triple by triple, and can take it back.
+
+rdflib's events tell of patterns that are removed, not of triples, and some stores send none. So the
+methods of the store object are replaced for a while: whatever changes a graph of the store, SPARQL
+Update included, comes to them in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NoReturn, TypeAlias
+
+from rdflib.graph import Graph
+from rdflib.store import Store
+
+from .journal import Triple, graph_exists
+
+#: Told whether a triple came (or went), the triple, and its graph.
+Seen: TypeAlias = Callable[[bool, Triple, Any], object]
+
+_REPLACED: Final[tuple[str, ...]] = ("add", "addN", "remove", "add_graph", "remove_graph", "update")
+
+
+class StoreWatch:
+    """Watches a store from :meth:`attach` to :meth:`detach`.
+
+    A triple that is added and there already, or removed and not there, is no change.
+
+    :param seen: told each change, just before it is made.
+    """
+
+    def __init__(self, store: Store, seen: Seen) -> None:
+        self._store = store
+        self._seen = seen
+        self._undo: list[Callable[[], object]] = []
+        self._attached = False
+
+    def attach(self) -> None:
+        """Start watching.
+
+        :raises ValueError: someone else watches the store.
+        """
+        store = self._store
+        if isinstance(getattr(store.add, "__self__", None), StoreWatch):
+            raise ValueError("the changes of this store are being recorded already")
+        self._own = {name: store.__dict__[name] for name in _REPLACED if name in store.__dict__}
+        self._add = store.add
+        self._remove = store.remove
+        self._add_graph = store.add_graph
+        self._remove_graph = store.remove_graph
+        for name in _REPLACED:
+            setattr(store, name, getattr(self, f"_on_{name}"))
+        self._attached = True
+
+    def detach(self) -> None:
+        """Stop watching."""
+        if self._attached:
+            self._attached = False
+            for name in _REPLACED:
+                delattr(self._store, name)
+            self._store.__dict__.update(self._own)
+
+    def keep(self) -> None:
+        """Have what was done until now stay."""
+        self._undo.clear()
+
+    def undo(self) -> None:
+        """Take back what was done since :meth:`keep`."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _on_add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
+        if self._missing(triple, context):
+            if self._store.graph_aware and not graph_exists(context):
+                self._undo.append(lambda: self._remove_graph(context))
+            # Noted first: an interrupt may come at any point.
+            self._undo.append(lambda: self._remove(triple, context))
+            self._seen(True, triple, context)
+        self._add(triple, context, quoted)
+
+    def _on_addN(self, quads: Iterable[tuple[Any, Any, Any, Any]]) -> None:  # noqa: N802
+        for subject, predicate, object_, context in quads:
+            self._on_add((subject, predicate, object_), context)
+
+    def _on_remove(self, pattern: Any, context: Any = None) -> None:
+        if None not in pattern and context is not None and self._missing(pattern, context):
+            return
+        for triple, contexts in list(self._store.triples(pattern, context)):
+            # A store without contexts has no other word for its only one.
+            for graph in [context] if context is not None else list(contexts) or [None]:
+                self._note_removal(triple, graph)
+        self._remove(pattern, context)
+
+    def _note_removal(self, triple: Triple, graph: Any) -> None:
+        self._undo.append(lambda: self._add(triple, graph, False))
+        self._seen(False, triple, graph)
+
+    def _on_add_graph(self, graph: Graph) -> None:
+        if not graph_exists(graph):
+            self._undo.append(lambda: self._remove_graph(graph))
+        self._add_graph(graph)
+
+    def _on_remove_graph(self, graph: Graph) -> None:
+        if graph_exists(graph):
+            self._undo.append(lambda: self._add_graph(graph))
+        self._on_remove((None, None, None), graph)
+        self._remove_graph(graph)
+
+    def _on_update(self, *_: Any, **__: Any) -> NoReturn:
+        # Graph.update goes on with rdflib's own engine then, which changes graph by graph.
+        raise NotImplementedError("updates of the store's own tell nothing of what they change")
+
+    def _missing(self, triple: Triple, context: Any) -> bool:
+        return next(iter(self._store.triples(triple, context)), None) is None

@@ -1,0 +1,635 @@
+"""The rules of Jelly-Patch, one by one, for readers and for writers.
+
+Tests are numbered as the rules are: 19 options and statements, 20 patches, 21 repeats and
+namespaces, 22 headers, 23 transactions; before them, what Jelly-Patch takes over from Jelly-RDF.
+Readers get streams made by hand; what writers give is taken apart by Protocol Buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    BlankNode,
+    FrameSplitter,
+    GenericFactory,
+    Iri,
+    Limits,
+    Literal,
+    Operation,
+    OperationKind,
+    PatchDecoder,
+    PatchEncoder,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+    Quad,
+    Triple,
+    delimit,
+    is_delimited,
+)
+from jelly_plugins.codec.operations import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    header,
+)
+from jelly_plugins.codec.wire import bytes_field, varint_field
+from jelly_plugins.errors import (
+    JellyError,
+    LimitError,
+    LookupTableError,
+    OptionsError,
+    OrderError,
+    StatementError,
+    TermError,
+    TruncatedError,
+    WireError,
+)
+from jelly_plugins.proto import patch_pb2, rdf_pb2
+
+from . import patch_wire as w
+
+S, P, OB, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"), Iri("urn:h")
+SPO = Triple(S, P, OB)
+SPOG = Quad(S, P, OB, G)
+FLAT = PatchOptions(stream_type=PatchStreamType.FLAT)
+FRAME = PatchOptions(stream_type=PatchStreamType.FRAME)
+PUNCTUATED = PatchOptions()
+TRIPLES = PatchOptions(statement_type=PatchStatementType.TRIPLES)
+
+
+def read(*frames: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Operation]:
+    """All operations of a whole stream."""
+    decoder = PatchDecoder(GenericFactory(), limits=limits)
+    operations = [each for data in frames for each in decoder.decode(data).operations]
+    return operations + decoder.finish()
+
+
+def write(
+    operations: Iterable[Operation], options: PatchOptions = PUNCTUATED, **settings: Any
+) -> list[bytes]:
+    """The frames of a whole stream."""
+    encoder = PatchEncoder(options, **settings)
+    return [*encoder.add(operations), *encoder.finish()]
+
+
+def rows(*frames: bytes) -> list[Any]:
+    """All rows of a stream of ours, as Protocol Buffers reads them."""
+    return [row for data in frames for row in patch_pb2.RdfPatchFrame.FromString(data).rows]
+
+
+def kinds(*frames: bytes) -> list[str]:
+    """Which field each row sets."""
+    return [row.WhichOneof("row") for row in rows(*frames)]
+
+
+def refused(error: type[JellyError], *parts: bytes, match: str, row: int | None = None) -> None:
+    """A frame is refused in its last row, or in ``row``."""
+    with pytest.raises(error, match=match) as caught:
+        read(w.frame(*parts))
+    assert (caught.value.frame, caught.value.row) == (0, len(parts) - 1 if row is None else row)
+
+
+# Rows, options, lookups and limits: as in Jelly-RDF
+
+
+def test_a_stream_may_be_delimited_or_bare() -> None:
+    frame = w.frame(w.options(), w.start(), w.commit())
+    assert not is_delimited(frame)
+    assert is_delimited(delimit(frame))
+
+
+def test_04_a_row_sets_one_field() -> None:
+    refused(WireError, w.options(), bytes_field(1, b""), match="empty")
+    both = bytes_field(1, bytes_field(6, b"") + bytes_field(7, b""))
+    refused(WireError, w.options(), both, match="two fields")
+
+
+def test_04_rows_without_content_have_none() -> None:
+    full = bytes_field(1, bytes_field(6, varint_field(1, 1)))
+    # Fields that are not known are passed over, as everywhere.
+    assert read(w.frame(w.options(), full, w.commit())) == [BEGIN, COMMIT, END]
+    broken = bytes_field(1, bytes_field(6, b"\x08"))
+    refused(WireError, w.options(), broken, match="ends after")
+
+
+def test_07_options_come_first() -> None:
+    refused(OptionsError, w.start(), match="does not start with its options")
+    for frames in ((), (w.frame(), w.frame())):
+        with pytest.raises(OptionsError, match="empty"):
+            read(*frames)
+    # They are the first row, if not in the first frame.
+    assert read(w.frame(), w.frame(w.options(w.FLAT))) == [END]
+    assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END, END]
+
+
+def test_07_options_may_be_repeated_and_not_changed() -> None:
+    stream = [w.frame(w.options(w.FLAT), w.start(), w.options(w.FLAT)), w.frame(w.commit())]
+    assert read(*stream) == [BEGIN, COMMIT, END]
+    refused(OptionsError, w.options(), w.options(names=9), match="differ")
+
+
+def test_08_features_are_declared() -> None:
+    generalized = (w.iri(name=1), w.bnode(), w.literal())
+    head = (*w.SPO, w.add(*generalized))
+    refused(StatementError, w.options(), *head, match="generalized_statements")
+    assert len(read(w.frame(w.options(generalized=True), *head))) == 2
+    quoted = w.quoted(*w.spo())
+    refused(StatementError, w.options(), *w.SPO, w.header("x", quoted), match="rdf_star")
+    assert read(w.frame(w.options(star=True), *w.SPO, w.header("x", quoted))) == [
+        header("x", SPO),
+        END,
+    ]
+    literal_graph = w.namespace_add("x", w.iri(), w.literal())
+    refused(
+        StatementError,
+        w.options(statement=w.QUADS),
+        *w.SPO,
+        literal_graph,
+        match="generalized_statements",
+    )
+
+
+def test_08_a_writer_needs_the_features_declared() -> None:
+    for operation in (add(Quad(SPO, P, OB, G)), header("x", SPO)):
+        with pytest.raises(StatementError, match="rdf_star=True"):
+            write([operation])
+        assert len(write([operation, END], PatchOptions(rdf_star=True))) == 1
+    with pytest.raises(StatementError, match="generalized_statements=True"):
+        write([add_namespace("x", S, Literal("g"))])
+
+
+def test_09_tables_have_legal_sizes() -> None:
+    refused(OptionsError, w.options(names=7), match="too small")
+    for sizes in ({"names": 4097}, {"prefixes": 1025}, {"datatypes": 257}):
+        refused(LimitError, w.options(**sizes), match="above the limit")
+    refused(
+        LookupTableError,
+        w.options(datatypes=0),
+        *w.SPO,
+        w.add(*w.spo()[:2], w.literal(datatype=1)),
+        match="size 0",
+    )
+
+
+@pytest.mark.parametrize("version", [0, 2, 10000])
+def test_10_versions_that_are_not_known_are_refused(version: int) -> None:
+    refused(OptionsError, w.options(version=version), match=f"version {version}")
+
+
+def test_10_a_writer_says_version_1() -> None:
+    assert rows(*write([]))[0].options.version == 1
+    with pytest.raises(OptionsError, match="version 2"):
+        PatchEncoder(PatchOptions(version=2))
+
+
+def test_11_lookups_carry_over_patches_and_do_not_wait_for_them() -> None:
+    frames = [
+        w.frame(w.options(), w.prefix("urn:"), *map(w.name, "spo"), w.add(*[w.iri(1, 1)] * 3)),
+        w.frame(w.add(w.iri(name=2))),
+    ]
+    assert [each.value for each in read(*frames) if each.value] == [
+        Triple(S, S, S),
+        Triple(P, S, S),
+    ]
+    refused(LookupTableError, w.options(), w.name("a", 9), match="outside the declared table")
+    refused(LookupTableError, w.options(), w.add(*w.spo()), match="never set")
+
+
+def test_limits_hold() -> None:
+    head = (w.options(), *w.SPO, w.add(*w.spo()))
+    repeats = w.frame(*head, *[w.delete()] * 5)
+    assert len(read(repeats)) == 7
+    for limits in (
+        Limits(frame_repeats=4),
+        Limits(frame_rows=9),
+        Limits(frame_bytes=len(repeats) - 1),
+        Limits(string_bytes=4),
+        Limits(frame_expansion=14),
+    ):
+        with pytest.raises(LimitError):
+            read(repeats, limits=limits)
+
+
+def test_a_writer_keeps_within_the_limits() -> None:
+    limits = Limits(frame_repeats=2, frame_bytes=200)
+    operations = [add(SPOG)] * 10 + [add(Quad(S, P, Literal("x" * 100), G))] * 3 + [END]
+    frames = write(operations, limits=limits)
+    assert read(*frames, limits=limits) == operations
+    with pytest.raises(LimitError, match="frame_repeats"):
+        write([*[add(SPOG)] * 4, END], FRAME, limits=limits)
+
+
+# 19: statement type and stream type
+
+
+@pytest.mark.parametrize("stream", [0, 4])
+def test_19_stream_type_is_one_of_three(stream: int) -> None:
+    refused(OptionsError, w.options(stream), match=f"stream type {stream}")
+
+
+@pytest.mark.parametrize("statement", [0, 3])
+def test_19_statement_type_is_one_of_two(statement: int) -> None:
+    refused(OptionsError, w.options(statement=statement), match=f"statement type {statement}")
+
+
+def test_19_statements_are_quads_on_the_wire() -> None:
+    for options, statement in ((TRIPLES, SPO), (PUNCTUATED, SPOG)):
+        row = rows(*write([delete(statement), END], options))[-2]
+        assert isinstance(row.statement_delete, rdf_pb2.RdfQuad)
+        assert row.statement_delete.HasField("g_iri") is (options is PUNCTUATED)
+
+
+def test_19_triples_have_no_graph() -> None:
+    refused(
+        StatementError, w.options(), *w.SPO, w.add(*w.spo(w.default_graph())), match="has a graph"
+    )
+    refused(
+        StatementError,
+        w.options(),
+        *w.SPO,
+        w.namespace_add("x", w.iri(), w.default_graph()),
+        match="graph in a stream of triples",
+    )
+    with pytest.raises(StatementError, match="statement of 4 terms"):
+        write([add(SPOG)], TRIPLES)
+    with pytest.raises(StatementError, match="has a graph"):
+        write([add_namespace("x", S, G)], TRIPLES)
+
+
+def test_19_quads_have_one() -> None:
+    refused(
+        StatementError,
+        w.options(statement=w.QUADS),
+        *w.SPO,
+        w.add(*w.spo()),
+        match="graph repeats",
+    )
+    frame = w.frame(
+        w.options(statement=w.QUADS), *w.SPO, w.add(*w.spo(w.bnode("g"))), w.delete(w.bnode("s"))
+    )
+    assert read(frame) == [
+        add(Quad(S, P, OB, BlankNode("g"))),
+        delete(Quad(BlankNode("s"), P, OB, BlankNode("g"))),
+        END,
+    ]
+    with pytest.raises(StatementError, match="statement of 3 terms"):
+        write([add(SPO)])
+    with pytest.raises(StatementError, match="has no graph"):
+        write([delete_namespace("x")])
+
+
+# 20: patches
+
+
+def test_20_frame_each_frame_is_a_patch() -> None:
+    frames = [
+        w.frame(w.options(w.FRAME), w.start(), w.commit()),
+        w.frame(),
+        w.frame(w.start(), w.abort()),
+    ]
+    assert read(*frames) == [BEGIN, COMMIT, END, END, BEGIN, ABORT, END]
+    assert read(w.frame(w.options(w.FRAME))) == [END]
+
+
+def test_20_flat_the_stream_is_a_patch() -> None:
+    frames = [w.frame(w.options(w.FLAT), w.start()), w.frame(), w.frame(w.commit())]
+    assert read(*frames) == [BEGIN, COMMIT, END]
+
+
+def test_20_punctuated_marks_end_patches() -> None:
+    frames = [
+        w.frame(w.options(w.PUNCTUATED), w.mark(), w.start(), w.commit()),
+        w.frame(w.mark(), w.mark(), w.start(), w.abort(), w.mark()),
+        w.frame(),
+    ]
+    assert read(*frames) == [END, BEGIN, COMMIT, END, END, BEGIN, ABORT, END]
+    assert read(w.frame(w.options(w.PUNCTUATED))) == []
+
+
+@pytest.mark.parametrize("stream", [w.FRAME, w.FLAT])
+def test_20_marks_stand_nowhere_else(stream: int) -> None:
+    refused(OrderError, w.options(stream), w.mark(), match="PUNCTUATION .* of type")
+
+
+def test_20_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
+    for unfinished in (
+        [w.header("id", w.literal())],
+        [w.name("urn:s")],
+        [w.start()],
+        [w.start(), w.commit()],
+    ):
+        decoder = PatchDecoder(GenericFactory())
+        decoder.decode(w.frame(w.options(w.PUNCTUATED), w.mark()))
+        assert not decoder.inside_patch
+        decoder.decode(w.frame(*unfinished))
+        # Whoever follows a stream that grows goes on here; whoever does not has a broken one.
+        assert decoder.inside_patch
+        with pytest.raises(TruncatedError, match="in a stream of type PUNCTUATED") as caught:
+            decoder.finish()
+        assert caught.value.frame == 1
+
+
+def test_20_a_writer_ends_patches_as_the_type_has_it() -> None:
+    operations = [BEGIN, COMMIT, END, END, header("id", S), END]
+    frames = write(operations, FRAME)
+    assert [kinds(frame) for frame in frames] == [
+        ["options", "transaction_start", "transaction_commit"],
+        [],
+        ["prefix", "name", "header"],
+    ]
+    assert read(*frames) == operations
+    frames = write(operations)
+    # The frame ends with the patch, so that both readings of the specification hold.
+    assert [kinds(frame)[-1] for frame in frames] == ["punctuation"] * 3
+    assert all(kinds(frame).count("punctuation") == 1 for frame in frames)
+    assert read(*frames) == operations
+    frames = write([BEGIN, COMMIT, END], FLAT)
+    assert [kinds(frame) for frame in frames] == [
+        ["options", "transaction_start", "transaction_commit"]
+    ]
+
+
+def test_20_a_flat_stream_is_written_with_one_patch() -> None:
+    for more in (END, BEGIN, header("id", S)):
+        with pytest.raises(OrderError, match="after the one patch"):
+            write([END, more], FLAT)
+
+
+@pytest.mark.parametrize("options", [FLAT, FRAME])
+def test_20_a_stream_whose_options_are_a_patch_is_not_written_without_one(
+    options: PatchOptions,
+) -> None:
+    with pytest.raises(OrderError, match="without a patch"):
+        write([], options)
+    assert read(*write([END], options)) == [END]
+
+
+@pytest.mark.parametrize("options", [FLAT, FRAME, PUNCTUATED])
+def test_20_a_writer_does_not_leave_a_patch_open(options: PatchOptions) -> None:
+    encoder = PatchEncoder(options)
+    encoder.add([header("id", S)])
+    assert encoder.inside_patch
+    with pytest.raises(OrderError, match="not ended"):
+        encoder.finish()
+    encoder.add([END])
+    assert not encoder.inside_patch
+
+
+def test_20_large_patches_take_several_frames_unless_each_frame_is_one() -> None:
+    operations = [add(Quad(Iri(f"urn:{i}"), P, OB, G)) for i in range(100)]
+    assert len(write([*operations, END], frame_rows=10)) > 10
+    assert len(write([*operations, END], FLAT, frame_rows=10)) > 10
+    assert len(write([*operations, END], FRAME, frame_rows=10)) == 1
+
+
+# 21: repeats and namespaces
+
+
+def test_21_additions_and_deletions_share_their_repeats() -> None:
+    frame = w.frame(
+        w.options(),
+        *w.SPO,
+        w.add(*w.spo()),
+        w.delete(),
+        w.delete(w.bnode()),
+        w.add(None, w.iri(name=1)),
+    )
+    b = BlankNode("b")
+    assert read(frame) == [
+        add(SPO),
+        delete(SPO),
+        delete(Triple(b, P, OB)),
+        add(Triple(b, S, OB)),
+        END,
+    ]
+
+
+def test_21_repeats_carry_over_patches() -> None:
+    frames = [w.frame(w.options(), *w.SPO, w.add(*w.spo())), w.frame(), w.frame(w.delete())]
+    assert read(*frames) == [add(SPO), END, END, delete(SPO), END]
+
+
+def test_21_namespaces_and_statements_share_the_graph() -> None:
+    frame = w.frame(
+        w.options(statement=w.QUADS),
+        *w.SPO,
+        w.name("urn:g"),
+        w.namespace_add("x", w.iri(name=1), w.iri(name=4)),
+        w.add(*w.spo()),
+        w.namespace_delete("x", None, w.default_graph()),
+        w.add(),
+        w.namespace_add("y", w.iri(name=1)),
+    )
+    assert read(frame) == [
+        add_namespace("x", S, G),
+        add(SPOG),
+        delete_namespace("x", None, DEFAULT_GRAPH),
+        add(Quad(S, P, OB, DEFAULT_GRAPH)),
+        add_namespace("y", S, DEFAULT_GRAPH),
+        END,
+    ]
+
+
+def test_21_a_namespace_without_a_graph_to_repeat() -> None:
+    refused(
+        StatementError,
+        w.options(statement=w.QUADS),
+        w.namespace_delete("x"),
+        match="graph repeats",
+    )
+
+
+@pytest.mark.parametrize("graph_first", [False, True])
+def test_21_a_namespaces_iri_comes_before_its_graph(graph_first: bool) -> None:
+    frame = w.frame(
+        w.options(statement=w.QUADS),
+        w.name("urn:s"),
+        w.name("urn:g"),
+        w.namespace_add("", w.iri(), w.iri(), graph_first=graph_first),
+    )
+    assert read(frame) == [add_namespace("", S, G), END]
+
+
+def test_21_an_added_namespace_has_an_iri() -> None:
+    refused(StatementError, w.options(), w.namespace_add("x"), match="without an IRI")
+    assert read(w.frame(w.options(), w.namespace_delete("x"))) == [delete_namespace("x"), END]
+    with pytest.raises(StatementError, match="without an IRI"):
+        write([add_namespace("x", None)], TRIPLES)
+    with pytest.raises(TermError, match="a namespace is an IRI"):
+        write([add_namespace("x", BlankNode("b"))], TRIPLES)
+
+
+def test_21_a_namespace_has_one_graph() -> None:
+    twice = bytes_field(1, bytes_field(5, bytes_field(4, b"g") + bytes_field(5, b"")))
+    refused(WireError, w.options(statement=w.QUADS), twice, match="set twice")
+
+
+def test_21_a_writer_repeats_what_it_can() -> None:
+    operations = [
+        add(SPOG),
+        delete(SPOG),
+        add_namespace("x", S, G),
+        add(SPOG),
+        delete_namespace("x", None, H),
+        delete(Quad(S, P, OB, H)),
+    ]
+    frames = write([*operations, END])
+    assert read(*frames) == [*operations, END]
+    statements = [
+        row.statement_add if row.HasField("statement_add") else row.statement_delete
+        for row in rows(*frames)
+        if row.WhichOneof("row").startswith("statement")
+    ]
+    assert [statement.ByteSize() > 0 for statement in statements] == [True, False, False, False]
+    namespaces = [
+        row.namespace_add if row.HasField("namespace_add") else row.namespace_delete
+        for row in rows(*frames)
+        if row.WhichOneof("row").startswith("namespace")
+    ]
+    assert [namespace.WhichOneof("graph") for namespace in namespaces] == [None, "g_iri"]
+
+
+# 22: headers
+
+
+def test_22_headers_advance_the_state_and_do_not_repeat() -> None:
+    frame = w.frame(
+        w.options(),
+        w.prefix("urn:"),
+        *map(w.name, "spo"),
+        w.header("id", w.iri(1)),
+        w.add(w.iri(), w.iri(), w.iri(name=1)),
+        w.header("", w.literal("v", lang="en")),
+        w.header("prev", w.bnode()),
+        w.add(),
+    )
+    statement = Triple(P, OB, S)
+    assert read(frame) == [
+        header("id", S),
+        add(statement),
+        header("", Literal("v", langtag="en")),
+        header("prev", BlankNode("b")),
+        add(statement),
+        END,
+    ]
+
+
+def test_22_a_header_has_one_value() -> None:
+    refused(StatementError, w.options(), w.header("id"), match="has no value")
+    refused(
+        WireError, w.options(), w.header("id", w.literal(), w.bnode()), match="value is set twice"
+    )
+
+
+def test_22_a_writer_writes_every_value() -> None:
+    value = Literal("v", datatype="urn:d")
+    operations = [header("id", value), header("id", value), header("", S), header("", S), END]
+    frames = write(operations)
+    assert read(*frames) == operations
+    assert all(row.header.WhichOneof("value") for row in rows(*frames) if row.HasField("header"))
+
+
+# 23: transactions
+
+
+@pytest.mark.parametrize("stream", [w.FRAME, w.FLAT, w.PUNCTUATED])
+def test_23_transactions_are_in_order(stream: int) -> None:
+    head = w.options(stream)
+    for end in (w.commit(), w.abort()):
+        refused(OrderError, head, end, match="outside a transaction")
+        refused(OrderError, head, w.start(), end, end, match="a transaction")
+    refused(OrderError, head, w.start(), w.start(), match="START inside a transaction")
+
+
+def test_23_a_transaction_stays_within_its_patch() -> None:
+    refused(
+        OrderError, w.options(w.FRAME), w.start(), w.name("x"), match="patch, ends inside", row=1
+    )
+    refused(OrderError, w.options(w.PUNCTUATED), w.start(), w.mark(), match="PUNCTUATION inside")
+    for stream in (w.FLAT, w.PUNCTUATED):
+        with pytest.raises(TruncatedError, match="ends inside a transaction"):
+            read(w.frame(w.options(stream), w.start()), w.frame())
+
+
+def test_23_a_transaction_may_span_frames() -> None:
+    for stream, mark in ((w.FLAT, b""), (w.PUNCTUATED, w.mark())):
+        frames = [w.frame(w.options(stream), w.start()), w.frame(w.commit()), w.frame(mark)]
+        assert read(*frames) == [BEGIN, COMMIT, END]
+
+
+@pytest.mark.parametrize("options", [FLAT, FRAME, PUNCTUATED])
+def test_23_a_writer_keeps_the_order(options: PatchOptions) -> None:
+    for wrong in ([COMMIT], [ABORT], [BEGIN, BEGIN], [BEGIN, COMMIT, COMMIT], [BEGIN, END]):
+        encoder = PatchEncoder(options)
+        with pytest.raises(OrderError):
+            encoder.add(wrong)
+        # What was refused did not happen.
+        encoder.add([ABORT, END] if encoder.inside_patch and wrong[-1] in (BEGIN, END) else [END])
+        encoder.finish()
+
+
+# Writing on
+
+
+def test_a_stream_that_another_encoder_began_is_continued() -> None:
+    first = [header("id", S), add(SPOG), add(Quad(P, P, Literal("x", datatype="urn:d"), H)), END]
+    second = [
+        header("id", P),
+        add(SPOG),
+        delete(Quad(S, P, Literal("1", datatype="urn:e"), G)),
+        END,
+    ]
+    for sizes in ({}, {"max_prefix_table_size": 0}, {"max_prefix_table_size": 1}):
+        options = PatchOptions(**sizes)
+        frames = write(first, options)
+        for _ in range(3):
+            frames += write(second, options, continues=True)
+        assert read(*frames) == first + second * 3
+    assert write([], FRAME, continues=True) == []
+
+
+def test_what_is_refused_changes_nothing() -> None:
+    encoder = PatchEncoder(PUNCTUATED)
+    encoder.add([add(SPOG)])
+    for operation in (
+        add(Quad(H, P, SPO, G)),
+        add_namespace("x", S, SPO),
+        add_namespace("x", Literal("x"), H),
+        header("x", DEFAULT_GRAPH),
+        header("x", SPO),
+        header(1, S),
+        add_namespace(None, S, H),
+    ):
+        with pytest.raises(JellyError):
+            encoder.add([operation])
+    frames = encoder.add([add(SPOG), END])
+    assert read(*frames) == [add(SPOG), add(SPOG), END]
+
+
+def test_frames_out_of_a_byte_stream() -> None:
+    frames = write([add(SPOG), END, END])
+    data = b"".join(map(delimit, frames))
+    splitter = FrameSplitter()
+    cut = [frame for byte in data for frame in splitter.feed(bytes((byte,)))]
+    assert [*cut, *splitter.finish()] == frames
+    assert splitter.pending == 0
+
+
+def test_operations_are_what_their_numbers_say() -> None:
+    fields = patch_pb2.RdfPatchRow.DESCRIPTOR.fields_by_number
+    names = {kind: fields[kind].name for kind in OperationKind}
+    assert names[OperationKind.ADD_NAMESPACE] == "namespace_add"
+    assert names[OperationKind.ABORT] == "transaction_abort"
+    assert names[OperationKind.END] == "punctuation"

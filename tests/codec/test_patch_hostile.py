@@ -1,0 +1,123 @@
+"""Broken Jelly-Patch streams: a result or a JellyError, and nothing else."""
+
+from __future__ import annotations
+
+import io
+from contextlib import suppress
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from jelly_plugins.codec import (
+    GenericFactory,
+    Iri,
+    Literal,
+    Operation,
+    PatchDecoder,
+    PatchEncoder,
+    PatchOptions,
+    Quad,
+    Triple,
+    delimit,
+)
+from jelly_plugins.codec.operations import (
+    BEGIN,
+    COMMIT,
+    END,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    header,
+)
+from jelly_plugins.errors import JellyError, TruncatedError
+from jelly_plugins.patch import PatchFormat, PatchReader, write_rows
+
+from ..patch.strategies import logs
+from ..shared_data import shared
+
+S, P, G = Iri("http://x/s"), Iri("http://x/p"), Iri("http://x/g")
+ROWS = [
+    header("id", Iri("uuid:1")),
+    BEGIN,
+    add_namespace("ex", Iri("http://x/"), G),
+    add(Quad(S, P, Literal("1", datatype="urn:d"), G)),
+    delete(Quad(S, P, Triple(S, P, Literal("x", langtag="en")), G)),
+    delete_namespace("ex", None, G),
+    COMMIT,
+    END,
+]
+OPTIONS = PatchOptions(rdf_star=True)
+
+
+def stream() -> bytes:
+    encoder = PatchEncoder(OPTIONS, frame_rows=4)
+    return b"".join(map(delimit, [*encoder.add(ROWS), *encoder.finish()]))
+
+
+def read(data: bytes) -> list[Operation] | None:
+    """What a source says, None if it is refused."""
+    try:
+        with PatchReader(data, format=PatchFormat.JELLY_PATCH) as rows:
+            return list(rows)
+    except JellyError:
+        return None
+
+
+def test_truncated_at_every_byte() -> None:
+    data = stream()
+    assert read(data) == ROWS
+    for length in range(len(data)):
+        got: list[Operation] = []
+        with pytest.raises(JellyError), PatchReader(data[:length]) as rows:
+            got.extend(rows)
+        # A patch that is not complete has no END.
+        assert END not in got
+
+
+def test_each_byte_changed() -> None:
+    data = stream()
+    for at in range(len(data)):
+        for bit in range(8):
+            read(data[:at] + bytes((data[at] ^ 1 << bit,)) + data[at + 1 :])
+
+
+@given(st.data())
+def test_bytes_changed_at_random(data: st.DataObject) -> None:
+    options, rows = data.draw(logs())
+    encoder = PatchEncoder(options)
+    encoded = bytearray(b"".join(map(delimit, [*encoder.add(rows), *encoder.finish()])))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(encoded) - 1))
+        encoded[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
+        if not encoded:
+            break
+    read(bytes(encoded))
+
+
+@given(st.binary(max_size=60))
+@example(b"")
+def test_noise(data: bytes) -> None:
+    read(data)
+    with suppress(JellyError):
+        PatchDecoder(GenericFactory()).decode(data)
+
+
+def test_a_log_that_ends_in_a_patch_is_truncated() -> None:
+    encoder = PatchEncoder(OPTIONS, frame_rows=4)
+    frames = encoder.add(ROWS)
+    with pytest.raises(TruncatedError, match="<bytes>: frame 1: the stream ends"):
+        list(PatchReader(b"".join(map(delimit, frames[:2]))))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_real_logs_broken(seed: int) -> None:
+    source = shared("data/patch/rdf-stax.rdfp")
+    file = io.BytesIO()
+    write_rows(PatchReader(source), file)
+    data = file.getvalue()
+    for step in range(100):
+        at = (seed * 100 + step) * 7919 % len(data)
+        read(data[:at])
+        read(data[:at] + bytes((data[at] ^ 0x55,)) + data[at + 1 :])

@@ -1,0 +1,257 @@
+"""Exactly once: where a store stands in a log, and logs that do not continue from there."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import ChainError, JellyError, OrderError, TruncatedError
+from jelly_plugins.codec import Iri, PatchOptions, PatchStreamType
+from jelly_plugins.codec.operations import BEGIN, COMMIT, header
+from jelly_plugins.oxigraph import count, positions, replay, set_position
+from jelly_plugins.patch import Patch, read_patches, write_patches
+from jelly_plugins.patch.position import Position
+
+from .replays import data, everything, jelly_log, log, patch, transaction
+
+#: A statement that comes and goes: repeating any of it would show.
+SWINGING = [
+    patch(number, transaction(f"{'AD'[number % 2]} _:s <urn:p> 1 .", f"A _:s <urn:q> {number} ."))
+    for number in range(1, 7)
+]
+
+
+def test_the_same_again_does_nothing(store: ox.Store) -> None:
+    assert replay(store, log(*SWINGING)).patches == 6
+    before = everything(store)
+    done = replay(store, log(*SWINGING))
+    assert (done.patches, done.transactions, done.skipped) == (0, 0, 6)
+    assert everything(store) == before
+
+
+@pytest.mark.parametrize("first", range(1, 7))
+@pytest.mark.parametrize("form", [log, jelly_log])
+def test_a_log_that_has_grown(store: ox.Store, form: object, first: int) -> None:
+    assert callable(form)
+    replay(store, form(*SWINGING[:first]))
+    assert replay(store, form(*SWINGING)).patches == 6 - first
+    expected = ox.Store()
+    replay(expected, log(*SWINGING))
+    assert data(store) == data(expected)
+    assert [each.number for each in positions(store)] == [6]
+
+
+@pytest.mark.parametrize("cut", range(1, 6))
+def test_a_log_in_several_files(store: ox.Store, cut: int) -> None:
+    replay(store, log(*SWINGING[:cut]))
+    rest = log(*SWINGING[cut:])
+    assert replay(store, rest).patches == 6 - cut
+    assert replay(store, rest).patches == 0
+    # Overlapping.
+    assert replay(store, log(*SWINGING[cut - 1 :], patch(7, "A <urn:s> <urn:p> 7 ."))).patches == 1
+    [position] = positions(store)
+    assert (position.log, position.patch, position.number) == ("<urn:p:1>", "<urn:p:7>", 7)
+
+
+def test_the_rest_of_a_patch(store: ox.Store) -> None:
+    several = [transaction(f"{'AD'[i % 2]} <urn:s> <urn:p> 1 .") for i in range(5)]
+    whole = log(patch(1, *several), patch(2, "A <urn:s> <urn:q> 2 ."))
+
+    def stop(_: object) -> None:
+        raise InterruptedError
+
+    for number in range(1, 6):
+        with pytest.raises(InterruptedError):
+            replay(store, whole, progress=stop)
+        [position] = positions(store)
+        assert (position.patch, position.transactions) == ("<urn:p:1>", number)
+        assert position.complete is (number == 5)
+        assert count(store) == number % 2
+    done = replay(store, whole)
+    assert (done.patches, done.transactions, done.skipped) == (1, 1, 5)
+
+
+def test_the_next_file_after_part_of_a_patch(store: ox.Store) -> None:
+    torn = log(patch(1, transaction("A <urn:s> <urn:p> 1 ."), "TX ."))[:-4]
+    with pytest.raises(TruncatedError):
+        replay(store, torn)
+    assert count(store) == 1
+    with pytest.raises(ChainError, match=r"<urn:p:2>.*<urn:p:1>.*first 1 transactions"):
+        replay(store, log(SWINGING[1]))
+    assert count(store) == 1
+
+
+@pytest.mark.parametrize("form", [log, jelly_log])
+def test_a_gap(store: ox.Store, form: object) -> None:
+    assert callable(form)
+    replay(store, form(*SWINGING[:2]))
+    before = everything(store)
+    with pytest.raises(ChainError) as caught:
+        replay(store, form(*SWINGING[3:]))
+    assert "<urn:p:2>" in str(caught.value)
+    assert "<urn:p:3>" in str(caught.value)
+    assert (caught.value.expected, caught.value.found) == ("<urn:p:2>", "<urn:p:3>")
+    assert everything(store) == before
+
+
+def test_a_gap_inside_a_log(store: ox.Store) -> None:
+    gap = log(*SWINGING[:3], *SWINGING[4:])
+    with pytest.raises(ChainError, match=r"patch <urn:p:5>: .* <urn:p:4>.* <urn:p:3>") as caught:
+        replay(store, gap)
+    assert (caught.value.expected, caught.value.found) == ("<urn:p:3>", "<urn:p:4>")
+    before = everything(store)
+    with pytest.raises(ChainError):
+        replay(store, gap)
+    assert everything(store) == before
+    assert replay(store, gap, check_prev=False).patches == 2
+
+
+def test_a_log_that_starts_in_the_middle(store: ox.Store) -> None:
+    with pytest.raises(ChainError, match=r"patch <urn:p:3>: .*<urn:p:2>.* nothing was applied"):
+        replay(store, log(*SWINGING[2:]))
+    assert everything(store) == set()
+    assert replay(store, log(*SWINGING[2:]), check_prev=False).patches == 4
+    assert replay(store, log(*SWINGING[2:])).patches == 0
+
+
+def test_a_store_that_was_filled_otherwise(store: ox.Store) -> None:
+    head = Position(log="<urn:p:1>", patch="<urn:p:2>", number=2, transactions=1, complete=True)
+    set_position(store, head)
+    assert positions(store) == [head]
+    assert replay(store, log(*SWINGING[2:])).patches == 4
+    set_position(store, head)
+    assert positions(store) == [head]
+
+
+def test_another_branch_of_the_log(store: ox.Store) -> None:
+    replay(store, log(*SWINGING[:4]))
+    before = everything(store)
+    branch = patch(30, "A <urn:s> <urn:p> 30 .", prev=3)
+    for other in ([*SWINGING[:3], branch], SWINGING[:2], [branch]):
+        with pytest.raises(ChainError, match="<urn:p:4>"):
+            replay(store, log(*other))
+        assert everything(store) == before
+
+
+def test_the_head_may_come_twice(store: ox.Store) -> None:
+    twice = log(*SWINGING[:2], *SWINGING[1:3], *SWINGING[2:])
+    done = replay(store, twice)
+    assert (done.patches, done.skipped) == (6, 2)
+    assert replay(store, twice).patches == 0
+
+
+def test_patches_without_prev(store: ox.Store) -> None:
+    loose = [patch(number, f"A <urn:s> <urn:p> {number} .", prev="") for number in range(1, 4)]
+    assert replay(store, log(*loose[:2])).patches == 2
+    assert replay(store, log(*loose)).patches == 1
+
+
+def test_several_logs(store: ox.Store) -> None:
+    other = [each.replace("urn:p:", "urn:other:") for each in SWINGING]
+    for size in (2, 4, 6):
+        assert replay(store, log(*SWINGING[:size])).patches == 2
+        assert replay(store, log(*other[:size])).patches == 2
+    assert {each.log for each in positions(store)} == {"<urn:p:1>", "<urn:other:1>"}
+
+
+def test_a_log_with_a_name(store: ox.Store) -> None:
+    name = "a > } log/é"
+    assert replay(store, log(*SWINGING[:2]), name=name).patches == 2
+    assert replay(store, log(*SWINGING[2:]), name=name).patches == 4
+    assert replay(store, log(*SWINGING), name=name).patches == 0
+    assert [each.log for each in positions(store)] == [name]
+    with pytest.raises(ChainError, match="<urn:p:6>"):
+        replay(store, log(patch(8, prev=7)), name=name)
+
+
+@pytest.mark.parametrize("form", [log, jelly_log])
+def test_patches_without_ids(store: ox.Store, form: object) -> None:
+    assert callable(form)
+    plain = [
+        patch(None, transaction(f"{'AD'[number % 2]} _:s <urn:p> 1 .", f"PA 'n{number}' <urn:n> ."))
+        for number in range(6)
+    ]
+    replay(store, form(*plain[:1]))
+    assert replay(store, form(*plain[:4])).patches == 3
+    assert replay(store, form(*plain[:4])).patches == 0
+    assert replay(store, form(*plain)).patches == 2
+    before = everything(store)
+    # What was applied is not what this log has.
+    for other in (plain[:3], [*plain[:2], *plain[3:]]):
+        with pytest.raises(ChainError, match="sha256:"):
+            replay(store, form(*other))
+        assert everything(store) == before
+
+
+def test_logs_without_ids_that_begin_alike(store: ox.Store) -> None:
+    first, second = (
+        log(patch(None, "A <urn:s> <urn:p> 1 ."), patch(None, f"A <urn:s> <urn:p> {i} ."))
+        for i in (2, 3)
+    )
+    replay(store, first)
+    with pytest.raises(ChainError):
+        replay(store, second)
+    assert replay(store, second, name="second").patches == 2
+    assert count(store) == 3
+
+
+def test_a_stream_that_is_one_patch(store: ox.Store) -> None:
+    rows = [transaction(f"{'AD'[i % 2]} <urn:s> <urn:p> 1 .") for i in range(6)]
+    for size in (3, 6):
+        file = BytesIO()
+        write_patches(
+            read_patches(log(patch(None, *rows[:size]))),
+            file,
+            options=PatchOptions(stream_type=PatchStreamType.FLAT),
+        )
+        done = replay(store, file.getvalue())
+        assert (done.transactions, done.skipped) == (3, size - 3)
+    assert count(store) == 0
+
+
+def test_patches_that_change_nothing(store: ox.Store) -> None:
+    empty = [
+        patch(1),
+        patch(2, transaction()),
+        patch(3, transaction("A <urn:s> <urn:p> 1 .", end="TA .")),
+        patch(4, 'H note "x" .'),
+        patch(5, "A <urn:s> <urn:p> 5 ."),
+    ]
+    for size in range(1, 6):
+        assert replay(store, log(*empty[:size])).patches == 1
+        [position] = positions(store)
+        assert position.patch == f"<urn:p:{size}>"
+        assert position.complete
+    assert count(store) == 1
+
+
+@pytest.mark.parametrize("key", ["id", "prev"])
+def test_an_id_behind_a_transaction(store: ox.Store, key: str) -> None:
+    # Text takes such a header for that of the next patch.
+    rows = [BEGIN, COMMIT, header(key, Iri("urn:p:1")), BEGIN, COMMIT]
+    with pytest.raises(OrderError, match=f"'{key}' stands behind a transaction"):
+        replay(store, [Patch(iter(rows))])
+
+
+def test_headers_inside_the_first_transaction(store: ox.Store) -> None:
+    source = b"TX .\nH id <urn:p:1> .\nA <urn:s> <urn:p> 1 .\nTC .\n"
+    replay(store, source)
+    assert [each.patch for each in positions(store)] == ["<urn:p:1>"]
+
+
+@pytest.mark.parametrize("value", ['"x"@en', '"a > } \\" b"', "_:b", '"1"^^<urn:d>'])
+def test_an_id_may_be_any_term(store: ox.Store, value: str) -> None:
+    opening = f"H id {value} .\nA <urn:s> <urn:p> 1 .\n"
+    source = f"{opening}Z .\nH id <urn:p:2> .\nH prev {value} .\nA <urn:s> <urn:p> 2 .\n"
+    assert replay(store, opening.encode()).patches == 1
+    assert replay(store, source.encode()).patches == 1
+    assert replay(store, source.encode()).patches == 0
+
+
+def test_a_replay_that_is_refused_says_it_as_a_jelly_error(store: ox.Store) -> None:
+    with pytest.raises(JellyError):
+        replay(store, b"no patch at all")
+    with pytest.raises(JellyError):
+        replay(store, b"")

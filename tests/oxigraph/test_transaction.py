@@ -1,0 +1,216 @@
+"""One transaction of a store: quads of any shape, all or nothing, and what could get lost."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jelly_plugins import JellyError
+from jelly_plugins.codec import BlankNode, Iri, Literal, Quad
+from jelly_plugins.codec.operations import BEGIN, COMMIT, add
+from jelly_plugins.oxigraph import replay, rows, transaction
+from jelly_plugins.oxigraph.rows import describe_text, quads_of, row_of
+from jelly_plugins.oxigraph.transaction import apply
+from jelly_plugins.patch import Patch
+
+from .replays import XSD, everything
+
+A, B = ox.BlankNode("a"), ox.BlankNode("b")
+N = ox.NamedNode("urn:n")
+X = ox.Literal("x", language="en", direction=ox.BaseDirection.LTR)
+
+SUBJECTS: list[Any] = [N, A]
+OBJECTS: list[Any] = [N, B, X, ox.Triple(N, N, X), ox.Triple(A, N, ox.Triple(N, N, B))]
+GRAPHS: list[Any] = [ox.DefaultGraph(), N, ox.BlankNode("g")]
+SHAPES = [ox.Quad(s, N, o, g) for s, o, g in itertools.product(SUBJECTS, OBJECTS, GRAPHS)]
+
+
+def test_every_shape(store: ox.Store) -> None:
+    found = [row_of(quad) for quad in SHAPES]
+    half = len(SHAPES) // 2
+    store.extend(SHAPES[:half])
+    apply(store, found[:half], found[half:])
+    assert set(store) == set(SHAPES[half:])
+    apply(store, found[half:], found[:half])
+    assert set(store) == set(SHAPES[:half])
+    apply(store, found, [])
+    assert not list(store)
+
+
+@pytest.mark.parametrize("quad", SHAPES, ids=str)
+def test_rows_and_back(quad: ox.Quad) -> None:
+    assert quads_of([row_of(quad)]) == [quad]
+    for term in row_of(quad):
+        describe_text(term)
+
+
+def test_nothing_to_do(store: ox.Store) -> None:
+    apply(store, [], [])
+    assert everything(store) == set()
+
+
+class Fails:
+    """A function of Oxigraph's that fails at its n-th call."""
+
+    def __init__(self, function: Callable[..., Any], at: int, error: BaseException) -> None:
+        self._function = function
+        self._left = at
+        self._error = error
+
+    def __call__(self, *args: Any) -> Any:
+        self._left -= 1
+        if self._left == 0:
+            raise self._error
+        return self._function(*args)
+
+
+@pytest.mark.parametrize("at", [1, 2, 7, 20, 30])
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), MemoryError()], ids=repr)
+def test_a_function_that_fails(
+    store: ox.Store, monkeypatch: pytest.MonkeyPatch, at: int, error: BaseException
+) -> None:
+    """Oxigraph says nothing of it, and goes on without the row."""
+    old = SHAPES[:10]
+    store.extend(old)
+    before = everything(store)
+    made = transaction._Terms.__init__
+
+    def make(self: Any) -> None:
+        made(self)
+        self.function = Fails(self.function, at, error)
+
+    monkeypatch.setattr(transaction._Terms, "__init__", make)
+    found = [row_of(quad) for quad in SHAPES]
+    with pytest.raises(RuntimeError, match="nothing changed"):
+        apply(store, found[:10], found[10:])
+    assert everything(store) == before
+    monkeypatch.undo()
+    apply(store, found[:10], found[10:])
+    assert set(store) == set(SHAPES[10:])
+
+
+def test_a_term_that_is_missing(store: ox.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = transaction._Terms.key
+    monkeypatch.setattr(
+        transaction._Terms, "key", lambda self, text: found(self, text) and '"no such key"'
+    )
+    with pytest.raises(RuntimeError, match="nothing changed"):
+        apply(store, [], [row_of(quad) for quad in SHAPES])
+    assert everything(store) == set()
+
+
+def test_the_update_without_the_guard_would_lose_rows(
+    store: ox.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the guard is for: should this fail, Oxigraph has learned to say what goes wrong."""
+    monkeypatch.setattr(transaction._Terms, "key", lambda *_: '"no such key"')
+    update = transaction.Update()
+    update.change([], [row_of(quad) for quad in SHAPES])
+    update._parts = [part for part in update._parts if not part.startswith(("CREATE", "DROP"))]
+    update.run(store)
+    assert set(store) < set(SHAPES) | {quad for quad in store if "failed" in str(quad)}
+
+
+def test_a_signal_in_the_middle(store: ox.Store) -> None:
+    """An interrupt comes after the transaction, not inside a function."""
+    many = [row_of(ox.Quad(ox.BlankNode(f"b{i}"), N, B)) for i in range(20_000)]
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for delay in (0.001, 0.01, 0.03, 0.05):
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            try:
+                apply(store, [], many)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                pass
+            assert len(store) in (0, len(many))
+            store.clear()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+# What comes in as data must not be read as SPARQL.
+
+PAYLOADS = [
+    '" } ; DROP ALL ; INSERT DATA { <urn:x> <urn:x> "',
+    "> } ; DROP ALL #",
+    "' } ; DROP ALL ; #",
+    '"""\n} ; DROP ALL ; #"""',
+    "\\u0022 } ; DROP ALL ; #",
+    '\\" } ; DROP ALL ; #',
+    "\\",
+    "\\\\u0022",
+    "\n\r\t\b\f\x00\x7f\u2028\ufffe\U0001f600",
+    "?s ?p ?o",
+    "_:b } GRAPH ?g { ",
+]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=repr)
+def test_injection(store: ox.Store, payload: str) -> None:
+    kept = ox.Quad(N, N, N, N)
+    store.add(kept)
+    iri = Iri("urn:n")
+    literals = [
+        Literal(payload),
+        Literal(payload, langtag="en"),
+        Literal(payload, datatype="urn:d"),
+        Literal(payload, datatype=f"{XSD}integer"),
+    ]
+    statements = [
+        *(Quad(iri, iri, literal, iri) for literal in literals),
+        *(Quad(BlankNode(payload), iri, literal, BlankNode(payload)) for literal in literals),
+    ]
+    patch = Patch([BEGIN, *map(add, statements), COMMIT], [("id", Literal(payload))])
+    replay(store, [patch], name=payload)
+    assert kept in store
+    found = [quad.object.value for quad in store.quads_for_pattern(None, N, None, None)]
+    assert sorted(found) == sorted([payload] * 8 + ["urn:n"])
+    before = everything(store)
+    for bad in (
+        Quad(Iri(payload), iri, iri, iri),
+        Quad(Iri(f"urn:{payload}> <urn:x> 1 }} ; DROP ALL #"), iri, iri, iri),
+        Quad(iri, Iri(f"urn:{payload} "), iri, iri),
+        Quad(iri, iri, iri, Iri(f"urn:{payload} ")),
+        Quad(iri, iri, Literal("x", datatype=f"urn:{payload}>"), iri),
+        Quad(iri, iri, Literal("x", langtag=f"en{payload}"), iri),
+        Quad(iri, iri, Literal("x", langtag=f"en{payload}--ltr"), iri),
+    ):
+        with pytest.raises(JellyError):
+            replay(store, [Patch([add(bad)])], name="bad")
+        assert everything(store) == before
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=3), st.booleans())
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_text_stays_what_it_is(text: str, tail: str, opaque: bool) -> None:
+    store = ox.Store()
+    subject = A if opaque else N
+    quad = ox.Quad(subject, N, ox.Literal(text + tail.encode("utf-8", "replace").decode()))
+    apply(store, [], [row_of(quad)])
+    assert list(store) == [quad]
+    apply(store, [row_of(quad)], [])
+    assert list(store) == []
+
+
+@given(st.text(max_size=8), st.booleans())
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_iri_is_itself_or_refused(text: str, opaque: bool) -> None:
+    store = ox.Store()
+    factory = rows.RowFactory()
+    try:
+        term = factory.iri(f"urn:{text}")
+    except JellyError:
+        return
+    row = factory.quad((factory.blank_node("a") if opaque else "<urn:n>", "<urn:n>", term, term))
+    apply(store, [], [row])
+    iri = ox.NamedNode(f"urn:{text}")
+    assert list(store) == [ox.Quad(A if opaque else N, N, iri, iri)]

@@ -1,0 +1,192 @@
+"""What changed between two graphs or datasets."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    Literal,
+    Quad,
+    Triple,
+    write,
+)
+from jelly_plugins.codec.ntriples import parse_ntriples, write_lines
+from jelly_plugins.errors import TermError
+from jelly_plugins.patch import (
+    BEGIN,
+    COMMIT,
+    OperationKind,
+    Patch,
+    add,
+    compact,
+    delete,
+    diff,
+    invert,
+    read_patches,
+    write_patches,
+)
+
+from ..codec.strategies import triples
+from ..shared_data import shared
+
+S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
+ONE, TWO, THREE = (Triple(S, P, Literal(str(number))) for number in (1, 2, 3))
+
+
+def applied(patch: Patch, statements: Any) -> set[Any]:
+    """Statements after a patch, each of whose operations must do something."""
+    result = set(statements)
+    for kind, value in patch:
+        if kind is OperationKind.ADD:
+            assert value not in result
+            result.add(value)
+        elif kind is OperationKind.DELETE:
+            result.remove(value)
+    return result
+
+
+def test_deletions_then_additions_in_one_transaction() -> None:
+    patch = diff([ONE, TWO], [TWO, THREE], id=S, prev=P)
+    assert patch.operations == [BEGIN, delete(ONE), add(THREE), COMMIT]
+    assert (patch.id, patch.prev) == (S, P)
+
+
+def test_nothing_changed() -> None:
+    patch = diff(iter([ONE, TWO, ONE]), [TWO, ONE, TWO])
+    assert (patch.operations, patch.headers) == ([], [])
+
+
+def test_duplicates_are_one_statement() -> None:
+    assert diff([ONE, ONE], [TWO, TWO]).operations == [BEGIN, delete(ONE), add(TWO), COMMIT]
+
+
+def test_triples_are_quads_in_the_default_graph() -> None:
+    in_graph = Quad(*TWO, G)
+    patch = diff([ONE, TWO], [Quad(*ONE, DEFAULT_GRAPH), in_graph])
+    assert patch.operations == [
+        BEGIN,
+        delete(Quad(*TWO, DEFAULT_GRAPH)),
+        add(in_graph),
+        COMMIT,
+    ]
+
+
+statements = st.sets(triples(generalized=True, star=True), max_size=8)
+
+
+@given(statements, statements)
+def test_applied_it_gives_the_new_and_undone_the_old(old: set[Any], new: set[Any]) -> None:
+    patch = diff(old, new)
+    assert applied(patch, old) == new
+    assert applied(invert(patch), new) == old
+    assert compact([patch, invert(patch)], exact=True).operations == []
+
+
+# Blank nodes
+
+
+def test_blank_nodes_are_their_labels() -> None:
+    patch = diff([Triple(BlankNode("a"), P, OB)], [Triple(BlankNode("b"), P, OB)])
+    assert len(patch.operations) == 4
+    assert patch.operations[1] == delete(Triple(BlankNode("a"), P, OB))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        Triple(BlankNode("a"), P, OB),
+        Quad(S, P, OB, BlankNode("a")),
+        Triple(S, P, Triple(S, P, BlankNode("a"))),
+    ],
+)
+def test_blank_nodes_are_refused(statement: Any) -> None:
+    for old, new in (([statement], []), ([], [statement])):
+        with pytest.raises(TermError, match="blank node _:a"):
+            diff(old, new, blank_nodes="refuse")
+    assert diff([ONE], [], blank_nodes="refuse").operations[1] == delete(ONE)
+
+
+def test_blank_nodes_are_canonicalized() -> None:
+    pytest.importorskip("pyoxigraph")
+
+    def graph(one: str, other: str, *more: Any) -> list[Any]:
+        return [
+            Triple(BlankNode(one), P, BlankNode(other)),
+            Triple(BlankNode(other), P, Literal("x")),
+            Triple(S, P, Literal("01", datatype="http://www.w3.org/2001/XMLSchema#integer")),
+            *more,
+        ]
+
+    assert diff(graph("a", "b"), graph("b", "a"), blank_nodes="canonicalize").operations == []
+    patch = diff(graph("a", "b"), graph("x", "y", ONE), blank_nodes="canonicalize")
+    assert patch.operations == [BEGIN, add(ONE), COMMIT]
+    in_graph = [Quad(*each, BlankNode("g")) for each in graph("a", "b")]
+    others = [Quad(*each, BlankNode("a")) for each in graph("g", "b")]
+    assert diff(in_graph, others, blank_nodes="canonicalize").operations == []
+
+
+def test_how_blank_nodes_are_treated_is_one_of_three() -> None:
+    with pytest.raises(ValueError, match="blank_nodes is one of"):
+        diff([], [], blank_nodes="fresh")  # type: ignore[arg-type]
+
+
+# Sources
+
+
+def test_files(tmp_path: Path) -> None:
+    jelly, text = tmp_path / "x.jelly", tmp_path / "x.nt.gz"
+    write([ONE, TWO], jelly)
+    text.write_bytes(gzip.compress(b"".join(write_lines([TWO, THREE]))))
+    expected = [BEGIN, delete(ONE), add(THREE), COMMIT]
+    for old in (jelly, str(jelly), jelly.read_bytes(), io.BytesIO(jelly.read_bytes())):
+        assert diff(old, text).operations == expected
+    with text.open("rb") as file:
+        assert diff(jelly, file).operations == expected
+
+
+def test_rdflib() -> None:
+    rdflib = pytest.importorskip("rdflib")
+    graph = rdflib.Graph().parse(data=b"".join(write_lines([ONE, TWO])), format="nt")
+    assert diff(graph, [TWO, THREE]).operations == [BEGIN, delete(ONE), add(THREE), COMMIT]
+    dataset = rdflib.Dataset()
+    dataset.graph(rdflib.URIRef("urn:g")).parse(data=b"".join(write_lines([ONE])), format="nt")
+    assert diff(graph, dataset).operations[-2:] == [add(Quad(*ONE, G)), COMMIT]
+
+
+def test_oxigraph() -> None:
+    pyoxigraph = pytest.importorskip("pyoxigraph")
+    store = pyoxigraph.Store()
+    store.load(b"".join(write_lines([ONE, TWO])), format=pyoxigraph.RdfFormat.N_TRIPLES)
+    new = [Quad(*TWO, DEFAULT_GRAPH), Quad(*THREE, G)]
+    assert diff(store, new).operations == [
+        BEGIN,
+        delete(Quad(*ONE, DEFAULT_GRAPH)),
+        add(Quad(*THREE, G)),
+        COMMIT,
+    ]
+
+
+@pytest.mark.parametrize("name", ["so.nt.gz", "qudt-vocab.nt.gz"])
+def test_real_data(name: str, tmp_path: Path) -> None:
+    old = set(parse_ntriples(gzip.decompress(shared(f"data/{name}").read_bytes())))
+    new = set()
+    for number, statement in enumerate(sorted(old, key=repr)):
+        if number % 10 == 0:
+            continue
+        new.add(statement._replace(object=Literal(f"{number}")) if number % 10 == 1 else statement)
+    path = tmp_path / "patch.jellyp"
+    write_patches([diff(old, new)], path)
+    [patch] = read_patches(path)
+    assert applied(patch, old) == new
+    [patch] = read_patches(path)
+    assert applied(invert(patch), new) == old

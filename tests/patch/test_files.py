@@ -1,0 +1,411 @@
+"""Patches from files and to files, in both formats."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    Iri,
+    Literal,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+    Quad,
+    Triple,
+)
+from jelly_plugins.codec import FrameSplitter, Operation, OperationKind, PatchEncoder, delimit
+from jelly_plugins.errors import (
+    JellyError,
+    OptionsError,
+    OrderError,
+    SourceError,
+    StatementError,
+    TextError,
+    TruncatedError,
+)
+from jelly_plugins.patch import (
+    BEGIN,
+    COMMIT,
+    END,
+    Patch,
+    PatchFormat,
+    PatchReader,
+    PatchSerializer,
+    add,
+    add_namespace,
+    delete,
+    header,
+    infer_options,
+    read_patches,
+    write_patches,
+    write_rows,
+)
+from jelly_plugins.patch.formats import detect
+
+from ..shared_data import shared
+from .strategies import logs
+
+S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
+SPO = Triple(S, P, OB)
+ROWS = [
+    header("id", Iri("urn:1")),
+    BEGIN,
+    add(Quad(S, P, OB, G)),
+    COMMIT,
+    END,
+    header("id", Iri("urn:2")),
+    header("prev", Iri("urn:1")),
+    delete(Quad(S, P, OB, G)),
+    END,
+]
+REAL = ["quads-all-features-rdf11", "rdf-star", "rdf-stax"]
+FORMATS = list(PatchFormat)
+
+
+def written(rows: list[Operation], format: PatchFormat, **settings: Any) -> bytes:  # noqa: A002
+    file = io.BytesIO()
+    write_rows(rows, file, format=format, **settings)
+    return file.getvalue()
+
+
+class Trickle(io.RawIOBase):
+    """A source that gives one byte at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._bytes = iter(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, _size: int = -1, /) -> bytes:
+        return bytes(itertools.islice(self._bytes, 1))
+
+
+# Formats
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("ending", ["", ".gz", ".bz2"])
+def test_files(tmp_path: Path, format: PatchFormat, ending: str) -> None:  # noqa: A002
+    path = tmp_path / f"log.{format}{ending}"
+    write_rows(ROWS, path)
+    data = path.read_bytes()
+    if ending == ".gz":
+        data = gzip.decompress(data)
+    elif ending:
+        data = bz2.decompress(data)
+    assert data == written(ROWS, format)
+    for src in (path, str(path), path.read_bytes(), io.BytesIO(data), Trickle(data)):
+        with PatchReader(src) as reader:
+            assert list(reader) == ROWS
+            assert reader.format is format
+            assert (reader.options is None) is (format is PatchFormat.RDF_PATCH)
+            assert not reader.inside_patch
+
+
+def test_format_is_told_by_content(tmp_path: Path) -> None:
+    # Whatever the name says.
+    for format, other in (FORMATS, FORMATS[::-1]):  # noqa: A001
+        path = tmp_path / f"log.{other}"
+        path.write_bytes(written(ROWS, format))
+        assert list(PatchReader(path)) == ROWS
+    empty = tmp_path / "empty.rdfp"
+    empty.write_bytes(b"")
+    assert list(PatchReader(empty)) == []
+    with pytest.raises(OptionsError, match="empty"):
+        list(PatchReader(b""))
+
+
+@pytest.mark.parametrize(
+    "text", ["TX .", "#\nTX .", "#\n#\n#\n", "\n\n\n", "\nH id <urn:1> .", "Z.", " A\t", "D <"]
+)
+def test_text_is_not_taken_for_jelly(text: str) -> None:
+    assert detect(text.encode(), "x.rdfp") is PatchFormat.RDF_PATCH
+    if text.strip():
+        assert detect(text.encode()) is PatchFormat.RDF_PATCH
+
+
+@pytest.mark.parametrize("stream_type", PatchStreamType)
+@pytest.mark.parametrize("names", [8, 200, 4000])
+def test_jelly_is_not_taken_for_text(stream_type: PatchStreamType, names: int) -> None:
+    options = PatchOptions(stream_type=stream_type, max_name_table_size=names)
+    for length in range(150):
+        encoder = PatchEncoder(options)
+        key = "x" * length
+        frames = encoder.add([header(key, Literal(key)), END]) + encoder.finish()
+        assert detect(delimit(frames[0])[:24], "x.rdfp") is PatchFormat.JELLY_PATCH
+        assert detect(frames[0][:24], "x.rdfp") is PatchFormat.JELLY_PATCH
+
+
+def test_format_can_be_given() -> None:
+    with pytest.raises(TextError):
+        list(PatchReader(written(ROWS, PatchFormat.JELLY_PATCH), format=PatchFormat.RDF_PATCH))
+    with pytest.raises(JellyError):
+        list(PatchReader(written(ROWS, PatchFormat.RDF_PATCH), format=PatchFormat.JELLY_PATCH))
+
+
+def test_errors_name_the_source(tmp_path: Path) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_text("TX .\nTX .\n")
+    with pytest.raises(TextError, match=r"log\.rdfp: line 2, column 1: a row TX"):
+        list(PatchReader(path))
+    path = tmp_path / "log.jellyp"
+    path.write_bytes(written(ROWS, PatchFormat.JELLY_PATCH)[:-1])
+    with pytest.raises(TruncatedError, match=r"log\.jellyp: frame 1: the input ends inside"):
+        list(PatchReader(path))
+    with pytest.raises(SourceError, match="No such file"):
+        PatchReader(tmp_path / "absent.rdfp")
+
+
+# Patches
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_patches(format: PatchFormat) -> None:  # noqa: A002
+    patches = list(read_patches(written(ROWS, format)))
+    assert [patch.id for patch in patches] == [Iri("urn:1"), Iri("urn:2")]
+    assert [patch.prev for patch in patches] == [None, Iri("urn:1")]
+    assert patches[0].operations == ROWS[1:4]
+    file = io.BytesIO()
+    write_patches(patches, file, format=format)
+    assert list(PatchReader(file.getvalue())) == ROWS
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_large_patch_streams_through(format: PatchFormat) -> None:  # noqa: A002
+    given_out = 0
+
+    def operations() -> Iterator[Operation]:
+        nonlocal given_out
+        for number in range(30_000):
+            given_out += 1
+            yield add(Quad(Iri(f"urn:{number}"), P, OB, G))
+
+    class Watched(io.BytesIO):
+        first: int | None = None
+
+        def write(self, data: Any) -> int:
+            if data and self.first is None:
+                self.first = given_out
+            return super().write(data)
+
+    file = Watched()
+    write_patches([Patch(operations(), [("id", S)])], file, format=format)
+    assert file.first is not None
+    assert file.first < 5000
+    [patch] = read_patches(file.getvalue())
+    assert sum(1 for _ in patch) == 30_000
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("stream_type", PatchStreamType)
+def test_real_logs(name: str, stream_type: PatchStreamType) -> None:
+    source = shared(f"data/patch/{name}.rdfp")
+    rows = list(PatchReader(source))
+    assert rows[-1] == END
+    options = PatchOptions(stream_type=stream_type, rdf_star=name == "rdf-star")
+    jelly = written(rows, PatchFormat.JELLY_PATCH, options=options)
+    assert list(PatchReader(jelly)) == rows
+    text = written(list(PatchReader(jelly)), PatchFormat.RDF_PATCH)
+    assert list(PatchReader(text)) == rows
+    # Without options, what is needed is found out.
+    assert list(PatchReader(written(rows, PatchFormat.JELLY_PATCH))) == rows
+
+
+def test_real_log_of_all_features() -> None:
+    [patch] = read_patches(shared("data/patch/quads-all-features-rdf11.rdfp"))
+    assert [key for key, _ in patch.headers] == ["id", "label", "blank", "number", "label-pl"]
+    codes = [operation.kind.code for operation in patch]
+    assert codes == ["TX", *["PA"] * 3, *["PD"] * 3, *["A"] * 7, "TC", "TX", *["D"] * 7, "TA"]
+
+
+@given(logs())
+def test_from_jelly_to_text_and_back(log: tuple[PatchOptions, list[Operation]]) -> None:
+    options, rows = log
+    jelly = written(rows, PatchFormat.JELLY_PATCH, options=options)
+    assert list(PatchReader(jelly)) == rows
+    try:
+        text = written(rows, PatchFormat.RDF_PATCH)
+    except JellyError as error:
+        assert "_:" in str(error)  # noqa: PT017
+        return
+    again = list(
+        PatchReader(
+            text,
+            format=PatchFormat.RDF_PATCH,
+            statement_type=options.statement_type,
+            generalized=True,
+        )
+    )
+    assert again == rows
+
+
+# Options
+
+
+def test_options_are_found_out() -> None:
+    assert infer_options([header("id", S), add(SPO)]) == PatchOptions(
+        statement_type=PatchStatementType.TRIPLES
+    )
+    for rows in ([], [BEGIN], [add(SPO), add(Quad(S, P, OB, G))], [add(SPO), ROWS[2]]):
+        assert infer_options(rows).statement_type is PatchStatementType.QUADS
+    assert infer_options([add_namespace("x", S)]).statement_type is PatchStatementType.TRIPLES
+    assert infer_options([add_namespace("x", S, G)]).statement_type is PatchStatementType.QUADS
+    star = infer_options([delete(Triple(S, P, SPO))])
+    assert (star.rdf_star, star.generalized_statements) == (True, False)
+    assert infer_options([header("x", SPO)]).rdf_star
+    for statement in (
+        Triple(Literal("s"), P, OB),
+        Triple(S, P, Triple(S, Literal("p"), OB)),
+        Triple(S, SPO, OB),
+        Quad(S, P, OB, Literal("g")),
+    ):
+        assert infer_options([add(statement)]).generalized_statements
+
+
+def test_triples_and_quads_in_the_default_graph_are_the_same() -> None:
+    mixed = [add(SPO), add(Quad(*SPO, DEFAULT_GRAPH)), add_namespace("x", S), END]
+    quads = [add(Quad(*SPO, DEFAULT_GRAPH))] * 2 + [add_namespace("x", S, DEFAULT_GRAPH), END]
+    triples = [add(SPO)] * 2 + [add_namespace("x", S), END]
+    for rows in (mixed, quads, triples):
+        for statement_type, expected in (
+            (PatchStatementType.QUADS, quads),
+            (PatchStatementType.TRIPLES, triples),
+        ):
+            options = PatchOptions(statement_type=statement_type)
+            data = written(rows, PatchFormat.JELLY_PATCH, options=options)
+            assert list(PatchReader(data)) == expected
+    options = PatchOptions(statement_type=PatchStatementType.TRIPLES)
+    for row in (add(Quad(*SPO, G)), add_namespace("x", S, G)):
+        with pytest.raises(StatementError, match="named in a stream of triples"):
+            written([row, END], PatchFormat.JELLY_PATCH, options=options)
+
+
+def test_text_of_triples() -> None:
+    text = b"A <urn:s> <urn:p> <urn:o> ."
+    assert list(PatchReader(text)) == [add(Quad(*SPO, DEFAULT_GRAPH)), END]
+    triples = PatchStatementType.TRIPLES
+    assert list(PatchReader(text, statement_type=triples)) == [add(SPO), END]
+    with pytest.raises(TextError, match="LITERAL as subject"):
+        list(PatchReader(b"A 1 <urn:p> 1 ."))
+    assert len(list(PatchReader(b"A 1 <urn:p> 1 .", generalized=True))) == 2
+
+
+def test_frames_have_the_size_asked_for() -> None:
+    rows = [add(Quad(Iri(f"urn:{number}"), P, OB, G)) for number in range(100)] + [END]
+    for settings in ({"frame_rows": 10}, {"frame_bytes": 200}):
+        data = written(rows, PatchFormat.JELLY_PATCH, **settings)
+        splitter = FrameSplitter()
+        frames = [*splitter.feed(data), *splitter.finish()]
+        assert len(frames) > 5
+        assert all(len(frame) < 500 for frame in frames)
+
+
+# Following
+
+
+class Growing:
+    """A file that is written to while it is read."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._data = io.BytesIO()
+        self.waits = 0
+
+    def read(self, size: int, /) -> bytes:
+        return self._data.read(size)
+
+    def wait(self) -> bool:
+        self.waits += 1
+        piece = next(self._pieces, None)
+        if piece is None:
+            return False
+        self._data = io.BytesIO(piece)
+        return True
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_following(format: PatchFormat, size: int) -> None:  # noqa: A002
+    data = written([*ROWS, END], format)
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    file = Growing(pieces)
+    with PatchReader(file, wait=file.wait) as reader:  # type: ignore[arg-type]
+        assert list(reader) == [*ROWS, END]
+        assert not reader.inside_patch
+    assert file.waits == len(pieces) + 1
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_not_complete_waits(format: PatchFormat) -> None:  # noqa: A002
+    data = written([*ROWS, END], format)
+    whole = len(written(ROWS[:5], format))
+    file = Growing([data[: whole + 9]])
+    with PatchReader(file, wait=file.wait) as reader:  # type: ignore[arg-type]
+        rows = list(reader)
+        assert rows == ROWS[:5]
+        assert reader.inside_patch
+
+
+def test_compressed_logs_are_not_followed() -> None:
+    with pytest.raises(SourceError, match="gzip: cannot be followed"):
+        list(PatchReader(gzip.compress(b"TX ."), wait=lambda: False))
+
+
+# Serializing elsewhere
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_logs_grow_by_appending(format: PatchFormat) -> None:  # noqa: A002
+    log = b""
+    for number in range(4):
+        serializer = PatchSerializer(format, continues=number > 0)
+        for row in ROWS:
+            log += serializer.add([row])
+        assert not serializer.inside_patch
+        log += serializer.finish()
+        if format is PatchFormat.JELLY_PATCH:
+            assert list(PatchReader(log)) == ROWS * (number + 1)
+    assert list(PatchReader(log)) == ROWS * 4
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_patch_that_is_ended_has_come_out(format: PatchFormat) -> None:  # noqa: A002
+    serializer = PatchSerializer(format)
+    data = serializer.add(ROWS[:5])
+    assert list(PatchReader(data)) == ROWS[:5]
+    serializer.add([BEGIN])
+    assert serializer.inside_patch
+    with pytest.raises(OrderError, match="not ended"):
+        serializer.finish()
+
+
+def test_terms_of_a_library() -> None:
+    pyoxigraph = pytest.importorskip("pyoxigraph")
+    from jelly_plugins.oxigraph.terms import OxigraphFactory, describe
+
+    factory = OxigraphFactory(blank_nodes="keep")
+    for format in FORMATS:  # noqa: A001
+        data = written([*ROWS, header("x", Literal("1", datatype="urn:d")), END], format)
+        rows = list(PatchReader(data, factory=factory))
+        nodes = (pyoxigraph.NamedNode(term.value) for term in ROWS[2].value)
+        assert rows[2].value == pyoxigraph.Quad(*nodes)
+        assert rows[0].value.value == pyoxigraph.NamedNode("urn:1")
+        plain = [
+            Operation(kind, tuple(value))
+            if kind in (OperationKind.ADD, OperationKind.DELETE)
+            else Operation(kind, value)
+            for kind, value in rows
+        ]
+        assert written(plain, format, describe=describe) == data

@@ -1,0 +1,125 @@
+"""The patch, in memory and as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from jelly_plugins import Iri, Literal, Triple
+from jelly_plugins.errors import TruncatedError
+from jelly_plugins.patch import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    Header,
+    Operation,
+    OperationKind,
+    Patch,
+    add,
+    delete,
+    group,
+    header,
+)
+
+S, P = Iri("urn:s"), Iri("urn:p")
+ONE = add(Triple(S, P, Literal("1")))
+TWO = delete(Triple(S, P, Literal("2")))
+
+
+def test_headers() -> None:
+    patch = Patch([], [("id", S), ("label", Literal("x")), ("id", P)])
+    assert (patch.id, patch.prev, patch.header("label")) == (S, None, Literal("x"))
+    assert patch.headers[2] == Header("id", P)
+
+
+def test_a_patch_in_memory_can_be_read_again_and_again() -> None:
+    patch = Patch([BEGIN, ONE, COMMIT], [("id", S)])
+    assert list(patch) == list(patch) == patch.operations == [BEGIN, ONE, COMMIT]
+    assert list(patch.rows()) == [header("id", S), BEGIN, ONE, COMMIT]
+    assert patch == Patch(iter([BEGIN, ONE, COMMIT]), [("id", S)])
+    assert patch != Patch([BEGIN, ONE, ABORT], [("id", S)])
+    assert patch != Patch([BEGIN, ONE, COMMIT])
+    assert patch != "patch"
+
+
+def test_a_patch_of_an_iterator_streams_once() -> None:
+    patch = Patch(each for each in [ONE, TWO])
+    assert "streaming" in repr(patch)
+    assert list(patch) == [ONE, TWO]
+    for read in (lambda: list(patch), lambda: patch.operations, lambda: list(patch.rows())):
+        with pytest.raises(RuntimeError, match="streamed by"):
+            read()
+
+
+def test_a_stream_can_be_kept() -> None:
+    patch = Patch(iter([ONE, header("late", S), TWO]), [("id", S)])
+    assert patch.operations == [ONE, TWO]
+    assert list(patch) == [ONE, TWO]
+    assert patch.headers == [("id", S), ("late", S)]
+    # What is known at the start comes at the start.
+    assert list(patch.rows()) == [header("id", S), header("late", S), ONE, TWO]
+    assert repr(patch) == f"<Patch of 2 operations; id={S!r}, late={S!r}>"
+
+
+def test_late_headers_of_a_stream_stay_where_they_are() -> None:
+    patch = Patch(iter([ONE, header("late", S), TWO]), [("id", S)])
+    assert list(patch.rows()) == [header("id", S), ONE, header("late", S), TWO]
+    assert patch.header("late") == S
+
+
+def test_group_streams() -> None:
+    read: list[Operation] = []
+
+    def rows() -> Iterator[Operation]:
+        for row in [header("id", S), ONE, TWO, END, header("id", P), END, END, ONE, END]:
+            read.append(row)
+            yield row
+
+    patches = group(rows())
+    first = next(patches)
+    assert len(read) == 2
+    operations = iter(first)
+    assert next(operations) == ONE
+    assert len(read) == 2
+    assert next(operations) == TWO
+    second = next(patches)
+    assert (second.id, second.operations) == (P, [])
+    # The first was left in its middle.
+    with pytest.raises(RuntimeError, match="gone on"):
+        next(operations)
+    third, fourth = patches
+    assert (third.operations, third.id, fourth.operations) == ([], None, [ONE])
+
+
+def test_group_keeps_what_was_not_read() -> None:
+    patches = list(group([header("id", S), ONE, header("late", P), END, TWO, END]))
+    assert [patch.operations for patch in patches] == [[ONE], [TWO]]
+    assert patches[0].headers == [("id", S), ("late", P)]
+
+
+@pytest.mark.parametrize("rows", [[ONE], [header("id", S)], [END, ONE, TWO]])
+def test_group_refuses_what_has_no_end(rows: list[Operation]) -> None:
+    with pytest.raises(TruncatedError, match="end inside a patch"):
+        list(group(rows))
+
+
+def test_an_operation_is_what_its_kind_and_value_are() -> None:
+    statement = Triple(S, P, S)
+    assert add(statement) == Operation(OperationKind.ADD, statement) != delete(statement)
+    assert {add(statement), add(statement), delete(statement)} == {
+        add(statement),
+        delete(statement),
+    }
+    assert [kind.code for kind in OperationKind] == [
+        "A",
+        "D",
+        "PA",
+        "PD",
+        "TX",
+        "TC",
+        "TA",
+        "H",
+        "Z",
+    ]

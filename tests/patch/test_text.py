@@ -1,0 +1,465 @@
+"""RDF Patch text: every form that is read, the one form that is written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, Triple
+from jelly_plugins.codec import (
+    GenericFactory,
+    Operation,
+    OperationKind,
+    PatchOptions,
+    PatchStatementType,
+)
+from jelly_plugins.codec.operations import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    header,
+)
+from jelly_plugins.errors import (
+    JellyError,
+    LimitError,
+    OrderError,
+    StatementError,
+    TermError,
+    TextError,
+    TruncatedError,
+)
+from jelly_plugins.patch.text_reader import PatchTextReader
+from jelly_plugins.patch.text_writer import PatchTextWriter
+
+from .strategies import logs
+
+S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
+XSD = "http://www.w3.org/2001/XMLSchema#"
+QUADS = PatchStatementType.QUADS
+TRIPLES = PatchStatementType.TRIPLES
+
+
+def read(
+    text: str | bytes,
+    statement_type: PatchStatementType = QUADS,
+    *,
+    generalized: bool = False,
+    limits: Limits | None = None,
+) -> list[Operation]:
+    reader = PatchTextReader(
+        GenericFactory(),
+        statement_type=statement_type,
+        generalized=generalized,
+        limits=limits or Limits(),
+    )
+    return [*reader.rows(text), *reader.finish()]
+
+
+def write(rows: list[Operation], *, continues: bool = False) -> str:
+    writer = PatchTextWriter(continues=continues)
+    text = b"".join(writer.write(rows)).decode()
+    writer.finish()
+    return text
+
+
+def quad(*terms: object) -> Quad:
+    return Quad._make(terms if len(terms) == 4 else (*terms, DEFAULT_GRAPH))
+
+
+# Rows
+
+
+def test_every_row() -> None:
+    text = """# A comment.
+H id <urn:1> .
+PA "ex" <urn:ex#> .
+PD "ex" .
+
+TX .
+A <urn:s> <urn:p> <urn:o> .   # another
+D <urn:s> <urn:p> <urn:o> <urn:g> .
+TC .
+TX .
+TA .
+Z .
+"""
+    rows = [
+        header("id", Iri("urn:1")),
+        add_namespace("ex", Iri("urn:ex#"), DEFAULT_GRAPH),
+        delete_namespace("ex", None, DEFAULT_GRAPH),
+        BEGIN,
+        add(quad(S, P, OB)),
+        delete(quad(S, P, OB, G)),
+        COMMIT,
+        BEGIN,
+        ABORT,
+        END,
+    ]
+    assert read(text) == rows
+    assert read(text.replace("\n", "\r\n")) == rows
+    assert read(text.replace("Z .\n", "")) == rows
+    assert read(text.removesuffix("\n")) == rows
+    assert [row for byte in [text.encode()] for row in read(byte)] == rows
+
+
+def test_text_in_pieces() -> None:
+    text = "TX .\nA <urn:s> <urn:é> 'x' .\n".replace("'", '"').encode()
+    reader = PatchTextReader(GenericFactory())
+    rows = list(reader.rows(bytes((byte,)) for byte in text))
+    assert rows == [BEGIN, add(quad(S, Iri("urn:é"), Literal("x")))]
+    assert reader.inside_patch
+    with pytest.raises(TruncatedError, match="line 3: the text ends inside a transaction"):
+        reader.finish()
+
+
+def test_rows_come_as_soon_as_their_line_is_there() -> None:
+    reader = PatchTextReader(GenericFactory())
+    rows = reader.rows(iter([b"TX .\nTC .\nTX", b" .\n"]))
+    assert [next(rows), next(rows)] == [BEGIN, COMMIT]
+
+
+def test_several_rows_on_a_line() -> None:
+    assert read("TX . TC . TX . A <urn:s> <urn:p> <urn:o> . TC .Z.") == [
+        BEGIN,
+        COMMIT,
+        BEGIN,
+        add(quad(S, P, OB)),
+        COMMIT,
+        END,
+    ]
+
+
+def test_triples_and_quads() -> None:
+    text = 'A <urn:s> <urn:p> <urn:o> .\nPA "x" <urn:s> .\nPD "x" .'
+    assert read(text, TRIPLES) == [
+        add(Triple(S, P, OB)),
+        add_namespace("x", S),
+        delete_namespace("x"),
+        END,
+    ]
+    for row in (
+        "A <urn:s> <urn:p> <urn:o> <urn:g> .",
+        'PA "x" <urn:s> <urn:g> .',
+        'PD "x" <_:g> .',
+    ):
+        with pytest.raises(TextError, match="graph in a patch of triples"):
+            read(row, TRIPLES)
+        with pytest.raises(TextError, match="graph in a patch of triples"):
+            # Not in the usual form, so that it is read term by term.
+            read(row.replace("A <urn:s>", "A _:s"), TRIPLES)
+
+
+# What other tools write
+
+
+def test_apache_jena() -> None:
+    # Numbers and booleans in short, the IRI of a namespace as a string.
+    text = """H id <uuid:0c36e3f0-0000-0000-0000-000000000000> .
+TB .
+PA "ex" "urn:ex#" .
+A <_:B0> <urn:p> 12 .
+A <_:B0> <urn:p> -1.5 .
+A <_:B0> <urn:p> 1e6 .
+A <_:B0> <urn:p> true .
+A <_:B0> <urn:p> <<( <_:B0> <urn:p> .5 )>> .
+TC .
+"""
+    b = BlankNode("B0")
+    values = [("12", "integer"), ("-1.5", "decimal"), ("1e6", "double"), ("true", "boolean")]
+    quoted = Triple(b, P, Literal(".5", datatype=XSD + "decimal"))
+    assert read(text) == [
+        header("id", Iri("uuid:0c36e3f0-0000-0000-0000-000000000000")),
+        BEGIN,
+        add_namespace("ex", Iri("urn:ex#"), DEFAULT_GRAPH),
+        *(add(quad(b, P, Literal(lex, datatype=XSD + kind))) for lex, kind in values),
+        add(quad(b, P, quoted)),
+        COMMIT,
+        END,
+    ]
+
+
+def test_rdflib() -> None:
+    # A header without its dot, blank nodes without angle brackets.
+    text = 'H id <uuid:1> .\nH prev <uuid:0>\nTX .\nA _:b <urn:p> "x"@en .\nTC .\n'
+    assert read(text) == [
+        header("id", Iri("uuid:1")),
+        header("prev", Iri("uuid:0")),
+        BEGIN,
+        add(quad(BlankNode("b"), P, Literal("x", langtag="en"))),
+        COMMIT,
+        END,
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
+def test_rdflib_reads_and_writes_the_same() -> None:
+    rdflib = pytest.importorskip("rdflib")
+    dataset = rdflib.Dataset()
+    dataset.add(
+        (rdflib.URIRef("urn:s"), rdflib.URIRef("urn:p"), rdflib.Literal('é "x"', lang="en"))
+    )
+    dataset.add(
+        (rdflib.BNode("b"), rdflib.URIRef("urn:p"), rdflib.Literal(1), rdflib.URIRef("urn:g"))
+    )
+    text = dataset.serialize(format="patch", operation="add", header_prev="uuid:0")
+    rows = read(text)
+    one = Literal("1", datatype=XSD + "integer")
+    assert set(rows[3:-2]) == {
+        add(quad(S, P, Literal('é "x"', langtag="en"))),
+        add(quad(BlankNode("b"), P, one, G)),
+    }
+    written = write([BEGIN, *rows[3:-2], COMMIT, END])
+    again = rdflib.Dataset()
+    again.parse(data=written, format="patch")
+    assert set(again.quads()) == set(dataset.quads())
+
+
+def test_prefixed_names() -> None:
+    text = """PA "ex" <http://ex/> .
+PA : <http://empty/> .
+PA 'q' <http://q/> .
+A ex:s ex:p.q ex: .
+A :s q:%20\\,x ex:a:b ex:1 .
+PD ex: .
+"""
+    rows = read(text)
+    ex = "http://ex/"
+    assert rows[3:5] == [
+        add(quad(Iri(ex + "s"), Iri(ex + "p.q"), Iri(ex))),
+        add(quad(Iri("http://empty/s"), Iri("http://q/%20,x"), Iri(ex + "a:b"), Iri(ex + "1"))),
+    ]
+    assert rows[5] == delete_namespace("ex", None, DEFAULT_GRAPH)
+    with pytest.raises(TextError, match="line 7, column 3: no PA row has declared the prefix ex:"):
+        read(text + "A ex:s ex:s ex:s .")
+
+
+def test_names_and_keys_with_and_without_quotes() -> None:
+    rows = read("PA ex: <urn:x> . PA ex <urn:x> . PA 'ex' <urn:x> . PA \"ex\" <urn:x> .")
+    assert rows[:-1] == [add_namespace("ex", Iri("urn:x"), DEFAULT_GRAPH)] * 4
+    assert read('PD "ex:" .')[0] == delete_namespace("ex:", None, DEFAULT_GRAPH)
+    rows = read('H a-b 1 . H "a b" 1 . H \'c\' 1 . H "" 1 . H "\\"" 1 .')
+    assert [row.value.key for row in rows[:-1]] == ["a-b", "a b", "c", "", '"']
+
+
+def test_deleted_namespaces() -> None:
+    rows = read('PD "x" . PD "x" <urn:g> . PD "x" <urn:s> <urn:g> . PD "x" <_:g> .')
+    with pytest.raises(TextError, match="does not end here"):
+        read('PD "x" <_:g> <urn:g> .')
+    assert rows[:-1] == [
+        delete_namespace("x", None, DEFAULT_GRAPH),
+        delete_namespace("x", None, G),
+        delete_namespace("x", S, G),
+        delete_namespace("x", None, BlankNode("g")),
+    ]
+
+
+def test_blank_nodes() -> None:
+    text = "A <_:a> <urn:p> _:a.b <_:a\\u0020b> ."
+    assert read(text)[0] == add(quad(BlankNode("a"), P, BlankNode("a.b"), BlankNode("a b")))
+    assert read("H x _:a .")[0] == header("x", BlankNode("a"))
+
+
+# Where patches end
+
+
+def test_z_ends_patches() -> None:
+    assert read("") == []
+    assert read("# nothing") == []
+    assert read("Z .\nZ .") == [END, END]
+    assert read("TX . TC . Z . TX . TC .") == [BEGIN, COMMIT, END, BEGIN, COMMIT, END]
+
+
+def test_headers_open_patches() -> None:
+    one, two = header("id", Iri("urn:1")), header("id", Iri("urn:2"))
+    prev = header("prev", Iri("urn:1"))
+    text = "H id <urn:1> . TX . TC . H id <urn:2> . H prev <urn:1> . TX . TC ."
+    assert read(text) == [one, BEGIN, COMMIT, END, two, prev, BEGIN, COMMIT, END]
+    text = "H id <urn:1> . TX . TC . H prev <urn:1> . H id <urn:2> ."
+    assert read(text) == [one, BEGIN, COMMIT, END, prev, two, END]
+    assert read("H id <urn:1> . H id <urn:2> .") == [one, END, two, END]
+    # Other headers may stand anywhere, and inside a transaction all may.
+    text = "H id <urn:1> . TX . H id <urn:2> . TC . H x <urn:1> ."
+    assert read(text) == [one, BEGIN, two, COMMIT, header("x", Iri("urn:1")), END]
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([], ""),
+        ([END], "Z .\n"),
+        ([END, END], "Z .\nZ .\n"),
+        ([BEGIN, COMMIT, END], "TX .\nTC .\n"),
+        ([BEGIN, COMMIT, END, END], "TX .\nTC .\nZ .\nZ .\n"),
+        ([END, BEGIN, COMMIT, END], "Z .\nTX .\nTC .\n"),
+        ([BEGIN, COMMIT, END, BEGIN, ABORT, END], "TX .\nTC .\nZ .\nTX .\nTA .\n"),
+    ],
+)
+def test_z_is_written_where_it_is_needed(rows: list[Operation], text: str) -> None:
+    assert write(rows) == text
+    assert read(text) == rows
+
+
+def test_text_that_another_writer_began_is_continued() -> None:
+    assert write([BEGIN, COMMIT, END], continues=True) == "Z .\nTX .\nTC .\n"
+    assert write([], continues=True) == ""
+
+
+def test_headers_that_would_open_a_patch_are_not_written_inside_one() -> None:
+    for rows in (
+        [BEGIN, COMMIT, header("id", S)],
+        [add(quad(S, P, OB)), header("prev", S)],
+        [header("id", S), header("id", P)],
+    ):
+        with pytest.raises(OrderError, match="would open another patch"):
+            write([*rows, END])
+    rows = [add(quad(S, P, OB)), header("x", S), BEGIN, header("id", S), COMMIT, END]
+    assert read(write(rows)) == rows
+
+
+def test_rows_are_written_in_order() -> None:
+    for rows in ([COMMIT], [BEGIN, BEGIN], [BEGIN, END], [ABORT]):
+        with pytest.raises(OrderError, match="side a transaction"):
+            write(rows)
+    with pytest.raises(OrderError, match="not ended"):
+        write([BEGIN, COMMIT])
+
+
+# What is written
+
+
+def test_what_is_written_is_plain() -> None:
+    rows = [
+        header("id", S),
+        header("a key", Literal("x", langtag="en")),
+        add_namespace("", S, DEFAULT_GRAPH),
+        add_namespace("x", S, G),
+        delete_namespace("x", None, DEFAULT_GRAPH),
+        delete_namespace("x", None, BlankNode("g")),
+        delete_namespace("x", S, G),
+        delete_namespace("x", S, DEFAULT_GRAPH),
+        BEGIN,
+        add(quad(BlankNode("b"), P, Literal("1", datatype=XSD + "integer"), G)),
+        delete(quad(S, P, Triple(S, P, BlankNode("a b")))),
+        COMMIT,
+        END,
+    ]
+    text = write(rows)
+    assert text.splitlines() == [
+        "H id <urn:s> .",
+        'H "a key" "x"@en .',
+        'PA "" <urn:s> .',
+        'PA "x" <urn:s> <urn:g> .',
+        'PD "x" .',
+        'PD "x" <_:g> .',
+        'PD "x" <urn:s> <urn:g> .',
+        'PD "x" <urn:s> <urn:x-arq:DefaultGraph> .',
+        "TX .",
+        f'A <_:b> <urn:p> "1"^^<{XSD}integer> <urn:g> .',
+        "D <urn:s> <urn:p> << <urn:s> <urn:p> <_:a\\u0020b> >> .",
+        "TC .",
+    ]
+    assert read(text) == rows
+
+
+def test_what_text_cannot_say() -> None:
+    for term in (Iri("_:x"), Literal("x", langtag="no tag"), Literal("\ud800"), "x"):
+        with pytest.raises(TermError):
+            write([header("x", term)])
+    with pytest.raises(StatementError, match="without an IRI"):
+        write([add_namespace("x", None)])
+    deep = Triple(S, P, OB)
+    for _ in range(64):
+        deep = Triple(S, P, deep)
+    with pytest.raises(LimitError, match="nesting"):
+        write([add(quad(S, P, deep))])
+
+
+@given(logs())
+def test_round_trip(log: tuple[PatchOptions, list[Operation]]) -> None:
+    options, rows = log
+    try:
+        text = write(rows)
+    except (TermError, OrderError) as error:
+        # An IRI that looks like a blank node.
+        assert "_:" in str(error)  # noqa: PT017
+        return
+    again = read(text, options.statement_type, generalized=True)
+    assert again == rows
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("X .", "line 1, column 1: no row"),
+        ("\n AB .", "line 2, column 2: no row"),
+        ("<urn:s> <urn:p> <urn:o> .", "no row"),
+        ("A", "line 1, column 2: no subject"),
+        ("A .", "no subject"),
+        ("A <urn:s> <urn:p> .", "no object"),
+        ("A <urn:s> <urn:p> <urn:o>", "does not end here with a '.'"),
+        ("A <urn:s> <urn:p> <urn:o> <urn:g> <urn:h> .", "does not end here"),
+        ('A "s" <urn:p> <urn:o> .', "LITERAL as subject"),
+        ("A <urn:s> _:p <urn:o> .", "BLANK_NODE as predicate"),
+        ("A <urn:s> <_:p> <urn:o> .", "line 1, column 11: BLANK_NODE as predicate"),
+        ('A <urn:s> <urn:p> <urn:o> "g" .', "LITERAL as graph"),
+        ("A <urn:s> <urn:p> <urn:o> << <urn:s> <urn:p> <urn:o> >> .", "TRIPLE as graph"),
+        ("A <urn:s> <urn:p> << <urn:s> <urn:p> >> .", "no object"),
+        ("A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> .", "does not end here with >>"),
+        ("A <urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> >> .", r"does not end here with \)>>"),
+        ('A <urn:s> <urn:p> "x"@en--ltr .', "base direction"),
+        ('A <urn:s> <urn:p> "\\uD800" .', "is no character"),
+        ("A <urn:s> <urn:p\\uDFFF> <urn:o> .", "is no character"),
+        ("A <urn:s p> <urn:p> <urn:o> .", "no subject"),
+        ("H .", "no object"),
+        ("H", "a header has no key"),
+        ("H id .", "no object"),
+        ("H id <urn:1> <urn:2> .", "does not end here"),
+        ('PA "x" .', "a namespace is an IRI"),
+        ('PA "x" <_:x> .', "a namespace is an IRI"),
+        ('PA "x" <urn:x>', "does not end here"),
+        ('PD "x"', "does not end here"),
+        ("TX", "does not end here"),
+        ("TX . TX .", "column 6: a row TX inside a transaction"),
+        ("TC .", "a row TC outside a transaction"),
+        ("TA .", "a row TA outside a transaction"),
+        ("TX . Z .", "a row Z inside a transaction"),
+        ("TX . TC . TC .", "a row TC outside"),
+        (b"A <urn:\xff> .", "not valid UTF-8"),
+    ],
+)
+def test_malformed(text: str | bytes, message: str) -> None:
+    with pytest.raises(TextError, match=message):
+        read(text)
+
+
+def test_generalized_statements() -> None:
+    text = 'A "s" <_:p> "o" "g" .\nA _:s _:p <urn:o> .'
+    assert read(text, generalized=True)[:-1] == [
+        add(quad(Literal("s"), BlankNode("p"), Literal("o"), Literal("g"))),
+        add(quad(BlankNode("s"), BlankNode("p"), OB)),
+    ]
+
+
+def test_limits() -> None:
+    with pytest.raises(LimitError, match="nesting"):
+        read("A <urn:s> <urn:p> " + "<< <urn:s> <urn:p> " * 70)
+    with pytest.raises(LimitError, match="length of a line"):
+        read("H x 'y' .".ljust(101), limits=Limits(frame_bytes=100))
+
+
+@given(st.text("HADPTXCZ<>_:\"'.# \n\\@^0x"))
+def test_noise(text: str) -> None:
+    try:
+        rows = read(text)
+    except JellyError:
+        return
+    assert all(isinstance(row.kind, OperationKind) for row in rows)

@@ -1,0 +1,186 @@
+"""The patch that undoes another, and many patches as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jelly_plugins import DEFAULT_GRAPH, Iri, Literal, Triple
+from jelly_plugins.errors import ChainError, OrderError, StatementError
+from jelly_plugins.patch import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    Operation,
+    OperationKind,
+    Patch,
+    add,
+    add_namespace,
+    compact,
+    delete,
+    delete_namespace,
+    header,
+    invert,
+)
+
+S, P, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:g"), Iri("urn:h")
+ONE, TWO, THREE = (Triple(S, P, Literal(str(number))) for number in (1, 2, 3))
+
+
+# Undo
+
+
+def test_the_inverse_goes_backwards() -> None:
+    patch = Patch([BEGIN, add(ONE), delete(TWO), COMMIT, add(THREE)], [("id", S), ("label", P)])
+    inverse = invert(patch, id=H)
+    assert inverse.operations == [delete(THREE), BEGIN, add(TWO), delete(ONE), COMMIT]
+    assert inverse.headers == [("id", H), ("prev", S)]
+    assert invert(Patch([])).headers == []
+
+
+def test_what_was_aborted_is_not_undone() -> None:
+    patch = Patch([BEGIN, add(ONE), ABORT, BEGIN, add(TWO), COMMIT, BEGIN, COMMIT])
+    assert invert(patch).operations == [BEGIN, delete(TWO), COMMIT]
+
+
+def test_namespaces_are_undone() -> None:
+    patch = Patch(
+        [
+            add_namespace("a", S, G),
+            delete_namespace("b", P, G),
+            delete_namespace("a", None, G),
+            add_namespace("a", P, G),
+        ]
+    )
+    assert invert(patch).operations == [
+        delete_namespace("a", P, G),
+        add_namespace("a", S, G),
+        add_namespace("b", P, G),
+        delete_namespace("a", S, G),
+    ]
+    with pytest.raises(StatementError, match="namespace x: is deleted without its IRI"):
+        invert(Patch([add_namespace("x", S, H), delete_namespace("x", None, G)]))
+
+
+def test_what_streams_can_be_undone() -> None:
+    assert invert(Patch(iter([add(ONE), header("x", S)]), [("id", S)])).prev == S
+
+
+@pytest.mark.parametrize(
+    "operations", [[COMMIT], [BEGIN], [BEGIN, BEGIN, COMMIT], [BEGIN, COMMIT, ABORT]]
+)
+def test_order_is_checked(operations: list[Operation]) -> None:
+    for make in (invert, lambda patch: compact([patch])):
+        with pytest.raises(OrderError, match="transaction"):
+            make(Patch(operations))
+
+
+# Compaction
+
+
+def test_the_last_operation_counts() -> None:
+    log = [
+        Patch([BEGIN, add(ONE), delete(TWO), COMMIT]),
+        Patch([delete(ONE), add(THREE)]),
+        Patch([BEGIN, delete(THREE), ABORT, add(TWO)]),
+    ]
+    assert compact(log).operations == [BEGIN, delete(ONE), add(TWO), add(THREE), COMMIT]
+    assert compact(log, exact=True).operations == [BEGIN, add(THREE), COMMIT]
+    assert compact([]) == compact([Patch(), Patch([BEGIN, COMMIT])]) == Patch()
+
+
+def test_namespaces_are_compacted_by_name_and_graph() -> None:
+    log = [
+        Patch(
+            [
+                add_namespace("a", S, G),
+                add_namespace("a", P, G),
+                add_namespace("a", S, DEFAULT_GRAPH),
+                delete_namespace("b", S, G),
+                add_namespace("b", P, G),
+                delete_namespace("a", None, DEFAULT_GRAPH),
+            ]
+        )
+    ]
+    for exact in (False, True):
+        assert compact(log, exact=exact).operations == [
+            BEGIN,
+            delete_namespace("a", None, DEFAULT_GRAPH),
+            add_namespace("a", P, G),
+            add_namespace("b", P, G),
+            COMMIT,
+        ]
+
+
+def test_the_ends_of_the_chain_are_kept() -> None:
+    def patch(number: int, prev: int | None) -> Patch:
+        headers: list[tuple[str, Any]] = [("id", Iri(f"urn:{number}")), ("label", S)]
+        if prev is not None:
+            headers.append(("prev", Iri(f"urn:{prev}")))
+        return Patch(iter([add(ONE)]), headers)
+
+    result = compact(patch(number, number - 1) for number in (5, 6, 7))
+    assert result.headers == [("id", Iri("urn:7")), ("prev", Iri("urn:4"))]
+    assert compact([patch(1, None), patch(2, None)]).headers == [("id", Iri("urn:2"))]
+    with pytest.raises(ChainError, match=r"patch 1 follows .*urn:9.* is .*urn:1"):
+        compact([patch(1, 0), patch(2, 9)])
+
+
+changes = st.lists(
+    st.tuples(st.sampled_from([OperationKind.ADD, OperationKind.DELETE]), st.integers(0, 4)),
+    max_size=12,
+)
+
+
+def apply(patches: list[Patch], statements: set[Any]) -> set[Any]:
+    result = set(statements)
+    for patch in patches:
+        pending: list[Operation] = []
+        for operation in patch:
+            if operation.kind in (OperationKind.BEGIN, OperationKind.ABORT):
+                pending = []
+            elif operation.kind is OperationKind.COMMIT:
+                for kind, value in pending:
+                    (result.add if kind is OperationKind.ADD else result.discard)(value)
+            else:
+                pending.append(operation)
+    return result
+
+
+@given(
+    st.lists(st.tuples(changes, st.sampled_from([COMMIT, ABORT])), max_size=4),
+    st.sets(st.integers(0, 4)),
+)
+def test_compacted_or_not_a_log_does_the_same(
+    log: list[tuple[list[tuple[OperationKind, int]], Operation]], numbers: set[int]
+) -> None:
+    everything = [Triple(S, P, Literal(str(number))) for number in range(5)]
+    start = {everything[number] for number in numbers}
+    patches = [
+        Patch([BEGIN, *(Operation(kind, everything[each]) for kind, each in some), end])
+        for some, end in log
+    ]
+    end = apply(patches, start)
+    assert apply([compact(patches)], start) == end
+    # The same log, with nothing in it that does nothing.
+    state = set(start)
+    exact = []
+    for patch in patches:
+        operations = []
+        before = set(state)
+        for operation in patch.operations[1:-1]:
+            kind, value = operation
+            if (value in state) is (kind is OperationKind.DELETE):
+                operations.append(operation)
+                (state.add if kind is OperationKind.ADD else state.discard)(value)
+        if patch.operations[-1] == ABORT:
+            state = before
+        exact.append(Patch([BEGIN, *operations, patch.operations[-1]]))
+    small = compact(exact, exact=True)
+    assert apply([small], start) == end
+    assert apply([invert(small)], end) == start
+    changed = start ^ end
+    assert {value for _, value in small if value is not None} == changed
