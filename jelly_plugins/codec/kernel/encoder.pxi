@@ -24,8 +24,15 @@ cdef struct Identity:
     PyObject *description
 
 
+@cython.final
+@cython.no_gc
+@cython.freelist(256)
 cdef class Description:
-    """A term as it is to be written."""
+    """A term as it is to be written.
+
+    Not known to the garbage collector, which millions of short-lived ones would wake: strings, and
+    terms of a quoted triple, hold no description.
+    """
 
     cdef Said said
     # What `said` points into.
