@@ -66,11 +66,11 @@ class WireError(JellyError):
 
 
 class TruncatedError(WireError):
-    """The input ends inside a frame."""
+    """The input ends inside a frame, a patch or a transaction."""
 
 
 class TextError(JellyError):
-    """Text that is no N-Triples or N-Quads, or says what Jelly cannot carry.
+    """Text that is no N-Triples, N-Quads or RDF Patch, or says what Jelly cannot carry.
 
     :ivar line: number of the line, from 1, where known.
     :ivar column: number of the character in the line, from 1, where known.

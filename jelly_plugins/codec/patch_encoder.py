@@ -64,11 +64,14 @@ class PatchEncoder(RowWriter):
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
     :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
     :param frame_bytes: bytes of a frame after which it ends.
-    :param continues: whether what is written goes behind patches of the same options that another
-        encoder wrote. The result is one stream.
+    :param continues: whether what is written goes behind patches that another encoder wrote, whose
+        options stand there already.
     :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
         what was written.
     :raises OptionsError: the options ask for a version that cannot be written.
+
+    What is written refers to nothing that came before it. Streams of the same options, one behind
+    the other, are one stream that any reader takes, options or not: logs grow by appending.
 
     An operation that is refused leaves the encoder as it was, but for lookup entries that nothing
     uses yet. Frames that ended before it come out of the next :meth:`add`, or of :meth:`finish`.
@@ -102,9 +105,7 @@ class PatchEncoder(RowWriter):
         self._ended_patch = True
         #: Whether there was a patch, in this stream or in the part before this one.
         self._begun = continues
-        if continues:
-            self._writer.continue_stream()
-        else:
+        if not continues:
             self._add_row(PatchRow.OPTIONS, write_patch_options(options))
 
     @property

@@ -24,11 +24,14 @@ _IRI_TAG: Final = (2 << 3 | BYTES).to_bytes()
 
 
 class PatchTermWriter(TermWriter):
-    """Writes what rows of a patch hold. Their graphs share one repeat."""
+    """Writes what rows of a patch hold. Their graphs share one repeat.
 
-    def continue_stream(self) -> None:
-        """Write on where another writer stopped, whose state is not known: refer to nothing that
-        came before."""
+    Ids are written in full where they are the first, so that a reader that has another stream
+    behind it, and state left over from there, reads the same.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.ids = (-1, -1)
         for table in (self._names, self._prefixes, self._datatypes):
             table.number_first_entry()

@@ -17,7 +17,7 @@ from ..sources import Source
 from .bookkeeping import namespaces, positions, set_position
 from .dumper import dump
 from .loader import load
-from .record import Recorder, record
+from .record import Recorder, Transaction, record
 from .replay import replay
 from .terms import OxigraphFactory, describe
 
@@ -56,6 +56,7 @@ class OxigraphBackend:
         """See :func:`jelly_plugins.oxigraph.record`."""
         return record(store, log, **settings)
 
+    transaction = staticmethod(Transaction)
     positions = staticmethod(positions)
     set_position = staticmethod(set_position)
     namespaces = staticmethod(namespaces)

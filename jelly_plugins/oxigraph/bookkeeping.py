@@ -20,13 +20,13 @@ from urllib.parse import quote, unquote
 
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
-from ..patch.position import Position
+from ..patch.position import BOOKKEEPING_IRI, Position
 from .rows import Row, graph_text, row_of
 from .terms import DEFAULT_GRAPH, GraphName
 from .transaction import apply
 
 #: The graph that is no data.
-BOOKKEEPING: Final = NamedNode("urn:jelly-plugins:bookkeeping")
+BOOKKEEPING: Final = NamedNode(BOOKKEEPING_IRI)
 
 _GRAPH: Final = str(BOOKKEEPING)
 _LOG: Final = "urn:jelly-plugins:log:"

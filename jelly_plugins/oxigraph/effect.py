@@ -186,7 +186,7 @@ class Effect:
             if self._name(operation, source) == self._name(operation, target):
                 return
             if verb != "ADD":
-                self._clear(operation, target, drop=False)
+                self._clear(operation, target, drop=True)
             self._run_modify(operation, insert=_in_graph(target), where=_in_graph(source))
             if verb == "MOVE":
                 self._clear(operation, source, drop=True)

@@ -26,7 +26,7 @@ from .bookkeeping import BOOKKEEPING, position_rows, positions
 from .effect import Effect
 from .replay import replay
 from .rows import Row, describe_text, row_of
-from .terms import GraphName
+from .terms import DEFAULT_GRAPH, GraphName
 from .transaction import Update
 
 
@@ -192,8 +192,8 @@ class Transaction:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._net: dict[Row, tuple[bool, Quad]] = {}
-        #: Graphs that are created (True) or dropped (False), whatever their quads.
-        self._graphs: dict[NamedNode | BlankNode, bool] = {}
+        #: Graphs that exist (True) or are dropped (False), whatever their quads.
+        self._graphs: dict[GraphName, bool] = {}
 
     def add(self, quad: Quad) -> None:
         """Add a quad.
@@ -254,19 +254,27 @@ class Transaction:
                 (adds if there else deletes).append(row)
         return deletes, adds
 
+    def quads(self) -> tuple[list[Quad], list[Quad]]:
+        """What is to be deleted from the store, and what to be added, as quads."""
+        deletes, adds = self.net()
+        return [self._net[row][1] for row in deletes], [self._net[row][1] for row in adds]
+
     def begin_update(self) -> Update:
         """What has changed so far, as an update."""
         update = Update()
         update.change(*self.net())
-        filled = {quad.graph_name for there, quad in self._net.values() if there}
-        for graph, there in self._graphs.items():
-            if there:
-                update.operation(f"CREATE SILENT GRAPH {graph}")
-            elif graph not in filled:
-                update.operation(f"DROP SILENT GRAPH {graph}")
+        if self._graphs:
+            filled = {quad.graph_name for there, quad in self._net.values() if there}
+            for graph, there in self._graphs.items():
+                if graph not in filled and isinstance(graph, NamedNode):
+                    verb = "CREATE" if there else "DROP"
+                    update.operation(f"{verb} SILENT GRAPH {graph}")
         return update
 
     def _change(self, quad: Quad, there: bool) -> None:
         if quad.graph_name == BOOKKEEPING:
             raise TermError("a statement is in the graph that keeps the positions of logs")
         self._net[row_of(quad)] = (there, quad)
+        if there and quad.graph_name != DEFAULT_GRAPH:
+            # It stays though the quad may not.
+            self._graphs[quad.graph_name] = True

@@ -7,6 +7,10 @@ affair; that a position moves together with the data is the whole point.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+#: The graph in which stores of quads keep their positions, and that is no data.
+BOOKKEEPING_IRI: Final = "urn:jelly-plugins:bookkeeping"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

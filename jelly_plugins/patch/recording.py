@@ -29,7 +29,7 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec.ntriples import term_text
 from ..codec.operations import BEGIN, COMMIT, END, Operation, OperationKind, header
-from ..errors import ChainError, OptionsError, SourceError, TruncatedError
+from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..sinks import compression_of
 from .formats import PatchFormat, format_of
 from .model import ID, PREV
@@ -43,6 +43,8 @@ except ImportError:  # Windows: two writers of one log are not told apart there.
 
 #: A line of RDF Patch text that ends a transaction or a patch.
 _LAST_LINE: Final = re.compile(rb"(?:TC|TA|Z)[ \t]*\.?[ \t]*\r?")
+#: The row that ends a patch, at the end of a text.
+_MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 _PIECE: Final = 1 << 16
 _GENERIC: Final = (Iri, BlankNode, Literal, Triple)
 
@@ -185,20 +187,38 @@ class LogWriter:
     def _take_up(self) -> None:
         """Read what the file has, and cut off what is not complete."""
         self._size = os.fstat(self._file.fileno()).st_size
-        if self._size:
-            try:
+        if not self._size:
+            return
+        try:
+            # Of text, headers alone may be what is left of a patch.
+            torn = not self._read() and self.format is PatchFormat.RDF_PATCH
+        except (TruncatedError, TextError) as error:
+            if isinstance(error, TextError) and self._ends_with_a_line():
+                raise
+            torn = True
+        if torn:
+            self._size = self._whole()
+            self._file.truncate(self._size)
+            if self._size:
                 self._read()
-            except TruncatedError:
-                self._size = self._whole()
-                self._file.truncate(self._size)
-                if self._size:
-                    self._read()
+        if self.format is PatchFormat.RDF_PATCH and not self._ends_with_a_line():
+            self._size += self._file.write(b"\n")
 
-    def _read(self) -> None:
+    def _ends_with_a_line(self) -> bool:
+        return self._tail().endswith(b"\n") or not self._size
+
+    def _tail(self) -> bytes:
+        """The last bytes of the log, more than the last row has if that is a mark."""
+        self._file.seek(max(self._size - 64, 0))
+        return self._file.read(64)
+
+    def _read(self) -> bool:
+        """Read the log; say whether its last patch has more than headers."""
         self._patches = 0
         self._head = self._before = self._root = None
         self._file.seek(0)
         ids: dict[str, Any] = {}
+        rows_of_patch = rows_of_last = 0
         with PatchReader(self._file, limits=self._limits) as rows:
             for kind, value in rows:
                 if kind is OperationKind.HEADER:
@@ -210,6 +230,9 @@ class LogWriter:
                     self._before, self._head = self._head, ids[ID]
                     self._patches += 1
                     ids = {}
+                    rows_of_last, rows_of_patch = rows_of_patch, 0
+                else:
+                    rows_of_patch += 1
             self.format = rows.format or self.format
             if rows.options is not None:
                 self._options = rows.options
@@ -218,6 +241,7 @@ class LogWriter:
                         "the log is one patch, a stream of type FLAT: nothing can follow",
                         source=self.name,
                     )
+        return rows_of_last > 0
 
     def _whole(self) -> int:
         """Bytes of the patches that are complete, where the last one is not."""
@@ -244,11 +268,13 @@ class LogWriter:
         return whole
 
     def _new_serializer(self) -> PatchSerializer:
+        # After a mark, text goes on as it begins.
+        text = self.format is PatchFormat.RDF_PATCH
         return PatchSerializer(
             self.format,
             self._options,
             describe=self._describe,
-            continues=self._size > 0,
+            continues=self._size > 0 and not (text and _MARK.search(self._tail())),
             limits=self._limits,
         )
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeGuard, cast
 
-from ..codec import DEFAULT_LIMITS, Kind, Limits, TermFactory, describe
+from ..codec import DEFAULT_LIMITS, Describe, Kind, Limits, TermFactory, describe
 from ..codec.operations import END, Header, Namespace, Operation, OperationKind
 from ..sources import Source
 from .model import Patch
@@ -110,9 +110,10 @@ def _value(kind: OperationKind, value: Any, factory: TermFactory[Any]) -> Any:
     return None
 
 
-def convert(term: Any, factory: TermFactory[Any]) -> Any:
-    """A generic term as one of a factory.
+def convert(term: Any, factory: TermFactory[Any], describe: Describe = describe) -> Any:
+    """A term as one of a factory.
 
+    :param describe: takes the term apart; one of ``codec.terms`` by default.
     :raises TermError: the factory's backend cannot hold it.
     """
     kind, *parts = describe(term)
@@ -123,5 +124,5 @@ def convert(term: Any, factory: TermFactory[Any]) -> Any:
     if kind is Kind.LITERAL:
         return factory.literal(*parts)
     if kind is Kind.TRIPLE:
-        return factory.quoted_triple(*(convert(part, factory) for part in parts))
+        return factory.quoted_triple(*(convert(part, factory, describe) for part in parts))
     return factory.default_graph

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Limits, PatchStatementType, TermFactory, patch_rules, rules
+from ..codec.limits import over
 from ..codec.lines import (
     BLANK_NODE,
     END_OF_LINE,
@@ -86,7 +87,8 @@ class PatchTextReader(TermScanner):
     :param statement_type: what a statement without a graph is: a quad in the default graph, or a
         triple (and then none may have a graph). The text does not tell.
     :param generalized: whether any kind of term may stand in any position.
-    :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
+    :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line,
+        ``lookup_characters`` the namespaces.
 
     >>> from jelly_plugins.codec import GenericFactory
     >>> reader = PatchTextReader(GenericFactory())
@@ -107,6 +109,7 @@ class PatchTextReader(TermScanner):
         self._make = factory.quad if self._quads else factory.triple
         self._state = PatchState.BETWEEN_MARKS
         self._opening = PatchOpening()
+        self._prefix_characters = 0
 
     @property
     def inside_patch(self) -> bool:
@@ -256,6 +259,10 @@ class PatchTextReader(TermScanner):
             if found is None:
                 self.refuse("a namespace is an IRI")
             value = self.unescape(found[1], self.text, found.start())
+        self._prefix_characters += len(name) + len(value)
+        if self._prefix_characters > self.limits.lookup_characters:
+            what = "the length of all namespaces"
+            raise over(self.limits, "lookup_characters", self._prefix_characters, what)
         self.prefixes[name] = value
         return Namespace(name, self.build(self._factory.iri, value), self._namespace_graph())
 

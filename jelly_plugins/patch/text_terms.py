@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from ..codec import Kind, Limits, TermFactory
-from ..codec import rules as rules
+from ..codec import Kind, Limits, TermFactory, rules
 from ..codec.limits import over
 from ..codec.lines import (
     BLANK_NODE,

@@ -21,9 +21,14 @@ from .namespaces import DeclaredNamespaces
 
 def inner_store(graph: Graph) -> Any | None:
     """The ``pyoxigraph.Store`` inside a graph's store, if there is one."""
-    kind = type(graph.store)
+    return inner_store_of(graph.store)
+
+
+def inner_store_of(store: Any) -> Any | None:
+    """The ``pyoxigraph.Store`` inside a store, if there is one."""
+    kind = type(store)
     if (kind.__module__, kind.__name__) == ("oxrdflib.store", "OxigraphStore"):
-        return graph.store._inner  # type: ignore[attr-defined]
+        return store._inner
     return None
 
 

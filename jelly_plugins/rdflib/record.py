@@ -17,13 +17,16 @@ from rdflib.term import URIRef
 
 from ..codec import DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
-from ..patch.position import Position
+from ..patch.position import BOOKKEEPING_IRI, Position
 from ..patch.recording import LogWriter
 from .callers import default_graph
 from .journal import Triple, namespace_restorer
 from .replay import positions, replay, set_position
 from .terms import describe
 from .watch import StoreWatch
+
+#: What an Oxigraph store keeps for itself.
+_BOOKKEEPING: Final = URIRef(BOOKKEEPING_IRI)
 
 
 def record(
@@ -136,8 +139,8 @@ class GraphRecorder:
             self.graph.remove(pattern)
 
     def update(self, update: Any, **settings: Any) -> None:
-        """Run a SPARQL update as ``Graph.update`` does, in rdflib's own engine whatever the
-        store."""
+        """Run a SPARQL update as ``Graph.update`` does, in rdflib's own engine unless it is for a
+        Dataset over an Oxigraph store."""
         with self._transaction():
             self.graph.update(update, **settings)
 
@@ -193,6 +196,8 @@ class GraphRecorder:
     def _seen(self, added: bool, triple: Triple, context: Any) -> None:
         statement: tuple[Any, ...] = triple
         name = context.identifier if isinstance(context, Graph) else context
+        if name == _BOOKKEEPING:
+            return
         if self._whole:
             main = name is None or name == self._main
             statement = (*triple, DATASET_DEFAULT_GRAPH_ID if main else name)

@@ -8,12 +8,14 @@ Update included, comes to them in the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from rdflib.graph import Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.store import Store
 
 from .journal import Triple, graph_exists
+from .oxigraph_patches import NativeUpdate
+from .oxigraph_store import inner_store_of
 
 #: Told whether a triple came (or went), the triple, and its graph.
 Seen: TypeAlias = Callable[[bool, Triple, Any], object]
@@ -71,12 +73,15 @@ class StoreWatch:
 
     def _on_add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         if self._missing(triple, context):
-            if self._store.graph_aware and not graph_exists(context):
-                self._undo.append(lambda: self._remove_graph(context))
-            # Noted first: an interrupt may come at any point.
-            self._undo.append(lambda: self._remove(triple, context))
-            self._seen(True, triple, context)
+            # Before it is made: an interrupt may come at any point.
+            self._note_addition(triple, context)
         self._add(triple, context, quoted)
+
+    def _note_addition(self, triple: Triple, context: Any) -> None:
+        if self._store.graph_aware and not graph_exists(context):
+            self._undo.append(lambda: self._remove_graph(context))
+        self._undo.append(lambda: self._remove(triple, context))
+        self._seen(True, triple, context)
 
     def _on_addN(self, quads: Iterable[tuple[Any, Any, Any, Any]]) -> None:  # noqa: N802
         for subject, predicate, object_, context in quads:
@@ -106,9 +111,25 @@ class StoreWatch:
         self._on_remove((None, None, None), graph)
         self._remove_graph(graph)
 
-    def _on_update(self, *_: Any, **__: Any) -> NoReturn:
-        # Graph.update goes on with rdflib's own engine then, which changes graph by graph.
-        raise NotImplementedError("updates of the store's own tell nothing of what they change")
+    def _on_update(
+        self,
+        update: Any,
+        initNs: Any,  # noqa: N803
+        initBindings: Any,  # noqa: N803
+        queryGraph: Any,  # noqa: N803
+        **settings: Any,
+    ) -> None:
+        """:raises NotImplementedError: it is for rdflib's own engine, which comes back here."""
+        native = isinstance(update, str) and queryGraph == DATASET_DEFAULT_GRAPH_ID
+        if not native or initBindings or settings or inner_store_of(self._store) is None:
+            raise NotImplementedError("nothing tells what this update would change")
+        prefixes = {name: str(iri) for name, iri in self._store.namespaces()} | dict(initNs)
+        change = NativeUpdate(self._store, update, prefixes)
+        for triple, graph in change.deletes:
+            self._note_removal(triple, graph)
+        for triple, graph in change.adds:
+            self._note_addition(triple, graph)
+        change.run()
 
     def _missing(self, triple: Triple, context: Any) -> bool:
         return next(iter(self._store.triples(triple, context)), None) is None

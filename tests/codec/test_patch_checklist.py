@@ -583,19 +583,18 @@ def test_23_a_writer_keeps_the_order(options: PatchOptions) -> None:
 # Writing on
 
 
-def test_a_stream_that_another_encoder_began_is_continued() -> None:
-    first = [header("id", S), add(SPOG), add(Quad(P, P, Literal("x", datatype="urn:d"), H)), END]
-    second = [
-        header("id", P),
-        add(SPOG),
-        delete(Quad(S, P, Literal("1", datatype="urn:e"), G)),
-        END,
-    ]
+@pytest.mark.parametrize("continues", [False, True])
+def test_streams_of_the_same_options_are_one_stream(continues: bool) -> None:
+    one = Quad(P, P, Literal("x", datatype="urn:d"), H)
+    other = Quad(S, P, Literal("1", datatype="urn:e"), G)
+    first = [header("id", S), add(SPOG), add(one), END]
+    second = [header("id", P), add(SPOG), delete(other), END]
     for sizes in ({}, {"max_prefix_table_size": 0}, {"max_prefix_table_size": 1}):
         options = PatchOptions(**sizes)
         frames = write(first, options)
         for _ in range(3):
-            frames += write(second, options, continues=True)
+            frames += write(second, options, continues=continues)
+        assert kinds(*frames).count("options") == (1 if continues else 4)
         assert read(*frames) == first + second * 3
     assert write([], FRAME, continues=True) == []
 

@@ -381,6 +381,11 @@ def test_logs_grow_by_appending(format: PatchFormat) -> None:  # noqa: A002
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_logs_can_be_put_together_as_files(format: PatchFormat) -> None:  # noqa: A002
+    assert list(PatchReader(written(ROWS, format) * 3)) == ROWS * 3
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_patch_that_is_ended_has_come_out(format: PatchFormat) -> None:  # noqa: A002
     serializer = PatchSerializer(format)
     data = serializer.add(ROWS[:5])

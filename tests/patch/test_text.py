@@ -452,6 +452,8 @@ def test_generalized_statements() -> None:
 def test_limits() -> None:
     with pytest.raises(LimitError, match="nesting"):
         read("A <urn:s> <urn:p> " + "<< <urn:s> <urn:p> " * 70)
+    with pytest.raises(LimitError, match="lookup_characters"):
+        read('PA "x" <urn:x> . ' * 17, limits=Limits(lookup_characters=100))
     with pytest.raises(LimitError, match="length of a line"):
         read("H x 'y' .".ljust(101), limits=Limits(frame_bytes=100))
 

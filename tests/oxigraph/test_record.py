@@ -1,0 +1,330 @@
+"""Recording what changes a store: log and store say the same, whatever happens."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jelly_plugins import ChainError, SourceError, TermError
+from jelly_plugins.codec import OperationKind
+from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay
+from jelly_plugins.oxigraph.transaction import Update
+from jelly_plugins.patch import invert, read_patches, write_patches
+
+from .replays import XSD, data, everything
+
+N, P = ox.NamedNode("urn:n"), ox.NamedNode("urn:p")
+INTEGER = ox.NamedNode(f"{XSD}integer")
+
+
+def quad(value: Any, *graph: Any) -> ox.Quad:
+    return ox.Quad(N, P, ox.Literal(value), *graph)
+
+
+SHAPES = [
+    quad("x"),
+    ox.Quad(ox.BlankNode("b"), P, ox.BlankNode("b"), ox.BlankNode("b")),
+    ox.Quad(ox.BlankNode(), P, ox.Literal("x", language="EN"), N),
+    ox.Quad(N, P, ox.Literal("x", language="ar", direction=ox.BaseDirection.RTL)),
+    ox.Quad(N, P, ox.Literal("01", datatype=INTEGER)),
+    ox.Quad(
+        N, P, ox.Triple(ox.BlankNode("b"), P, ox.Triple(N, P, ox.Literal("01", datatype=INTEGER)))
+    ),
+    ox.Quad(N, P, ox.Literal('"} \\ \n')),
+]
+
+
+def kinds(path: Path) -> list[str]:
+    """What each patch of a log does."""
+    return [
+        " ".join(
+            operation.kind.code
+            for operation in patch
+            if operation.kind in (OperationKind.ADD, OperationKind.DELETE)
+        )
+        for patch in read_patches(path)
+    ]
+
+
+def fail(recorder: Recorder, quad: ox.Quad) -> None:
+    """Fail inside a transaction."""
+    with recorder.transaction() as transaction:
+        transaction.add(quad)
+        raise InterruptedError
+
+
+@pytest.fixture(params=["jellyp", "rdfp"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / f"log.{request.param}"
+
+
+def test_every_change_is_a_patch(store: ox.Store, path: Path) -> None:
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+        recorder.remove(quad(1))
+        recorder.extend([quad(1), quad(2)])
+        with recorder.transaction() as transaction:
+            transaction.remove(quad(1))
+            transaction.add(quad(3, N))
+            transaction.update("INSERT { <urn:n> <urn:q> ?o } WHERE { <urn:n> <urn:p> ?o }")
+            transaction.clear_graph(N)
+    assert kinds(path) == ["A", "D", "A A", "D A"]
+    assert data(store) == {str(quad(2)), str(quad(2)).replace("urn:p", "urn:q")}
+    previous = None
+    for patch in read_patches(path):
+        assert patch.prev == previous
+        previous = patch.id
+    assert positions(store)[0].patch == f"<{previous.value}>"
+
+
+def test_what_changes_nothing_is_no_patch(store: ox.Store, path: Path) -> None:
+    integer = ox.Quad(N, P, ox.Literal("01", datatype=INTEGER))
+    with record(store, path) as recorder:
+        recorder.add(integer)
+        recorder.add(integer)
+        recorder.add(ox.Quad(N, P, ox.Literal("1", datatype=INTEGER)))
+        recorder.remove(quad("none"))
+        recorder.extend([])
+        with recorder.transaction() as transaction:
+            transaction.add(quad("x"))
+            transaction.remove(quad("x"))
+        recorder.update("DELETE WHERE { ?s <urn:none> ?o }")
+    assert kinds(path) == ["A"]
+
+
+def test_a_replica(new_store: Callable[[], ox.Store], tmp_path: Path) -> None:
+    store, copy = new_store(), new_store()
+    path = tmp_path / "log.jellyp"
+    with record(store, path) as recorder:
+        recorder.extend(SHAPES)
+        for shape in SHAPES[::2]:
+            recorder.remove(shape)
+    replay(copy, path, strict=True)
+    assert data(copy) == data(store)
+    assert {SHAPES[1], SHAPES[3]} <= set(copy)
+
+
+def test_a_change_undone(store: ox.Store, path: Path) -> None:
+    before = [quad(1), quad(2), *SHAPES[:2]]
+    store.extend(before)
+    with record(store, path) as recorder, recorder.transaction() as transaction:
+        transaction.extend([quad(1), quad(3)])
+        transaction.remove(quad(2))
+    [patch] = list(read_patches(path))
+    write_patches([invert(patch)], path.with_stem("undo"))
+    replay(store, path.with_stem("undo"), check_prev=False, strict=True)
+    assert data(store) == set(map(str, before))
+
+
+def test_an_exception_in_a_transaction(store: ox.Store, path: Path) -> None:
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+        before, size = everything(store), path.stat().st_size
+        with pytest.raises(InterruptedError):
+            fail(recorder, quad(2))
+        assert everything(store) == before
+        assert path.stat().st_size == size
+        recorder.add(quad(3))
+    assert kinds(path) == ["A", "A"]
+
+
+def test_the_bookkeeping_is_not_to_be_changed(store: ox.Store, path: Path) -> None:
+    with record(store, path) as recorder, pytest.raises(TermError, match="positions"):
+        recorder.add(quad(1, BOOKKEEPING))
+    assert path.stat().st_size == 0
+
+
+def test_a_store_that_cannot_be_written(
+    store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = ox.Store()
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+        before, size = everything(store), path.stat().st_size
+
+        def fail(*_: object, **__: object) -> None:
+            raise OSError("the disk is full")
+
+        monkeypatch.setattr(Update, "run", fail)
+        for _ in range(2):
+            with pytest.raises(OSError, match="full"):
+                recorder.extend([quad(2), *SHAPES[:2]])
+            assert everything(store) == before
+            assert path.stat().st_size == size
+        monkeypatch.undo()
+        recorder.extend([quad(3), *SHAPES[:2]])
+    replay(copy, path)
+    assert data(copy) == data(store)
+
+
+def test_an_interrupt_when_all_is_done(
+    store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Update.run
+
+    def interrupted(self: Update, *args: Any, **settings: Any) -> None:
+        run(self, *args, **settings)
+        raise KeyboardInterrupt
+
+    copy = ox.Store()
+    with record(store, path) as recorder:
+        monkeypatch.setattr(Update, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            recorder.add(quad(1))
+        monkeypatch.undo()
+        recorder.add(quad(2))
+    replay(copy, path)
+    assert data(copy) == data(store) == {str(quad(1)), str(quad(2))}
+
+
+def test_recording_goes_on(store: ox.Store, path: Path) -> None:
+    copy = ox.Store()
+    for number in range(5):
+        with record(store, path) as recorder:
+            recorder.add(quad(number))
+            recorder.extend(SHAPES[number : number + 2] if path.suffix == ".jellyp" else [])
+        replay(copy, path)
+        assert data(copy) == data(store)
+
+
+def test_a_log_that_is_ahead_is_caught_up_with(store: ox.Store, path: Path) -> None:
+    """As if the process had ended between the log and the store."""
+    other = ox.Store()
+    with record(other, path) as recorder:
+        recorder.add(quad(1))
+        replay(store, path)
+        recorder.add(quad(2))
+    with record(store, path) as recorder:
+        assert data(store) == data(other)
+        recorder.add(quad(3))
+    assert kinds(path) == ["A"] * 3
+
+
+def test_a_log_of_another_store(store: ox.Store, path: Path) -> None:
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+        recorder.add(quad(2))
+    path.unlink()
+    with record(ox.Store(), path) as recorder:
+        recorder.add(quad(9))
+    # A log that the store knows nothing of is applied, and then continued.
+    with record(store, path) as recorder:
+        assert len(positions(store)) == 2
+    name = positions(store)[0].log
+    with pytest.raises(ChainError, match="the log is empty"):
+        record(store, path.with_stem("new"), name=name)
+
+
+def test_one_recorder_at_a_time(store: ox.Store, path: Path) -> None:
+    with record(store, path), pytest.raises(SourceError, match="someone else"):
+        record(store, path)
+    record(store, path).close()
+
+
+_VALUES = st.integers(0, 5)
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), _VALUES),
+        st.tuples(st.just("remove"), _VALUES),
+        st.tuples(st.just("extend"), st.lists(_VALUES, max_size=4)),
+        st.tuples(
+            st.just("update"),
+            st.sampled_from(
+                [
+                    "DELETE { ?s ?p ?o } INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(?o + 1 AS ?n) }",
+                    "INSERT { ?s <urn:q> [] } WHERE { ?s <urn:p> 2 }",
+                    "DELETE WHERE { ?s <urn:q> ?o }",
+                ]
+            ),
+        ),
+        st.tuples(st.just("reopen"), st.none()),
+        st.tuples(st.just("fail"), _VALUES),
+    ),
+    max_size=12,
+)
+
+
+@given(_STEPS)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_course_of_things(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any]]
+) -> None:
+    path = tmp_path_factory.mktemp("record") / "log.jellyp"
+    store, copy = ox.Store(), ox.Store()
+    recorder = record(store, path)
+    for name, value in steps:
+        if name == "reopen":
+            recorder.close()
+            recorder = record(store, path)
+        elif name == "fail":
+            with pytest.raises(InterruptedError):
+                fail(recorder, quad(value))
+        elif name == "extend":
+            recorder.extend(map(quad, value))
+        else:
+            getattr(recorder, name)(value if name == "update" else quad(value))
+    recorder.close()
+    if path.stat().st_size:
+        replay(copy, path, strict=True)
+    assert data(copy) == data(store)
+
+
+#: Records changes to the store of a folder until it is killed; says what was acknowledged.
+RECORDS = """
+import sys
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
+from jelly_plugins.oxigraph import record
+
+folder, path, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
+store = Store(folder)
+at = NamedNode("urn:at")
+with record(store, path) as recorder:
+    while True:
+        number += 1
+        with recorder.transaction() as transaction:
+            for quad in list(store.quads_for_pattern(None, at, None)):
+                transaction.remove(quad)
+            transaction.add(Quad(at, at, Literal(number)))
+            transaction.add(Quad(BlankNode(), NamedNode("urn:p"), Literal(number)))
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])
+def test_kills(tmp_path: Path, suffix: str) -> None:
+    """After each, the next recorder finds log and store in the same state, with all that was
+    acknowledged."""
+    folder, path = tmp_path / "store", tmp_path / f"log.{suffix}"
+    pick = random.Random(5)
+    acknowledged = 0
+    for _ in range(4):
+        with subprocess.Popen(
+            [sys.executable, "-c", RECORDS, str(folder), str(path), str(acknowledged)],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        ) as process:
+            assert process.stdout is not None
+            for _ in range(pick.randrange(1, 80)):
+                acknowledged = int(process.stdout.readline())
+            process.send_signal(signal.SIGKILL)
+            acknowledged = int((process.stdout.read().split() or [acknowledged])[-1])
+            process.wait()
+        store, copy = ox.Store(folder), ox.Store()
+        record(store, path).close()
+        replay(copy, path)
+        assert data(copy) == data(store)
+        [at] = store.quads_for_pattern(None, ox.NamedNode("urn:at"), None)
+        assert int(at.object.value) in (acknowledged, acknowledged + 1)
+        acknowledged = int(at.object.value)
+        assert len(data(store)) == acknowledged + 1
+        del store

@@ -1,0 +1,182 @@
+"""A log that is appended to: what is there stays, what is torn goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import ChainError, JellyError, OptionsError, SourceError
+from jelly_plugins.codec import Iri, Literal, PatchOptions, PatchStreamType, Quad, describe
+from jelly_plugins.codec.operations import Operation, add, delete
+from jelly_plugins.patch import read_patches, write_patches
+from jelly_plugins.patch.recording import LogWriter
+
+S, P, O = (Iri(f"urn:{letter}") for letter in "spo")  # noqa: E741
+
+
+@pytest.fixture(params=["jellyp", "rdfp"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / f"log.{request.param}"
+
+
+def writer(path: Path, **settings: Any) -> LogWriter:
+    return LogWriter(path, describe=describe, **settings)
+
+
+def rows(number: int) -> list[Operation]:
+    """Operations with terms of their own and terms that others have too."""
+    return [
+        add(Quad(S, P, Literal(f"{number}", datatype=f"urn:d{number % 3}"), Iri(f"urn:g{number}"))),
+        delete(Quad(S, P, Iri(f"http://example.org/{number % 2}/{number}"), S)),
+    ]
+
+
+def contents(path: Path) -> list[list[Operation]]:
+    """The operations of each patch; ids are checked on the way."""
+    found = []
+    previous = None
+    for patch in read_patches(path):
+        assert patch.prev == previous
+        previous = patch.id
+        found.append([row for row in patch.operations if row.value is not None])
+    return found
+
+
+def test_append_and_go_on(path: Path) -> None:
+    for number in range(6):
+        with writer(path) as log:
+            log.append(rows(2 * number))
+            log.append(rows(2 * number + 1))
+            assert log.patches == 2 * number + 2
+    assert contents(path) == [rows(number) for number in range(12)]
+
+
+def test_head_before_and_root(path: Path) -> None:
+    with writer(path) as log:
+        assert (log.head, log.before, log.root, log.patches) == (None, None, None, 0)
+        log.append([])
+        first = log.head
+        assert (log.before, log.root) == (None, first)
+        log.append([])
+        log.append([])
+        before, head = log.before, log.head
+        assert len({first, before, head}) == 3
+    with writer(path) as log:
+        assert (log.head, log.before, log.root, log.patches) == (head, before, first, 3)
+
+
+def test_cut(path: Path) -> None:
+    with writer(path) as log:
+        size = log.append(rows(1))
+        log.cut(size)
+        assert path.stat().st_size == 0
+        assert (log.head, log.root, log.patches) == (None, None, 0)
+        for number in range(5):
+            log.append(rows(number))
+            log.cut(log.append(rows(number + 10)))
+    assert contents(path) == [rows(number) for number in range(5)]
+
+
+def test_an_operation_that_cannot_be_said(path: Path) -> None:
+    with writer(path) as log:
+        log.append(rows(1))
+        with pytest.raises(JellyError):
+            log.append([*rows(2), add(Quad(S, P, "no term", S))])  # type: ignore[arg-type]
+        log.append(rows(3))
+    assert contents(path) == [rows(1), rows(3)]
+
+
+def test_a_torn_tail_at_any_byte(path: Path) -> None:
+    with writer(path) as log:
+        for number in range(3):
+            log.append(rows(number))
+        whole = path.read_bytes()
+        log.append(rows(3))
+    longer = path.read_bytes()
+    for size in range(len(whole), len(longer)):
+        path.write_bytes(longer[:size])
+        with writer(path) as log:
+            assert log.patches in (3, 4)
+            patches = log.patches
+            log.append(rows(7))
+        expected = [rows(number) for number in range(patches)]
+        assert contents(path) == [*expected, rows(7)]
+        assert patches == 3 or size > len(longer) - 3
+
+
+def test_nothing_but_a_torn_patch(path: Path) -> None:
+    with writer(path) as log:
+        log.append(rows(0))
+    whole = path.read_bytes()
+    for size in (1, 2, len(whole) // 2, len(whole) - 8):
+        path.write_bytes(whole[:size])
+        try:
+            log = writer(path)
+        except JellyError:
+            # A few bytes may look like anything.
+            assert size < 3
+            continue
+        with log:
+            log.append(rows(1))
+        assert contents(path) == [rows(1)]
+
+
+def test_ids_of_others(path: Path) -> None:
+    for value in (b"<urn:x>", b'"a \\" > b"@en', b"_:b", b"1"):
+        write_patches(read_patches(b"H id " + value + b" .\nTX .\nTC .\n"), path)
+        with writer(path) as log:
+            log.append(rows(1))
+        first, second = read_patches(path)
+        assert second.prev == first.id
+        assert first.id is not None
+
+
+def test_a_log_that_nothing_can_follow(path: Path, tmp_path: Path) -> None:
+    write_patches(read_patches(b"TX .\nTC .\n"), path)
+    before = path.read_bytes()
+    with pytest.raises(ChainError, match="without an id"):
+        writer(path)
+    assert path.read_bytes() == before
+    flat = tmp_path / "flat.jellyp"
+    options = PatchOptions(stream_type=PatchStreamType.FLAT)
+    write_patches(read_patches(b"H id <urn:x> .\nTX .\nTC .\n"), flat, options=options)
+    with pytest.raises(OptionsError, match="FLAT"):
+        writer(flat)
+    with pytest.raises(SourceError, match="compressed"):
+        writer(tmp_path / "log.jellyp.gz")
+    assert not (tmp_path / "log.jellyp.gz").exists()
+    with pytest.raises(SourceError):
+        writer(tmp_path)
+
+
+def test_a_file_that_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    path.write_bytes(b"\x00\x01 something else \xff" * 10)
+    with pytest.raises(JellyError):
+        writer(path)
+    assert len(path.read_bytes()) == 10 * len(b"\x00\x01 something else \xff")
+
+
+def test_options_of_a_log_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    options = PatchOptions.small(stream_type=PatchStreamType.FRAME)
+    with writer(path, options=options) as log:
+        log.append(rows(1))
+    with writer(path) as log:
+        for number in range(2, 200):
+            log.append(rows(number))
+    assert contents(path) == [rows(number) for number in range(1, 200)]
+
+
+def test_sync(path: Path) -> None:
+    with writer(path, sync=True) as log:
+        log.append(rows(1))
+        assert contents(path) == [rows(1)]
+
+
+def test_one_writer_at_a_time(path: Path) -> None:
+    with writer(path), pytest.raises(SourceError, match="someone else"):
+        writer(path)
+    writer(path).close()

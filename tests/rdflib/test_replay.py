@@ -1,0 +1,335 @@
+"""Replaying logs of patches into graphs and datasets, over rdflib's stores and over Oxigraph."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.plugins.stores.memory import Memory
+
+from jelly_plugins import ChainError, ConflictError, JellyError, TermError
+from jelly_plugins.oxigraph import BOOKKEEPING
+from jelly_plugins.patch import read_patches, write_patches
+from jelly_plugins.patch.position import Position
+from jelly_plugins.rdflib import positions, replay, set_position
+from jelly_plugins.rdflib.replay import _POSITIONS
+
+S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*(ConjunctiveGraph|default_context).*")
+
+
+def patch(number: int, *lines: str) -> bytes:
+    """A patch that follows the one before it."""
+    prev = f"H prev <urn:p:{number - 1}> .\n" if number > 1 else ""
+    rows = "\n".join(lines)
+    return f"H id <urn:p:{number}> .\n{prev}TX .\n{rows}\nTC .\nZ .\n".encode()
+
+
+MAKERS: dict[str, Callable[[], Graph]] = {
+    "Graph": Graph,
+    "Graph, SimpleMemory": lambda: Graph(store="SimpleMemory"),
+    "Graph, Oxigraph": lambda: Graph(store="Oxigraph"),
+    "graph of a Dataset": lambda: Dataset().graph(G),
+    "Dataset": Dataset,
+    "Dataset, union": lambda: Dataset(default_union=True),
+    "Dataset, Oxigraph": lambda: Dataset(store="Oxigraph"),
+    "ConjunctiveGraph": ConjunctiveGraph,
+    "ConjunctiveGraph, Oxigraph": lambda: ConjunctiveGraph(store="Oxigraph"),
+}
+WHOLE = [name for name in MAKERS if name.startswith(("Dataset", "Conjunctive"))]
+
+
+@pytest.fixture(params=MAKERS)
+def graph(request: pytest.FixtureRequest) -> Graph:
+    """A graph of any kind."""
+    return MAKERS[request.param]()
+
+
+@pytest.fixture(params=WHOLE)
+def dataset(request: pytest.FixtureRequest) -> Any:
+    """A dataset of any kind."""
+    return MAKERS[request.param]()
+
+
+def triples(graph: Graph) -> set[Any]:
+    """The triples of a graph, without the bookkeeping that Oxigraph has."""
+    return {row[:3] for row in graph if not str(row[1]).startswith("urn:jelly-plugins:")}
+
+
+def quads(dataset: Any) -> set[Any]:
+    """The quads of a dataset; those of its default graph have None."""
+    found = set()
+    main = dataset.default_context.identifier
+    for subject, predicate, object_, name in dataset.quads():
+        name = getattr(name, "identifier", name)
+        if name == URIRef(BOOKKEEPING.value):
+            continue
+        found.add((subject, predicate, object_, None if name == main else name))
+    return found
+
+
+def test_triples(graph: Graph) -> None:
+    log = patch(
+        1,
+        "A <urn:s> <urn:p> _:b .",
+        'A _:b <urn:p> "x"@en .',
+        "A <urn:s> <urn:p> <urn:o> .",
+        "D <urn:s> <urn:p> <urn:o> .",
+        "D <urn:s> <urn:p> <urn:none> .",
+    )
+    done = replay(graph, log)
+    assert (done.patches, done.transactions, done.operations) == (1, 1, 5)
+    assert triples(graph) == {(S, P, BNode("b")), (BNode("b"), P, Literal("x", lang="en"))}
+    assert replay(graph, log).patches == 0
+    assert replay(graph, log + patch(2, "D <urn:s> <urn:p> _:b .")).patches == 1
+    assert triples(graph) == {(BNode("b"), P, Literal("x", lang="en"))}
+    [position] = positions(graph)
+    assert (position.patch, position.number, position.complete) == ("<urn:p:2>", 2, True)
+
+
+def test_quads(dataset: Any) -> None:
+    log = patch(
+        1,
+        "A <urn:s> <urn:p> <urn:o> .",
+        "A <urn:s> <urn:p> <urn:o> <urn:g> .",
+        "A <urn:s> <urn:p> <urn:o> _:g .",
+        "A <urn:s> <urn:p> 1 <urn:g> .",
+    )
+    replay(dataset, log)
+    one = Literal(1)
+    assert quads(dataset) == {(S, P, O, None), (S, P, O, G), (S, P, O, BNode("g")), (S, P, one, G)}
+    # From the default graph only, and from another only.
+    replay(dataset, log + patch(2, "D <urn:s> <urn:p> <urn:o> ."))
+    assert quads(dataset) == {(S, P, O, G), (S, P, O, BNode("g")), (S, P, one, G)}
+    replay(dataset, log + patch(2, "") + patch(3, "D <urn:s> <urn:p> <urn:o> <urn:g> ."))
+    assert quads(dataset) == {(S, P, O, BNode("g")), (S, P, one, G)}
+
+
+def test_other_formats(graph: Graph, tmp_path: Path) -> None:
+    log = patch(1, "A <urn:s> <urn:p> _:b .")
+    path = tmp_path / "log.jellyp.gz"
+    write_patches(read_patches(log), path)
+    replay(graph, path)
+    assert replay(graph, read_patches(log + patch(2, "A <urn:s> <urn:p> <urn:o> ."))).patches == 1
+    assert triples(graph) == {(S, P, BNode("b")), (S, P, O)}
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name not in WHOLE])
+def test_named_graphs_in_a_graph(name: str) -> None:
+    graph = MAKERS[name]()
+    replay(graph, patch(1, "A <urn:s> <urn:p> <urn:o> ."))
+    with pytest.raises(TermError, match="named graph"):
+        replay(graph, patch(2, "A <urn:s> <urn:p> 1 .", "A <urn:s> <urn:p> 2 <urn:h> ."))
+    assert triples(graph) == {(S, P, O)}
+
+
+def test_aborted_transactions(graph: Graph) -> None:
+    log = patch(1, "A <urn:s> <urn:p> 1 .", "PA 'x' <urn:x> .").replace(b"TC", b"TA")
+    before = dict(graph.namespaces())
+    assert replay(graph, log).aborted == 1
+    assert triples(graph) == set()
+    assert dict(graph.namespaces()) == before
+
+
+def test_namespaces(graph: Graph) -> None:
+    rows = ["PA 'x' <urn:x> .", "PA 'y' <urn:y> .", "PA 'rdf' <urn:not-rdf> ."]
+    replay(graph, patch(1, *rows))
+    found = dict(graph.namespaces())
+    assert (found["x"], found["y"], found["rdf"]) == tuple(
+        map(URIRef, ("urn:x", "urn:y", "urn:not-rdf"))
+    )
+    replay(graph, patch(1, *rows) + patch(2, "PA 'x' <urn:other> ."))
+    assert dict(graph.namespaces())["x"] == URIRef("urn:other")
+    assert graph.namespace_manager.qname("urn:other/z") is not None
+
+
+@pytest.mark.parametrize("name", ["Graph", "Graph, SimpleMemory", "Dataset"])
+def test_namespaces_that_are_deleted(name: str) -> None:
+    graph = MAKERS[name]()
+    replay(graph, patch(1, "PA 'x' <urn:x> .", "PD 'x' .", "PD 'none' .", "PA 'y' <urn:y> ."))
+    found = dict(graph.namespaces())
+    assert "x" not in found
+    assert found["y"] == URIRef("urn:y")
+
+
+FILLING = ["A <urn:s> <urn:p> <urn:o> .", "A _:b <urn:p> 1 .", "PA 'x' <urn:x> ."]
+
+
+def state(graph: Graph) -> tuple[Any, ...]:
+    """All there is to see of a graph's store."""
+    store = graph.store
+    found = {
+        (triple, frozenset(getattr(context, "identifier", context) for context in contexts))
+        for triple, contexts in store.triples((None, None, None), None)
+    }
+    names = (
+        {getattr(each, "identifier", each) for each in store.contexts()}
+        if (store.context_aware)
+        else set()
+    )
+    return found, names, dict(store.namespaces()), positions(graph), len(graph)
+
+
+class Breaks:
+    """A store's method that fails at its n-th call."""
+
+    def __init__(self, method: Callable[..., Any], at: int, error: BaseException) -> None:
+        self._method = method
+        self.left = at
+        self._error = error
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise self._error
+        return self._method(*args, **settings)
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if "Oxigraph" not in name])
+@pytest.mark.parametrize("at", range(1, 5))
+@pytest.mark.parametrize("method", ["add", "remove", "bind"])
+@pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt])
+def test_the_graph_is_restored(
+    name: str, at: int, method: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = MAKERS[name]()
+    replay(graph, patch(1, *FILLING))
+    before = state(graph)
+    other = "<urn:new>" if name in WHOLE else ""
+    rows = [
+        f"A <urn:s> <urn:p> 2 {other} .",
+        "D <urn:s> <urn:p> <urn:o> .",
+        "PA 'x' <urn:y> .",
+        f"A <urn:s> <urn:p> 3 {other} .",
+        "D _:b <urn:p> 1 .",
+        "PA 'z' <urn:z> .",
+        "A <urn:s> <urn:p> <urn:o> .",
+        "D <urn:s> <urn:p> 2 .",
+        "PD 'x' .",
+        "PA 'q' <urn:q> .",
+        "A <urn:s> <urn:p> 4 .",
+        "D <urn:s> <urn:p> 3 .",
+        "D <urn:s> <urn:p> 4 .",
+        "PA 'r' <urn:r> .",
+        "D <urn:s> <urn:p> <urn:o> .",
+    ]
+    breaks = Breaks(getattr(graph.store, method), at, error("no"))
+    monkeypatch.setattr(graph.store, method, breaks)
+    log = patch(1, *FILLING) + patch(2, *rows)
+    caught: BaseException | None = None
+    try:
+        replay(graph, log)
+    except BaseException as raised:
+        caught = raised
+    monkeypatch.undo()
+    if caught is None:
+        assert breaks.left > 0
+    else:
+        assert type(caught) is (TermError if error is ValueError else error)
+        assert state(graph) == before
+        assert replay(graph, log).patches == 1
+
+
+def test_strict(graph: Graph) -> None:
+    replay(graph, patch(1, *FILLING))
+    before = state(graph)
+    for bad in ("A <urn:s> <urn:p> <urn:o> .", "D <urn:s> <urn:p> <urn:none> ."):
+        with pytest.raises(ConflictError, match=r"<urn:p:2>: .* there"):
+            replay(
+                graph,
+                patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 .", "PA 'x' <urn:z> .", bad),
+                strict=True,
+            )
+        assert state(graph) == before
+    replay(graph, patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 ."), strict=True)
+    assert triples(graph) == {(S, P, O)}
+
+
+BAD = [
+    "A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> .",
+    "A <urn:s> <urn:p> nonsense .",
+    'A <urn:s> <urn:p> "1E999999999999"^^<http://www.w3.org/2001/XMLSchema#decimal> .',
+    "PA 'a b' <urn:x> .",
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_what_a_graph_cannot_hold(graph: Graph, bad: str) -> None:
+    if "Oxigraph" in type(graph.store).__name__ and bad != BAD[1]:
+        pytest.skip("Oxigraph can")
+    replay(graph, patch(1, *FILLING))
+    before = state(graph)
+    with pytest.raises(JellyError, match="<urn:p:2>"):
+        replay(graph, patch(1, *FILLING) + patch(2, "A <urn:s> <urn:p> 7 .", bad))
+    assert state(graph) == before
+
+
+def test_gaps_and_other_logs(graph: Graph) -> None:
+    replay(graph, patch(1, *FILLING))
+    before = state(graph)
+    for log in (patch(3, *FILLING), patch(1) + patch(3), patch(9)):
+        with pytest.raises(ChainError):
+            replay(graph, log)
+        assert state(graph) == before
+    assert replay(graph, patch(3), check_prev=False).patches == 1
+
+
+def test_positions_live_as_long_as_the_store(dataset: Any) -> None:
+    replay(dataset, patch(1, *FILLING))
+    [position] = positions(dataset)
+    assert positions(Graph()) == []
+    copy = Dataset()
+    set_position(copy, position)
+    assert positions(copy) == [position]
+    assert replay(copy, patch(1, *FILLING) + patch(2)).patches == 1
+    moved = Position(log=position.log, patch="<urn:x>", number=7, transactions=1, complete=True)
+    set_position(dataset, moved)
+    assert positions(dataset) == [moved]
+
+
+def test_a_store_that_is_gone_leaves_nothing() -> None:
+    gc.collect()
+    before = len(_POSITIONS)
+    graph = Graph()
+    replay(graph, patch(1, *FILLING))
+    assert len(_POSITIONS) == before + 1
+    del graph
+    gc.collect()
+    assert len(_POSITIONS) == before
+
+
+def test_other_graphs_of_the_store_are_left_alone() -> None:
+    store = Memory()
+    one, other = Graph(store, URIRef("urn:one")), Graph(store, URIRef("urn:other"))
+    other.add((S, P, O))
+    replay(one, patch(1, "A <urn:s> <urn:p> <urn:o> .", "A <urn:s> <urn:p> 1 ."))
+    replay(one, patch(2, "D <urn:s> <urn:p> <urn:o> ."))
+    assert set(one) == {(S, P, Literal(1))}
+    assert set(other) == {(S, P, O)}
+
+
+def test_the_default_graph_of_a_dataset() -> None:
+    dataset = Dataset()
+    log = patch(1, "A <urn:s> <urn:p> <urn:o> <urn:g> .", "A <urn:s> <urn:p> 1 .")
+    replay(dataset.graph(DATASET_DEFAULT_GRAPH_ID), log)
+    assert quads(dataset) == {(S, P, O, G), (S, P, Literal(1), None)}
+
+
+def test_a_store_on_disk(tmp_path: Path) -> None:
+    dataset = Dataset(store="Oxigraph")
+    dataset.open(str(tmp_path / "store"))
+    replay(dataset, patch(1, *FILLING))
+    dataset.close()
+    del dataset
+    gc.collect()
+    again = Dataset(store="Oxigraph")
+    again.open(str(tmp_path / "store"))
+    assert replay(again, patch(1, *FILLING) + patch(2, "A <urn:s> <urn:p> 7 .")).patches == 1
+    assert dict(again.namespaces())["x"] == URIRef("urn:x")
+    assert len(quads(again)) == 3
