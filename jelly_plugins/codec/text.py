@@ -118,7 +118,6 @@ class TextDecoder:
         self._decoder.finish()
 
 
-
 class TextEncoder:
     """Writes lines of N-Triples, or of N-Quads for streams that have graphs, as frames.
 
