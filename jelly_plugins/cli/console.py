@@ -50,9 +50,12 @@ def open_sources(names: list[str], doing: str) -> Iterator[list[Source]]:
 
 
 @contextmanager
-def counting(doing: str) -> Iterator[Callable[[int, int], object] | None]:
+def counting(doing: str, what: str = "statements") -> Iterator[Callable[[int, int], object] | None]:
     """What is called with the numbers of statements and of bytes so far, to show them on a
-    terminal; None if there is none."""
+    terminal; None if there is none.
+
+    :param what: what is counted, if not statements.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -61,9 +64,7 @@ def counting(doing: str) -> Iterator[Callable[[int, int], object] | None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with _progress(*columns) as bar:
         task = bar.add_task(doing, total=None)
-        yield lambda statements, _: bar.update(
-            task, description=f"{doing} {statements:,} statements"
-        )
+        yield lambda number, _: bar.update(task, description=f"{doing} {number:,} {what}")
 
 
 def _progress(*columns: Any) -> Any:

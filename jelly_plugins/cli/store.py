@@ -48,11 +48,10 @@ def load(
 
     The store is made if it is not there.
     """
-    if os.path.isdir(store) and os.listdir(store) and not _is_store(store):
-        raise WrongUsageError(f"{store} is no Oxigraph store, and not empty")
+    refuse_other_folder(store)
     limits = settings.limits_from(limit)
-    into = _graph_name(graph)
-    opened_store = _open(store)
+    into = graph_name(graph)
+    opened_store = open_store(store)
     from ..oxigraph import load as load_
 
     with console.open_sources(sources, "load") as opened:
@@ -82,26 +81,39 @@ def dump(
     force: settings.Force = False,
 ) -> None:
     """Write an Oxigraph store, or one graph of it, as Jelly."""
-    if not _is_store(store):
-        raise WrongUsageError(f"{store} is no Oxigraph store")
+    refuse_no_store(store)
     dst = console.destination(output, force=force, binary=True)
-    from_graph = _graph_name(graph)
-    opened_store = _open(store)
+    from_graph = graph_name(graph)
+    opened_store = open_store(store)
     from ..oxigraph import dump as dump_
 
     with console.counting("dump") as progress:
         dump_(opened_store, dst, graph=from_graph, progress=progress)
 
 
-def _is_store(folder: str) -> bool:
+def is_store(folder: str) -> bool:
+    """Whether a folder has an Oxigraph store."""
     return os.path.exists(os.path.join(folder, _STORE_FILE))
 
 
-def _open(folder: str) -> Any:
+def refuse_no_store(folder: str) -> None:
+    """Refuse a folder that has no store."""
+    if not is_store(folder):
+        raise WrongUsageError(f"{folder} is no Oxigraph store")
+
+
+def refuse_other_folder(folder: str) -> None:
+    """Refuse a folder that has something else than a store, where one may be made."""
+    if os.path.isdir(folder) and os.listdir(folder) and not is_store(folder):
+        raise WrongUsageError(f"{folder} is no Oxigraph store, and not empty")
+
+
+def open_store(folder: str) -> Any:
+    """The store in a folder, made if there is none."""
     return pyoxigraph_module().Store(folder)
 
 
-def _graph_name(iri: str | None) -> Any:
+def graph_name(iri: str | None) -> Any:
     """The graph of an IRI; None for none."""
     if iri is None:
         return None

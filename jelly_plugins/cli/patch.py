@@ -1,0 +1,625 @@
+"""``jelly patch``: logs of patches, from file to file and into Oxigraph stores on disk."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+
+from ..codec import Iri, PatchStatementType, PatchStreamType
+from ..formats import Format
+from . import console, settings
+from .console import STANDARD, WrongUsageError
+from .settings import StoreFolder
+from .store import (
+    graph_name,
+    is_store,
+    open_store,
+    refuse_no_store,
+    refuse_other_folder,
+)
+
+if TYPE_CHECKING:
+    from ..patch import Patch, PatchFormat, Report
+    from ..patch.listing import Line, Summary
+    from ..patch.position import Position, Replayed
+    from ..sinks import Destination
+    from ..sources import Source
+
+
+class LogFormat(StrEnum):
+    JELLY_PATCH = "jellyp"
+    RDF_PATCH = "rdfp"
+
+
+class StreamType(StrEnum):
+    FLAT = "flat"
+    FRAME = "frame"
+    PUNCTUATED = "punctuated"
+
+
+class DiffBlankNodes(StrEnum):
+    KEEP = "keep"
+    CANONICALIZE = "canonicalize"
+    REFUSE = "refuse"
+
+
+LogArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOG", help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin."
+    ),
+]
+LogArguments: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LOG...",
+        help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
+    ),
+]
+LogFrom: TypeAlias = Annotated[
+    LogFormat | None,
+    typer.Option("--from", help="Format of the log; by default its content tells."),
+]
+LogTo: TypeAlias = Annotated[
+    LogFormat | None,
+    typer.Option("--to", help="Format to write; by default the output's ending tells."),
+]
+Generalized: TypeAlias = Annotated[
+    bool, typer.Option("--generalized", help="Take generalized statements from text.")
+]
+
+app = typer.Typer(
+    help="Logs of changes, as Jelly-Patch and as RDF Patch text: convert, apply, undo, check.",
+    rich_markup_mode=None,
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(2)
+
+
+# Into stores
+
+
+@app.command()
+def apply(
+    log: LogArgument,
+    store: StoreFolder,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Wait for what is added to the log, until interrupted."),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Read and check the log, and change nothing."),
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="ID", help="Stop after the patch of this id."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Adding what is there, or deleting what is not, is wrong."),
+    ] = False,
+    check_prev: Annotated[
+        bool,
+        typer.Option(
+            "--check-prev/--no-check-prev", help="Whether each patch must follow the one before."
+        ),
+    ] = True,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="What the store calls the log; by default its first id."),
+    ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option("--graph", metavar="IRI", help="Graph in place of the default graph."),
+    ] = None,
+    as_json: settings.AsJson = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Apply a log to an Oxigraph store on disk, from where the store stands in it.
+
+    Each transaction is applied whole or not at all, and once: the store remembers where it stands,
+    and the same command again goes on from there. The store is made if it is not there.
+    """
+    if follow and log == STANDARD:
+        raise WrongUsageError("--follow needs a file with a name")
+    refuse_other_folder(store)
+    limits = settings.limits_from(limit)
+    into = {} if graph is None else {"graph": graph_name(graph)}
+    # What is not to be changed is not to be made either.
+    opened_store = open_store(store) if is_store(store) or not dry_run else _empty_store()
+    from ..oxigraph import replay
+    from ..patch.position import Replayed
+
+    done = Replayed()
+    try:
+        with _replaying(log, follow) as (source, show):
+
+            def progress(so_far: Replayed) -> None:
+                nonlocal done
+                done = so_far
+                if show is not None:
+                    show(so_far.operations, 0)
+
+            done = replay(
+                opened_store,
+                source,
+                **into,
+                strict=strict,
+                check_prev=check_prev,
+                name=name,
+                until=until,
+                follow=follow,
+                dry_run=dry_run,
+                progress=progress,
+                limits=limits,
+            )
+    except KeyboardInterrupt:
+        # What a followed log usually ends with.
+        _print_replayed(done, dry_run, as_json)
+        raise
+    _print_replayed(done, dry_run, as_json)
+    if until is not None:
+        _require_end(done, until)
+
+
+def _empty_store() -> Any:
+    from ..formats import pyoxigraph_module
+
+    return pyoxigraph_module().Store()
+
+
+@contextmanager
+def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
+    """The log to read, and what shows how far it was applied, if anything does: of a file that
+    grows, no share can be told."""
+    if follow:
+        with console.counting("apply", "operations") as show:
+            yield log, show
+    else:
+        with console.open_sources([log], "apply") as [source]:
+            yield source, None
+
+
+def _require_end(done: Replayed, until: str) -> None:
+    from ..errors import ChainError
+    from ..patch.replay import as_term
+
+    wanted = as_term(until)
+    if done.position is None or done.position.patch != wanted:
+        raise ChainError(
+            f"the replay did not end at patch {wanted}: the log ends before it, or the store was "
+            "behind it already",
+            expected=wanted,
+            found=None if done.position is None else done.position.patch,
+        )
+
+
+def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        console.print_json(asdict(done) | {"dry_run": dry_run})
+        return
+    console.print_fields(
+        {
+            "dry run": "nothing was changed" if dry_run else None,
+            "patches": f"{done.patches:,}",
+            "transactions": f"{done.transactions:,}",
+            "operations": f"{done.operations:,}",
+            "applied before": f"{done.skipped:,} transactions" if done.skipped else None,
+            "aborted": f"{done.aborted:,} transactions" if done.aborted else None,
+            "position": None if done.position is None else _position_text(done.position),
+        }
+    )
+
+
+def _position_text(position: Position) -> str:
+    rest = "" if position.complete else f", {position.transactions:,} transactions of it"
+    return f"patch {position.number:,} {position.patch}{rest}"
+
+
+@app.command()
+def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
+    """Show where an Oxigraph store on disk stands in the logs that were applied to it."""
+    refuse_no_store(store)
+    opened_store = open_store(store)
+    from ..oxigraph import count, namespaces, positions
+
+    stands = positions(opened_store)
+    quads = count(opened_store)
+    known = namespaces(opened_store)
+    if as_json:
+        logs = [asdict(position) for position in stands]
+        console.print_json({"store": store, "quads": quads, "logs": logs, "namespaces": known})
+        return
+    console.print_fields({"store": store, "quads": f"{quads:,}", "logs": len(stands)})
+    for position in stands:
+        print(f"\nlog {position.log}")
+        console.print_fields({"  position": _position_text(position)})
+    if known:
+        print("\nnamespaces")
+        console.print_fields({f"  {prefix}:": iri for prefix, iri in known.items()})
+
+
+# From file to file
+
+
+@app.command()
+def convert(
+    sources: LogArguments,
+    output: settings.Output = STANDARD,
+    from_: LogFrom = None,
+    to: LogTo = None,
+    force: settings.Force = False,
+    stream_type: Annotated[
+        StreamType | None, typer.Option("--type", help="Type of the Jelly-Patch stream written.")
+    ] = None,
+    triples: Annotated[
+        bool | None,
+        typer.Option(
+            "--triples/--quads",
+            show_default=False,
+            help="Whether statements have graphs; text that is read does not tell.",
+        ),
+    ] = None,
+    generalized: Generalized = False,
+    rdf_star: Annotated[bool, typer.Option("--rdf-star", help="Declare quoted triples.")] = False,
+    frame_rows: Annotated[
+        int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
+    ] = None,
+    frame_bytes: Annotated[
+        int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
+    ] = None,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Convert Jelly-Patch to RDF Patch text and back, or to other Jelly-Patch.
+
+    Several logs become one: ids are kept, or made and chained where there are none. Memory stays
+    flat.
+    """
+    from ..patch.conversion import PatchOptionChanges
+    from ..patch.conversion import convert as convert_
+
+    target = _target(output, to, text_sources=all(map(_is_text, sources)))
+    frames = {"frame_rows": frame_rows, "frame_bytes": frame_bytes}
+    dst = _destination(output, target, force)
+    statement_type = None
+    if triples is not None:
+        statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
+    with console.open_sources(sources, "convert") as opened:
+        convert_(
+            opened,
+            dst,
+            source_format=_format(from_),
+            target_format=target,
+            changes=PatchOptionChanges(
+                statement_type=statement_type,
+                stream_type=None if stream_type is None else PatchStreamType[stream_type.name],
+                generalized_statements=generalized or None,
+                rdf_star=rdf_star or None,
+            ),
+            **{key: value for key, value in frames.items() if value is not None},
+            limits=settings.limits_from(limit),
+        )
+
+
+@app.command()
+def diff(
+    old: Annotated[
+        str,
+        typer.Argument(
+            metavar="OLD", help="RDF file, compressed or not, or folder of an Oxigraph store."
+        ),
+    ],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The same.")],
+    output: settings.Output = STANDARD,
+    from_: settings.From = None,
+    to: LogTo = None,
+    force: settings.Force = False,
+    patch_id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="ID", help="Id of the patch; by default a new UUID."),
+    ] = None,
+    prev: Annotated[
+        str | None, typer.Option("--prev", metavar="ID", help="Id of the patch before it.")
+    ] = None,
+    blank_nodes: Annotated[
+        DiffBlankNodes,
+        typer.Option(
+            "--blank-nodes",
+            help="Labels are those of the data, or made canonical first (RDFC-1.0), or there must "
+            "be none.",
+        ),
+    ] = DiffBlankNodes.KEEP,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
+    ] = None,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Write the patch that makes OLD into NEW.
+
+    Blank nodes of the same label are taken for the same. Memory holds OLD and what is new.
+    """
+    from ..patch import diff as diff_
+    from ..patch import write_patches
+    from ..patch.logs import new_id
+
+    if old == new == STANDARD:
+        raise WrongUsageError("stdin can be one side only")
+    limits = settings.limits_from(limit)
+    target = _target(output, to)
+    dst = _destination(output, target, force)
+    with ExitStack() as stack:
+        sides = [_statements(name, from_, base, limits, stack) for name in (old, new)]
+        made = diff_(
+            *sides,
+            id=new_id() if patch_id is None else _iri(patch_id),
+            prev=None if prev is None else _iri(prev),
+            blank_nodes=blank_nodes.value,
+        )
+    write_patches([made], dst, format=target)
+
+
+def _statements(
+    name: str, given: Format | None, base: str | None, limits: Any, stack: ExitStack
+) -> Any:
+    """One side of a difference."""
+    from ..formats import TextReader
+    from ..streams import read
+
+    if name != STANDARD and is_store(name):
+        return open_store(name)
+    form = console.told_format(name, given)
+    if form is None:
+        raise WrongUsageError(f"the format of {name} is not known: --from names it")
+    source: Source = sys.stdin.buffer if name == STANDARD else name
+    if form is Format.JELLY:
+        return read(source, limits=limits)
+    return stack.enter_context(TextReader(source, form, base=base, limits=limits))
+
+
+def _iri(text: str) -> Iri:
+    """An id that is an IRI, in angle brackets, as other commands print it, or without them."""
+    return Iri(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
+
+
+@app.command()
+def invert(
+    log: LogArgument,
+    output: settings.Output = STANDARD,
+    from_: LogFrom = None,
+    to: LogTo = None,
+    force: settings.Force = False,
+    generalized: Generalized = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Write the log that undoes a log.
+
+    That is the inverse of each patch, the last one first; it follows the log. It gives the old data
+    back if each addition added something and each deletion deleted something.
+    """
+    from ..patch import write_patches
+    from ..patch.logs import invert_log
+
+    target = _target(output, to)
+    dst = _destination(output, target, force)
+    with _reading([log], "invert", from_, generalized, limit) as patches:
+        write_patches(invert_log(patches), dst, format=target)
+
+
+@app.command()
+def compact(
+    logs: LogArguments,
+    output: settings.Output = STANDARD,
+    from_: LogFrom = None,
+    to: LogTo = None,
+    force: settings.Force = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Leave out what is added and deleted again. Right if each addition added "
+            "something and each deletion deleted something.",
+        ),
+    ] = False,
+    generalized: Generalized = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Write one patch that does what a log, or several in order, do in the end."""
+    from ..patch import compact as compact_
+    from ..patch import write_patches
+
+    target = _target(output, to)
+    dst = _destination(output, target, force)
+    with _reading(logs, "compact", from_, generalized, limit) as patches:
+        write_patches([compact_(patches, exact=exact)], dst, format=target)
+
+
+# To read
+
+
+@app.command()
+def show(
+    log: LogArgument,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Print a line for each patch only.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each patch, in figures.")
+    ] = False,
+    from_: LogFrom = None,
+    generalized: Generalized = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Print a log for people to read, coloured on a terminal.
+
+    IRIs are shortened by the prefixes that the log declares.
+    """
+    from ..patch.listing import lines, summaries
+
+    with _reading([log], "show", from_, generalized, limit) as patches:
+        if as_json:
+            for each in summaries(patches):
+                console.print_json(asdict(each))
+        elif summary:
+            for each in summaries(patches):
+                print(_summary_text(each))
+        else:
+            _print_lines(lines(patches))
+
+
+def _summary_text(summary: Summary) -> str:
+    rows = ", ".join(f"{number:,} {code}" for code, number in summary.rows.items())
+    named = "" if summary.id is None else f" {summary.id}"
+    follows = "" if summary.prev is None else f" after {summary.prev}"
+    return f"patch {summary.number}{named}{follows}: {rows or 'no rows'}"
+
+
+#: How lines look on a terminal, by the code of their row in RDF Patch.
+_STYLES: Final = {
+    "A": "green",
+    "D": "red",
+    "PA": "cyan",
+    "PD": "cyan",
+    "H": "yellow",
+    "TA": "bold magenta",
+}
+
+
+def _print_lines(listed: Iterable[Line]) -> None:
+    if not sys.stdout.isatty():
+        for line in listed:
+            print(line.text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    terminal = Console()
+    for kind, text in listed:
+        style = "bold" if kind is None else _STYLES.get(kind.code, "dim")
+        terminal.print(Text(text, style), soft_wrap=True)
+
+
+@app.command()
+def check(
+    log: LogArgument,
+    from_: LogFrom = None,
+    generalized: Generalized = False,
+    as_json: settings.AsJson = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Check a log: its syntax, the order of its rows, and that each patch follows the one before.
+
+    Exit code 0: nothing is wrong; 1: something is.
+    """
+    from ..patch import check as check_
+
+    with console.open_sources([log], "check") as [opened]:
+        report = check_(
+            opened,
+            format=_format(from_),
+            generalized=generalized,
+            limits=settings.limits_from(limit),
+        )
+    if as_json:
+        console.print_json(_report_as_dict(report))
+    else:
+        _print_report(report)
+    if not report:
+        raise typer.Exit(1)
+
+
+def _print_report(report: Report) -> None:
+    found = _report_as_dict(report)
+    rows = ", ".join(f"{number:,} {code}" for code, number in found["rows"].items())
+    console.print_fields(
+        {
+            "format": found["format"],
+            "patches": f"{report.patches:,}",
+            "rows": rows or None,
+            "first id": found["first_id"],
+            "follows": found["first_prev"],
+            "last id": found["last_id"],
+        }
+    )
+    for number, message in report.problems:
+        print(f"patch {number + 1}: {message}")
+
+
+def _report_as_dict(report: Report) -> dict[str, Any]:
+    from ..codec.ntriples import term_text
+
+    ids = {name: getattr(report, name) for name in ("first_id", "first_prev", "last_id")}
+    return {
+        "valid": bool(report),
+        "format": report.format,
+        "patches": report.patches,
+        "rows": {kind.code: number for kind, number in report.rows.items()},
+        **{name: None if term is None else term_text(term) for name, term in ids.items()},
+        "problems": [
+            {"patch": number + 1, "message": message} for number, message in report.problems
+        ],
+    }
+
+
+# What commands share
+
+
+def _format(choice: LogFormat | None) -> PatchFormat | None:
+    from ..patch import PatchFormat
+
+    return None if choice is None else PatchFormat(choice)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name tells that a log is text."""
+    from ..patch.formats import PatchFormat, format_of
+
+    return format_of(name) is PatchFormat.RDF_PATCH
+
+
+def _target(output: str, to: LogFormat | None, *, text_sources: bool = False) -> PatchFormat:
+    """The format to write. On stdout it is text, unless that is what is read; in a file whose name
+    does not tell it is Jelly-Patch."""
+    from ..patch.formats import PatchFormat, format_of
+
+    if (told := _format(to) or format_of(output)) is not None:
+        return told
+    text = output == STANDARD and not text_sources
+    return PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
+
+
+def _destination(output: str, target: PatchFormat, force: bool) -> Destination:
+    from ..patch import PatchFormat
+
+    return console.destination(output, force=force, binary=target is PatchFormat.JELLY_PATCH)
+
+
+@contextmanager
+def _reading(
+    logs: list[str],
+    doing: str,
+    from_: LogFormat | None,
+    generalized: bool,
+    limit: list[str] | None,
+) -> Iterator[Iterator[Patch]]:
+    """The patches of some logs, one log after another."""
+    from ..patch import read_patches
+
+    limits = settings.limits_from(limit)
+    with console.open_sources(logs, doing) as opened:
+        yield chain.from_iterable(
+            read_patches(source, format=_format(from_), generalized=generalized, limits=limits)
+            for source in opened
+        )

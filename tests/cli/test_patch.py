@@ -1,0 +1,454 @@
+"""``jelly patch`` and its commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Store
+
+from jelly_plugins import Iri
+from jelly_plugins.codec import PatchOptions, PatchStatementType, PatchStreamType
+from jelly_plugins.oxigraph import count, positions
+from jelly_plugins.patch import PatchReader, check, read_patches
+
+from ..shared_data import shared
+from .command import assert_failed, command, jelly, jelly_process, triples_file
+
+COMMANDS = ["apply", "status", "convert", "diff", "invert", "compact", "show", "check"]
+REAL = ["quads-all-features-rdf11.rdfp", "rdf-star.rdfp", "rdf-stax.rdfp"]
+
+#: A log of two patches; the second has an aborted transaction.
+LOG = b"""\
+H id <urn:1> .
+TX .
+PA "ex" <urn:ex:> .
+A <urn:ex:s> <urn:ex:p> "one" .
+A <urn:ex:s> <urn:ex:p> "two" .
+TC .
+Z .
+H id <urn:2> .
+H prev <urn:1> .
+TX .
+D <urn:ex:s> <urn:ex:p> "two" .
+A <urn:ex:s> <urn:ex:p> "three" <urn:g> .
+TC .
+TX .
+A <urn:ex:s> <urn:ex:p> "never" .
+TA .
+"""
+WITHOUT_IDS = b'TX .\nA <urn:s> <urn:p> "%d" .\nTC .\n'
+
+
+def log_file(folder: Path, name: str = "log.rdfp", text: bytes = LOG) -> Path:
+    path = folder / name
+    path.write_bytes(text)
+    return path
+
+
+def literals(folder: Path) -> set[str]:
+    """The literals in a store's data."""
+    return {quad.object.value for quad in Store(str(folder)) if quad.predicate.value == "urn:ex:p"}
+
+
+def options_of(path: Path) -> PatchOptions:
+    with PatchReader(path) as rows:
+        next(rows)
+        assert rows.options is not None
+        return rows.options
+
+
+# The group
+
+
+def test_help() -> None:
+    done = jelly("patch")
+    assert (done.code, done.err) == (2, "")
+    for name in COMMANDS:
+        assert name in done.text
+        assert "Usage: " in jelly("patch", name, "--help").text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["nonsense"], "nonsense"),
+        (["apply", "x.rdfp"], "--store"),
+        (["apply", "-", "--store", "absent", "--follow"], "--follow"),
+        (["apply", "x", "--store", "absent", "--dry-run", "--graph", "no iri"], "--graph"),
+        (["status", "--store", "absent"], "no Oxigraph store"),
+        (["convert", "x", "--to", "nt"], "--to"),
+        (["check", "x", "--limit", "nonsense=1"], "nonsense"),
+        (["diff", "-", "-"], "stdin"),
+        (["diff", "a.txt", "b.nt"], "--from"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_2(arguments: list[str], word: str) -> None:
+    assert_failed(jelly("patch", *arguments), 2, word)
+
+
+@pytest.mark.parametrize("name", ["convert", "invert", "compact", "show"])
+def test_absent_logs_are_one_line_and_code_1(name: str, tmp_path: Path) -> None:
+    assert_failed(jelly("patch", name, tmp_path / "absent.rdfp"), 1, "absent.rdfp")
+
+
+@pytest.mark.parametrize("name", ["convert", "invert", "compact"])
+def test_files_are_not_clobbered(name: str, tmp_path: Path) -> None:
+    log, target = log_file(tmp_path), tmp_path / "x.jellyp"
+    target.write_text("kept")
+    assert_failed(jelly("patch", name, log, "-o", target), 2, "--force")
+    torn = log_file(tmp_path, "torn.rdfp", LOG[:-4])
+    assert_failed(jelly("patch", name, torn, "-o", target, "-f"), 1, "torn.rdfp")
+    assert target.read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == ["log.rdfp", "torn.rdfp", "x.jellyp"]
+    assert jelly("patch", name, log, "-o", target, "-f").code == 0
+    assert list(read_patches(target))
+
+
+# convert
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_logs_there_and_back(name: str, tmp_path: Path) -> None:
+    source, binary, text = shared(f"data/patch/{name}"), tmp_path / "x.jellyp", tmp_path / "x.rdfp"
+    assert jelly("patch", "convert", source, "-o", binary).code == 0
+    assert jelly("patch", "convert", binary, "-o", text).code == 0
+    expected = list(read_patches(source))
+    assert list(read_patches(binary)) == expected
+    assert list(read_patches(text)) == expected
+    assert binary.stat().st_size < source.stat().st_size
+
+
+def test_stdin_and_stdout(tmp_path: Path) -> None:
+    path = log_file(tmp_path)
+    binary = jelly_process("patch", "convert", path)
+    assert list(read_patches(binary.out)) == list(read_patches(path))
+    assert jelly_process("patch", "convert", "-", stdin=binary.out).out == LOG
+    assert jelly_process("patch", "convert", "-", "--to", "jellyp", stdin=LOG).out == binary.out
+
+
+def test_options_of_the_stream(tmp_path: Path) -> None:
+    path = log_file(tmp_path, text=WITHOUT_IDS % 1)
+    flat, back = tmp_path / "flat.jellyp", tmp_path / "back.jellyp"
+    done = jelly("patch", "convert", path, "-o", flat, "--type", "flat", "--triples", "--rdf-star")
+    assert done.code == 0, done
+    options = options_of(flat)
+    assert options.stream_type is PatchStreamType.FLAT
+    assert options.statement_type is PatchStatementType.TRIPLES
+    assert options.rdf_star
+    assert jelly("patch", "convert", flat, "-o", back, "--frame-rows", "1").code == 0
+    assert options_of(back) == options
+    assert list(read_patches(back)) == list(read_patches(flat))
+    assert back.stat().st_size > flat.stat().st_size
+    log = log_file(tmp_path, "quads.rdfp")
+    assert_failed(jelly("patch", "convert", log, "--triples"), 1, "graph")
+
+
+def test_several_logs_become_one(tmp_path: Path) -> None:
+    first = log_file(tmp_path)
+    others = [log_file(tmp_path, f"{n}.rdfp", WITHOUT_IDS % n) for n in range(2)]
+    whole = tmp_path / "whole.jellyp"
+    assert jelly("patch", "convert", first, *others, "-o", whole).code == 0
+    patches = list(read_patches(whole))
+    assert [each.id for each in patches[:2]] == [Iri("urn:1"), Iri("urn:2")]
+    assert [each.prev for each in patches] == [None, *(each.id for each in patches[:3])]
+    assert len({each.id for each in patches}) == 4
+    operations = [operation for each in patches for operation in each.operations]
+    sources = [read_patches(each) for each in (first, *others)]
+    assert operations == [row for log in sources for each in log for row in each.operations]
+    assert check(whole)
+
+
+def test_logs_that_do_not_follow_each_other_are_refused(tmp_path: Path) -> None:
+    path, target = log_file(tmp_path), tmp_path / "x.jellyp"
+    other = log_file(tmp_path, "other.rdfp", b"H id <urn:4> .\nH prev <urn:3> .\nTX .\nTC .\n")
+    for name in ("convert", "compact"):
+        assert_failed(jelly("patch", name, path, other, "-o", target), 1, "urn:3", "urn:2")
+    assert not target.exists()
+
+
+# apply and status
+
+
+def test_apply_once(tmp_path: Path) -> None:
+    path, folder = log_file(tmp_path), tmp_path / "store"
+    done = jelly("patch", "apply", path, "--store", folder, "--json")
+    assert (done.code, done.err) == (0, "")
+    report = json.loads(done.text)
+    assert (report["patches"], report["transactions"], report["aborted"]) == (2, 2, 1)
+    assert report["position"]["patch"] == "<urn:2>"
+    assert literals(folder) == {"one", "three"}
+    again = jelly("patch", "apply", path, "--store", folder)
+    assert again.code == 0
+    assert "operations      0\n" in again.text
+    assert "applied before" in again.text
+    assert "patch 2 <urn:2>" in again.text
+    assert literals(folder) == {"one", "three"}
+
+
+def test_apply_a_part_then_the_rest(tmp_path: Path) -> None:
+    path, folder = log_file(tmp_path), tmp_path / "store"
+    assert jelly("patch", "apply", path, "--store", folder, "--until", "urn:1").code == 0
+    assert literals(folder) == {"one", "two"}
+    assert jelly("patch", "apply", "-", "--store", folder, stdin=LOG).code == 0
+    assert literals(folder) == {"one", "three"}
+    done = jelly("patch", "apply", path, "--store", folder, "--until", "<urn:3>")
+    assert done.code == 1
+    assert "urn:3" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
+    path, folder = log_file(tmp_path), tmp_path / "store"
+    done = jelly("patch", "apply", path, "--store", folder, "--dry-run")
+    assert done.code == 0
+    assert "nothing was changed" in done.text
+    assert not folder.exists()
+    jelly("patch", "apply", path, "--store", folder, "--until", "urn:1")
+    done = jelly("patch", "apply", path, "--store", folder, "--dry-run", "--json")
+    assert json.loads(done.text)["transactions"] == 1
+    assert literals(folder) == {"one", "two"}
+
+
+def test_apply_options(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    text = LOG.replace(b'D <urn:ex:s> <urn:ex:p> "two"', b'D <urn:ex:s> <urn:ex:p> "absent"')
+    path = log_file(tmp_path, text=text)
+    done = jelly_process("patch", "apply", path, "--store", folder, "--strict")
+    assert_failed(done, 1, "urn:2", "absent")
+    assert literals(folder) == {"one", "two"}
+    gap = log_file(tmp_path, "gap.rdfp", LOG[LOG.index(b"H id <urn:2>") :].replace(b"1", b"0"))
+    done = jelly_process("patch", "apply", gap, "--store", folder)
+    assert_failed(done, 1, "urn:0", "urn:1")
+    assert literals(folder) == {"one", "two"}
+    assert jelly("patch", "apply", gap, "--store", folder, "--no-check-prev").code == 0
+    assert literals(folder) == {"one", "three"}
+
+    named = tmp_path / "named"
+    one = log_file(tmp_path, "one.rdfp", WITHOUT_IDS % 1)
+    arguments = ["--store", named, "--name", "my log", "--graph", "urn:into"]
+    assert jelly("patch", "apply", one, *arguments).code == 0
+    store = Store(str(named))
+    assert [each.log for each in positions(store)] == ["my log"]
+    assert "<urn:into>" in {str(graph) for graph in store.named_graphs()}
+
+
+def test_a_torn_log_leaves_the_store_at_its_last_transaction(tmp_path: Path) -> None:
+    path, folder = (
+        log_file(tmp_path, text=LOG[: LOG.index(b'A <urn:ex:s> <urn:ex:p> "three"')]),
+        (tmp_path / "store"),
+    )
+    assert_failed(jelly_process("patch", "apply", path, "--store", folder), 1, "log.rdfp", "urn:2")
+    assert literals(folder) == {"one", "two"}
+
+
+def test_folders_that_are_no_stores(tmp_path: Path) -> None:
+    path = log_file(tmp_path)
+    assert_failed(jelly("patch", "apply", path, "--store", tmp_path), 2, "no Oxigraph store")
+    assert os.listdir(tmp_path) == ["log.rdfp"]
+
+
+def test_status(tmp_path: Path) -> None:
+    path, folder = log_file(tmp_path), tmp_path / "store"
+    jelly("patch", "apply", path, "--store", folder)
+    text = jelly("patch", "status", "--store", folder).text
+    assert "quads  2\n" in text
+    assert "log <urn:1>\n  position  patch 2 <urn:2>\n" in text
+    assert "ex:  urn:ex:" in text
+    report = json.loads(jelly("patch", "status", "--store", folder, "--json").text)
+    assert report["quads"] == count(Store(str(folder))) == 2
+    assert [log["number"] for log in report["logs"]] == [2]
+    assert report["namespaces"] == {"ex": "urn:ex:"}
+
+
+def test_follow_until_interrupted(tmp_path: Path) -> None:
+    middle = LOG.index(b"H id <urn:2>")
+    path, folder = log_file(tmp_path, text=LOG[:middle]), tmp_path / "store"
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        command("patch", "apply", path, "--store", folder, "--follow"),
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    try:
+        _wait_for(controller, b"3 operations")
+        with path.open("ab") as log:
+            log.write(LOG[middle:])
+        _wait_for(controller, b"5 operations")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.close(controller)
+    assert process.returncode == 130
+    assert b"patch 2 <urn:2>" in out
+    assert literals(folder) == {"one", "three"}
+
+
+def _wait_for(terminal: int, words: bytes) -> None:
+    """Read a terminal until it says something."""
+    seen = b""
+    deadline = time.monotonic() + 60
+    while words not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
+        assert ready, seen
+        seen += os.read(terminal, 1 << 16)
+
+
+# diff, invert, compact
+
+
+def test_there_and_back_by_a_difference(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.nt", tmp_path / "new.ttl"
+    old.write_text('<urn:s> <urn:ex:p> "old" .\n<urn:s> <urn:ex:p> "same" .\n')
+    new.write_text('@prefix : <urn:ex:> . <urn:s> :p "new", "same" .')
+    there, back, folder = tmp_path / "there.jellyp", tmp_path / "back.rdfp", tmp_path / "store"
+    assert jelly("patch", "diff", old, new, "-o", there, "--prev", "urn:0").code == 0
+    [patch] = read_patches(there)
+    assert patch.id.value.startswith("urn:uuid:")
+    assert patch.prev == Iri("urn:0")
+    assert len(patch.operations) == 4
+
+    jelly("convert", old, "-o", tmp_path / "old.jelly")
+    jelly("load", tmp_path / "old.jelly", "--store", folder)
+    done = jelly("patch", "apply", there, "--store", folder, "--strict", "--no-check-prev")
+    assert done.code == 0, done
+    assert literals(folder) == {"new", "same"}
+    assert jelly("patch", "diff", folder, new).text.count("\n") == 1  # the id
+    assert jelly("patch", "invert", there, "-o", back).code == 0
+    assert jelly("patch", "apply", back, "--store", folder, "--strict").code == 0
+    assert literals(folder) == {"old", "same"}
+
+
+def test_diff_of_formats_that_are_told(tmp_path: Path) -> None:
+    old, new = triples_file(tmp_path), tmp_path / "new.txt"
+    text = jelly("convert", old, "--to", "nt").out
+    new.write_bytes(text)
+    jelly("convert", old, "-o", tmp_path / "old.nt")
+    done = jelly("patch", "diff", tmp_path / "old.nt", "-", "--from", "nt", stdin=text)
+    assert (done.code, done.text.count("\n")) == (0, 1)
+    done = jelly("patch", "diff", old, tmp_path / "old.nt", "--id", "<urn:mine>")
+    assert done.text == "H id <urn:mine> .\n"
+    assert_failed(jelly("patch", "diff", old, old, "--blank-nodes", "refuse"), 1, "blank")
+
+
+def test_blank_nodes_made_canonical(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.ttl", tmp_path / "new.ttl"
+    old.write_text('[] <urn:p> [ <urn:q> "x" ] .')
+    new.write_text('_:a <urn:p> _:b . _:b <urn:q> "x" .')
+    assert "TX" in jelly("patch", "diff", old, new).text
+    assert "TX" not in jelly("patch", "diff", old, new, "--blank-nodes", "canonicalize").text
+
+
+def test_invert_a_log(tmp_path: Path) -> None:
+    path, back, folder = log_file(tmp_path), tmp_path / "back.jellyp", tmp_path / "store"
+    jelly("patch", "apply", path, "--store", folder)
+    assert jelly("patch", "invert", path, "-o", back).code == 0
+    first, second = read_patches(back)
+    assert (first.prev, second.prev) == (Iri("urn:2"), first.id)
+    assert jelly("patch", "apply", back, "--store", folder, "--strict").code == 0
+    assert count(Store(str(folder))) == 0
+
+
+def test_compact_a_log(tmp_path: Path) -> None:
+    path, folder, target = log_file(tmp_path), tmp_path / "store", tmp_path / "net.jellyp"
+    assert jelly("patch", "compact", path, "-o", target).code == 0
+    [patch] = read_patches(target)
+    assert (patch.id, patch.prev) == (Iri("urn:2"), None)
+    jelly("patch", "apply", target, "--store", folder)
+    assert literals(folder) == {"one", "three"}
+    exact = jelly("patch", "compact", path, "--exact").text
+    assert '"two"' not in exact
+    assert '"three"' in exact
+
+
+# show and check
+
+
+def test_show(tmp_path: Path) -> None:
+    done = jelly("patch", "show", log_file(tmp_path))
+    assert (done.code, done.err) == (0, "")
+    assert done.text.splitlines()[:8] == [
+        "patch 1",
+        "  id <urn:1>",
+        "  TX",
+        "    prefix ex: <urn:ex:>",
+        '    + ex:s ex:p "one"',
+        '    + ex:s ex:p "two"',
+        "  TC",
+        "patch 2",
+    ]
+    assert '    + ex:s ex:p "three" <urn:g>' in done.text
+
+
+def test_show_in_figures(tmp_path: Path) -> None:
+    path = log_file(tmp_path)
+    lines = jelly("patch", "show", path, "--summary").text.splitlines()
+    assert lines[1] == "patch 2 <urn:2> after <urn:1>: 2 H, 2 TX, 1 D, 2 A, 1 TC, 1 TA"
+    found = [json.loads(line) for line in jelly("patch", "show", path, "--json").text.splitlines()]
+    assert found[0] == {
+        "number": 1,
+        "id": "<urn:1>",
+        "prev": None,
+        "rows": {"H": 1, "TX": 1, "PA": 1, "A": 2, "TC": 1},
+    }
+
+
+def test_show_is_coloured_on_a_terminal_and_passes_no_commands_to_it(tmp_path: Path) -> None:
+    path = log_file(tmp_path, text='A <urn:s> <urn:p> "\x9b31m[bold]" .\n'.encode())
+    assert '"\\u009B31m[bold]"' in jelly("patch", "show", path).text
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    environment.pop("NO_COLOR", None)
+    subprocess.run(command("patch", "show", path), stdout=terminal, env=environment, check=True)
+    os.close(terminal)
+    said = os.read(controller, 1 << 16)
+    os.close(controller)
+    assert b"\x1b[32m" in said
+    assert b"\\u009B31m[bold]" in said
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_logs_are_shown_and_checked(name: str) -> None:
+    path = shared(f"data/patch/{name}")
+    listed = jelly("patch", "show", path).text.splitlines()
+    patches = list(read_patches(path))
+    rows = sum(len(each.operations) + len(each.headers) for each in patches)
+    assert len(listed) == rows + len(patches)
+    assert jelly("patch", "check", path).code == 0
+
+
+def test_check(tmp_path: Path) -> None:
+    path = log_file(tmp_path)
+    done = jelly("patch", "check", path)
+    assert (done.code, done.err) == (0, "")
+    assert "last id   <urn:2>\n" in done.text
+    report = json.loads(jelly("patch", "check", path, "--json").text)
+    assert (report["valid"], report["patches"], report["rows"]["A"]) == (True, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (LOG.replace(b"prev <urn:1>", b"prev <urn:0>"), "patch 2: prev is <urn:0>"),
+        (LOG.replace(b"TA .\n", b""), "patch 2: "),
+        (LOG.replace(b"TX .", b"TY ."), "patch 1: "),
+    ],
+    ids=["chain", "torn", "syntax"],
+)
+def test_check_finds_what_is_wrong(text: bytes, problem: str, tmp_path: Path) -> None:
+    path = log_file(tmp_path, text=text)
+    done = jelly("patch", "check", path)
+    assert done.code == 1
+    assert problem in done.text
+    report = jelly("patch", "check", path, "--json")
+    assert report.code == 1
+    assert json.loads(report.text)["valid"] is False
