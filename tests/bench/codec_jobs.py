@@ -120,7 +120,7 @@ def jelly_to_ntriples(data: Data) -> Runs:
         {
             "ours": lambda: _decode_text(codec.TextDecoder, data),
             "ours, Python codec": lambda: _decode_text(text.TextDecoder, data),
-            "pyoxigraph, iterating the N-Triples": lambda: read_ntriples(data),
+            "pyoxigraph, N-Triples": lambda: read_ntriples(data),
         }
     )
 
@@ -132,8 +132,8 @@ def ntriples_to_jelly(data: Data) -> Runs:
         {
             "ours": lambda: _encode_text(codec.TextEncoder, data),
             "ours, Python codec": lambda: _encode_text(text.TextEncoder, data),
-            "pyoxigraph, iterating the N-Triples": lambda: read_ntriples(data),
-            "pyjelly, writing generic terms": lambda: pyjelly_encode(theirs),
+            "pyoxigraph, N-Triples": lambda: read_ntriples(data),
+            "pyjelly, generic terms": lambda: pyjelly_encode(theirs),
         }
     )
 

@@ -57,7 +57,7 @@ def _loading(data: Data, make: Any, labels: Labels) -> Runs:
     return Runs(
         {
             "ours": Prepared(make, _load(data, labels)),
-            "pyoxigraph, bulk_load of the N-Triples": Prepared(make, _bulk_load(data)),
+            "pyoxigraph, bulk_load": Prepared(make, _bulk_load(data)),
         }
     )
 
@@ -105,9 +105,7 @@ def _dumping(data: Data, store: Store, close: Callable[[], object] = lambda: Non
         store.dump(out, RdfFormat.N_QUADS)
         return out.tell()
 
-    return Runs(
-        {"ours": ours, "pyoxigraph, dump as N-Quads": theirs}, count=len(store), close=close
-    )
+    return Runs({"ours": ours, "pyoxigraph, N-Quads": theirs}, count=len(store), close=close)
 
 
 def memory_to_jelly(data: Data) -> Runs:

@@ -1,9 +1,10 @@
 """A bar chart of figures: ``python -m tests.bench --from FILE --plot FILE.svg``.
 
-One group of bars for each job that was timed, and in each group one bar for each who did it. Jobs
-differ a hundredfold in speed, so that a bar says how fast somebody is beside us, who always come
-first; the figures stand at the bars' ends. Colours are told apart by the colour-blind too, and all
-of it can be read on white and on dark, because the background is left out.
+One group of bars for each job that was timed, one bar in it for each who did the job, ours first.
+Jobs differ a hundredfold in speed, so that the fastest bar of each group has the same length; the
+figures stand at the bars' ends. Names stand beside the bars, so that nothing hangs on colour, and
+the colours are told apart by the colour-blind. The background is left out: ink and bars are such
+that they can be read on white and on dark.
 """
 
 from __future__ import annotations
@@ -15,22 +16,28 @@ from typing import Any, Final
 from .measure import Measured
 from .results import Environment
 
-#: Seen on white as well as on black.
 _INK: Final = "#7d8590"
 _OURS: Final = "#0a84d6"
 #: By the first word of who it is, from the palette of Okabe and Ito.
 _COLOURS: Final = {
     "pyjelly": "#e69f00",
-    "pyoxigraph": "#00a37a",
     "rdflib": "#cc79a7",
+    "pyoxigraph": "#00a37a",
     "oxrdflib": "#d55e00",
 }
 _OTHERS: Final = "#8c959f"
+_TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
-_BAR: Final = 0.78
-_GAP: Final = 1.05
-_INCHES: Final = 0.215
-_WIDTH: Final = 9.0
+# Inches.
+_COLUMN: Final = 5.1
+_BETWEEN: Final = 0.25
+_MARGIN: Final = 0.12
+_NAMES: Final = 1.62
+_LONGEST_BAR: Final = 2.35
+_SLOT: Final = 0.2
+_TITLE: Final = 0.25
+_AFTER_GROUP: Final = 0.15
+_HEADING: Final = 0.72
 
 
 def plot(
@@ -41,13 +48,14 @@ def plot(
 ) -> None:
     """Draw the jobs that were timed on one set of data.
 
-    :param data: its name; by default the largest one.
+    :param path: ends with ``.svg`` or ``.png``.
+    :param data: name of the set; by default the largest one.
     :raises ValueError: there is nothing to draw.
     """
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as pyplot
+    from matplotlib import pyplot
 
     timed = [each for each in measured if each.unit == "seconds" and each.data]
     if data is None and timed:
@@ -55,102 +63,89 @@ def plot(
     drawn = [each for each in timed if each.data == data]
     if not drawn:
         raise ValueError(f"nothing was timed on {data}")
-    pyplot.rcParams.update(
-        {
-            # Text as text: a fifth of the size, and it can be searched.
-            "svg.fonttype": "none",
-            "svg.hashsalt": "jelly-plugins",
-            "font.family": "sans-serif",
-            "text.color": _INK,
-        }
-    )
-    slots = sum(len(_drawn(each)) + _GAP + 0.55 for each in drawn)
-    height = slots * _INCHES + 0.75
-    figure = pyplot.figure(figsize=(_WIDTH, height))
-    axes = figure.add_axes((0.012, 0.0, 0.976, 1 - 0.75 / height))
-    axes.set_axis_off()
-    at = 0.0
-    for each in drawn:
-        at = _group(axes, each, at)
-    axes.set_ylim(at, -0.4)
-    axes.set_xlim(0, _reach(drawn))
-    _heading(figure, height, drawn, environment)
-    # Without a date the same figures make the same file.
-    metadata = {"Date": None} if path.suffix == ".svg" else None
-    figure.savefig(path, transparent=True, dpi=160, metadata=metadata)
-    pyplot.close(figure)
+    columns = _columns(drawn)
+    height = max(sum(map(_height, column)) for column in columns) + _HEADING + _MARGIN
+    width = 2 * _MARGIN + len(columns) * _COLUMN + (len(columns) - 1) * _BETWEEN
+    style = {
+        # Text as text: a small file, in which words can be found.
+        "svg.fonttype": "none",
+        "svg.hashsalt": "jelly-plugins",
+        "font.family": "sans-serif",
+        "text.color": _INK,
+    }
+    with pyplot.rc_context(style):
+        figure = pyplot.figure(figsize=(width, height))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        # One unit of the axes is one inch, from the upper left corner.
+        axes.set_xlim(0, width)
+        axes.set_ylim(height, 0)
+        _heading(axes, drawn[0], environment)
+        for number, column in enumerate(columns):
+            at = _HEADING
+            for each in column:
+                _group(axes, each, _MARGIN + number * (_COLUMN + _BETWEEN), at)
+                at += _height(each)
+        # Without a date the same figures make the same file.
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        figure.savefig(path, transparent=True, dpi=150, metadata=metadata)
+        pyplot.close(figure)
 
 
-def _drawn(measured: Measured) -> list[str]:
+def _bars(measured: Measured) -> list[str]:
     """Who gets a bar: those that somebody would choose from."""
     return [who for who in measured.values if "Python codec" not in who]
 
 
-def _speed(measured: Measured, who: str) -> float:
-    """How fast somebody is, with us at 1."""
-    return 1 / measured.ratio(who)
+def _height(measured: Measured) -> float:
+    return _TITLE + len(_bars(measured)) * _SLOT + _AFTER_GROUP
 
 
-def _reach(drawn: Sequence[Measured]) -> float:
-    """The width of the picture in lengths of our bar, with room for the words at the ends."""
-    longest = max(_speed(each, who) for each in drawn for who in _drawn(each))
-    return max(longest, 1.0) * 1.75
+def _columns(drawn: Sequence[Measured]) -> list[list[Measured]]:
+    """The groups in two columns of like height, or in one where they are few."""
+    if len(drawn) < 4:
+        return [list(drawn)]
+    heights = [_height(each) for each in drawn]
+    cut = min(range(1, len(drawn)), key=lambda cut: max(sum(heights[:cut]), sum(heights[cut:])))
+    return [list(drawn[:cut]), list(drawn[cut:])]
 
 
-def _group(axes: Any, measured: Measured, at: float) -> float:
-    """Draw a job from ``at`` downwards; return where the next one starts."""
-    axes.text(0, at + 0.1, measured.job, fontsize=10.5, fontweight="bold", va="center")
-    at += 1.0
-    for who in _drawn(measured):
+def _group(axes: Any, measured: Measured, left: float, top: float) -> None:
+    """Draw one job."""
+    axes.text(left, top + _TITLE / 2, measured.job, size=10, weight="bold", va="center")
+    most = max(measured.rate(who) for who in _bars(measured))
+    start = left + _NAMES
+    for number, who in enumerate(_bars(measured)):
         ours = who == measured.ours
-        speed = _speed(measured, who)
+        at = top + _TITLE + (number + 0.5) * _SLOT
+        length = _LONGEST_BAR * measured.rate(who) / most
         colour = _OURS if ours else _COLOURS.get(who.split(",")[0], _OTHERS)
-        axes.barh(at, speed, height=_BAR, color=colour, linewidth=0)
-        words = f"{who}: {measured.figure(who)}"
-        axes.text(
-            speed + 0.012,
-            at,
-            words if ours else f"{words}  ({_ratio(measured, who)})",
-            fontsize=9,
-            fontweight="bold" if ours else "normal",
-            color=_OURS if ours else _INK,
-            va="center",
-        )
-        at += 1.0
-    return at + _GAP - 0.45
+        axes.barh(at, length, height=_SLOT * 0.76, left=start, color=colour, linewidth=0)
+        words: dict[str, Any] = {"size": 9, "va": "center"}
+        if ours:
+            words |= {"weight": "bold", "color": _OURS}
+        axes.text(start - 0.08, at, who, ha="right", **words)
+        rate = f"{measured.rate(who) / 1000:,.0f}"
+        figures = rate if ours else f"{rate}  ({_ratio(measured.ratio(who))})"
+        axes.text(start + length + 0.06, at, figures, **words)
 
 
-def _ratio(measured: Measured, who: str) -> str:
-    """What our speed is beside somebody's."""
-    times = measured.ratio(who)
-    return f"ours is {times:.{0 if times >= 10 else 1 if times >= 2 else 2}f} times as fast"
+def _ratio(times: float) -> str:
+    digits = 0 if times >= 10 else 1 if times >= 2 else 2
+    return f"{times:.{digits}f}{_TIMES}"
 
 
-def _heading(
-    figure: Any, height: float, drawn: Sequence[Measured], environment: Environment
-) -> None:
-    packages = environment["packages"]
-    peers = ", ".join(
-        f"{name} {packages[name]}"
-        for name in ("pyjelly", "rdflib", "pyoxigraph")
-        if name in packages
-    )
-    first = drawn[0]
-    figure.text(
-        0.012,
-        1 - 0.2 / height,
-        f"Speed of jelly-plugins and others: {first.data} triples"
-        if first.data.startswith("mix")
-        else f"Speed of jelly-plugins and others: {first.data}, {first.count:,} triples",
-        fontsize=13,
-        fontweight="bold",
-        va="center",
-    )
-    figure.text(
-        0.012,
-        1 - 0.47 / height,
-        f"Longer is faster; medians of {environment['rounds']} rounds in turn, "
-        f"{environment['clock']}, {environment['kernel']} kernel; {peers}",
-        fontsize=9,
+def _heading(axes: Any, first: Measured, environment: Environment) -> None:
+    versions = environment["packages"]
+    peers = ", ".join(f"{name} {versions[name]}" for name in _COLOURS if name in versions)
+    size = "" if f"{first.count:,}" in first.data else f", {first.count:,} triples"
+    things = f"Thousand {first.things} a second"
+    axes.text(_MARGIN, 0.22, f"{things}: {first.data}{size}", size=13, weight="bold", va="center")
+    axes.text(
+        _MARGIN,
+        0.48,
+        f"Longer is faster. In brackets: how many times our time it took. Medians of "
+        f"{environment['rounds']} rounds in turn, {environment['clock']}; {peers}.",
+        size=8.5,
         va="center",
     )
