@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from .columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 from .decoder import Frame
 from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
@@ -37,8 +38,16 @@ from .terms import (
 try:
     if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
         raise ImportError("JELLY_PURE_PYTHON asks for the Python codec")
-    from ._native import Decoder, Encoder, TextDecoder, TextEncoder
+    from ._native import (
+        ColumnDecoder,
+        ColumnEncoder,
+        Decoder,
+        Encoder,
+        TextDecoder,
+        TextEncoder,
+    )
 except ImportError:
+    from .columns import ColumnDecoder, ColumnEncoder
     from .decoder import Decoder
     from .encoder import Encoder
     from .text import TextDecoder, TextEncoder
@@ -47,11 +56,17 @@ except ImportError:
 native: Final = Decoder.__module__.endswith("._native")
 
 __all__ = [
+    "DEFAULT_BATCH_BYTES",
+    "DEFAULT_BATCH_ROWS",
     "DEFAULT_FRAME_BYTES",
     "DEFAULT_FRAME_ROWS",
     "DEFAULT_GRAPH",
     "DEFAULT_LIMITS",
     "BlankNode",
+    "Column",
+    "ColumnDecoder",
+    "ColumnEncoder",
+    "Columns",
     "Decoder",
     "DefaultGraph",
     "Describe",
