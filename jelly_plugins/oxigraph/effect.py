@@ -16,7 +16,7 @@ which Oxigraph would take for a missing value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store, Triple
@@ -45,6 +45,10 @@ class Changing(Protocol):
     def create_graph(self, graph: NamedNode) -> None: ...
 
     def drop_graph(self, graph: NamedNode | BlankNode) -> None: ...
+
+    def known_graphs(self) -> Iterable[NamedNode | BlankNode]:
+        """The named graphs that there may be, empty ones included."""
+        ...
 
     def begin_update(self) -> Update:
         """What has changed so far, as an update."""
@@ -202,10 +206,10 @@ class Effect:
         for pattern in patterns.get(graph, (_in_graph(graph),)):
             self._run_modify(operation, delete=pattern, where=pattern)
         if drop and graph != "DEFAULT":
-            dropped = self._store.named_graphs()
+            dropped = self._transaction.known_graphs()
             if graph not in patterns:
-                dropped = iter([self._iri(operation, graph)])
-            for name in dropped:
+                dropped = [self._iri(operation, graph)]
+            for name in list(dropped):
                 if name != BOOKKEEPING:
                     self._transaction.drop_graph(name)
 

@@ -244,6 +244,10 @@ class Transaction:
         """Not have a graph if it is empty. No patch says so."""
         self._graphs[graph] = False
 
+    def known_graphs(self) -> Iterable[GraphName]:
+        """The named graphs of the store, and those that were made here."""
+        return dict.fromkeys([*self._store.named_graphs(), *self._graphs])
+
     def net(self) -> tuple[list[Row], list[Row]]:
         """What is to be deleted from the store, and what to be added."""
         deletes: list[Row] = []
