@@ -86,10 +86,10 @@ def convert(
 
     The rows of one log are kept as they are. Several become one log, see
     :func:`~jelly_plugins.patch.logs.join`; labels of blank nodes are kept, as those of one log are.
-    A Jelly-Patch stream that is written has the options of those that were read. Text becomes quads,
-    unless ``changes`` say that it is triples; where it can be read twice, because it is a file or
-    bytes, it is looked through for quoted triples first, and otherwise the stream is declared to
-    have some as soon as it is longer than a few rows.
+    A Jelly-Patch stream that is written has the options of those that were read. Text becomes
+    quads, unless ``changes`` say that it is triples. Where it can be read twice, because it is a
+    file or bytes, it is looked through for quoted triples first; otherwise the stream is declared
+    to have some as soon as it is longer than a few rows.
 
     :param sources: paths, URLs, open binary files or bytes.
     :param source_format: by default told by each source's content.
@@ -136,9 +136,7 @@ def convert(
         )
 
 
-def _options_of_text(
-    first: Sequence[Operation], source: Source, start: int | None
-) -> PatchOptions:
+def _options_of_text(first: Sequence[Operation], source: Source, start: int | None) -> PatchOptions:
     """The options that the rows of a text need.
 
     :param first: the first of them, at most :data:`LOOK_AHEAD`.

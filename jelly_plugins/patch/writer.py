@@ -29,6 +29,7 @@ from ..codec import (
     rules,
 )
 from ..codec import describe as describe_generic
+from ..codec.ntriples import Dialect, LineParser
 from ..codec.operations import END
 from ..errors import StatementError
 from ..sinks import Destination, open_output
@@ -77,6 +78,7 @@ class PatchSerializer:
     ) -> None:
         known = _with_default_graph(describe)
         self._describe = known
+        self._limits = limits
         self._text: PatchTextWriter | None = None
         if format is PatchFormat.RDF_PATCH:
             self._text = PatchTextWriter(known, continues=continues, limits=limits)
@@ -109,6 +111,19 @@ class PatchSerializer:
         if self._text is not None:
             return b"".join(self._text.write(rows))
         return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+
+    def add_lines(self, kind: OperationKind, lines: bytes) -> bytes:
+        """Write the statements of N-Quads as additions or deletions, as :meth:`add` does.
+
+        :param kind: ADD or DELETE.
+        :param lines: whole lines.
+        :raises TextError: with the line.
+        :raises JellyError: a statement cannot be written.
+        """
+        parser = LineParser(Dialect.RDF_1_2, False, False, self._limits, quads=True)
+        if self._text is None and self._fit == self._to_quad:
+            return b"".join(map(delimit, self._encoder.add_lines(kind, lines, parser)))
+        return self.add(Operation(kind, statement) for statement in parser.statements(lines))
 
     def finish(self) -> bytes:
         """End the stream.

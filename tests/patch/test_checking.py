@@ -116,7 +116,6 @@ def test_what_is_corrupt(tmp_path: Path) -> None:
         assert message in found
 
 
-
 def test_real_logs() -> None:
     for path in shared("data/patch").glob("*.rdfp"):
         report = check(path)
