@@ -2,5 +2,7 @@
 
 from .decoder import Decoder as Decoder
 from .encoder import Encoder as Encoder
+from .patch_decoder import PatchDecoder as PatchDecoder
+from .patch_encoder import PatchEncoder as PatchEncoder
 from .text import TextDecoder as TextDecoder
 from .text import TextEncoder as TextEncoder
