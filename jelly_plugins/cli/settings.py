@@ -13,6 +13,11 @@ from ..formats import Format, format_named
 from .console import WrongUsageError
 
 
+class Preset(StrEnum):
+    BIG = "big"
+    SMALL = "small"
+
+
 class BlankNodesChoice(StrEnum):
     FRESH = "fresh"
     KEEP = "keep"
@@ -52,6 +57,18 @@ From: TypeAlias = Annotated[
 ]
 StoreFolder: TypeAlias = Annotated[
     str, typer.Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
+]
+TablePreset: TypeAlias = Annotated[
+    Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
+]
+TableNames: TypeAlias = Annotated[
+    int | None, typer.Option("--table-names", min=8, help="Entries of the name table.")
+]
+TablePrefixes: TypeAlias = Annotated[
+    int | None, typer.Option("--table-prefixes", min=0, help="Entries of the prefix table.")
+]
+TableDatatypes: TypeAlias = Annotated[
+    int | None, typer.Option("--table-datatypes", min=0, help="Entries of the datatype table.")
 ]
 Concatenated: TypeAlias = Annotated[
     bool,

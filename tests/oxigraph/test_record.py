@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from jelly_plugins import ChainError, SourceError, TermError
 from jelly_plugins.codec import OperationKind
-from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay
+from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay, staging
 from jelly_plugins.oxigraph.transaction import Update
 from jelly_plugins.patch import invert, read_patches, write_patches
 
@@ -156,9 +156,13 @@ def test_a_store_that_cannot_be_written(
             raise OSError("the disk is full")
 
         monkeypatch.setattr(Update, "run", fail)
-        for _ in range(2):
+        monkeypatch.setattr(staging, "extend", fail)
+        for change in (
+            lambda: recorder.extend([quad(2), *SHAPES[:2]]),
+            lambda: recorder.remove(quad(1)),
+        ):
             with pytest.raises(OSError, match="full"):
-                recorder.extend([quad(2), *SHAPES[:2]])
+                change()
             assert everything(store) == before
             assert path.stat().st_size == size
         monkeypatch.undo()
@@ -170,21 +174,32 @@ def test_a_store_that_cannot_be_written(
 def test_an_interrupt_when_all_is_done(
     store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Update.run
+    run, extend = Update.run, staging.extend
 
     def interrupted(self: Update, *args: Any, **settings: Any) -> None:
         run(self, *args, **settings)
         raise KeyboardInterrupt
 
+    def extended(*args: Any) -> None:
+        extend(*args)
+        raise KeyboardInterrupt
+
     copy = ox.Store()
     with record(store, path) as recorder:
+        recorder.add(quad(0))
         monkeypatch.setattr(Update, "run", interrupted)
+        monkeypatch.setattr(staging, "extend", extended)
         with pytest.raises(KeyboardInterrupt):
             recorder.add(quad(1))
+        with pytest.raises(KeyboardInterrupt):
+            recorder.remove(quad(0))
+        # As if the process had ended there.
+        assert [position.number for position in positions(store)] == [3]
         monkeypatch.undo()
         recorder.add(quad(2))
     replay(copy, path)
     assert data(copy) == data(store) == {str(quad(1)), str(quad(2))}
+    assert len(list(store.quads_for_pattern(None, None, None, BOOKKEEPING))) == 1
 
 
 def test_recording_goes_on(store: ox.Store, path: Path) -> None:
