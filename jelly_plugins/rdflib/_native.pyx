@@ -8,9 +8,9 @@ For whoever changes it:
    type, by the places of their slots, by functions that are still the ones they were. Whatever is
    unusual goes to rdflib's own constructors. ``terms`` and ``memory`` compare the results with
    rdflib's before they use any of this.
-2. Literals, and tuples of terms, are taken off the garbage collector's lists: they hold strings
-   and numbers, which can be part of no cycle. Millions of them would make each collection of the
-   user's program slow.
+2. Terms, and tuples of terms, are taken off the garbage collector's lists, where rdflib's classes
+   put even IRIs: they hold strings and numbers, which can be part of no cycle. Millions of them
+   would make each collection of the user's program slow.
 3. While an index is worked on, nothing of Python runs but ``__eq__`` of terms that are equal to
    one in the index and not the same object.
 """

@@ -256,7 +256,7 @@ def writable(graph: Graph) -> bool:
         # With a map, the store tells each addition to subscribers, or fails if there are none.
         and store.dispatcher.get_map() is None
         and _unchanged()
-        and _trusted(type(store))
+        and _trusted(store.__class__)
     )
 
 
@@ -327,7 +327,7 @@ def triples_by_subject(graph: Graph) -> SubjectRuns | None:
         or type(graph).triples is not Graph.triples
         or {"triples"} & (vars(graph).keys() | vars(store).keys())
         or not _unchanged()
-        or not _trusted(type(store))
+        or not _trusted(store.__class__)
     ):
         return None
     return SubjectRuns(graph)

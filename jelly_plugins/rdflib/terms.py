@@ -9,8 +9,9 @@ Statements are plain tuples. What rdflib cannot hold is refused where it is met:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import rdflib
@@ -18,10 +19,13 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
-from ..codec import DefaultGraph, Kind
+from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Describe, Iri, Kind
+from ..codec import Literal as GenericLiteral
+from ..codec import describe as describe_generic
 from ..codec.rules import POSITIONS
 from ..codec.terms import XSD_STRING
 from ..errors import JellyError, TermError
+from ..streams import BATCH
 from .compiled import compiled
 
 #: What factories make: a triple, or a quad whose last term is the name of its graph.
@@ -205,6 +209,58 @@ def describe_node(term: object) -> tuple[Any, ...]:
     if isinstance(term, DefaultGraph):
         return (Kind.DEFAULT_GRAPH,)
     raise TermError(f"{type(term).__name__} {str(term)[:80]!r} is not an RDF term")
+
+
+def generic_term(description: tuple[Any, ...]) -> Any:
+    """The generic term of a description; see :data:`~jelly_plugins.codec.Describe`."""
+    kind, *parts = description
+    return _GENERIC[kind](*parts)
+
+
+_GENERIC: Final[dict[Kind, Callable[..., Any]]] = {
+    Kind.IRI: Iri,
+    Kind.BLANK_NODE: BlankNode,
+    Kind.LITERAL: GenericLiteral,
+    Kind.DEFAULT_GRAPH: lambda: DEFAULT_GRAPH,
+}
+
+
+class EncoderTerms:
+    """Terms of graphs on their way to an encoder: the compiled module makes generic ones of them,
+    which the codec knows; without it they stay what they are.
+
+    :ivar describe: takes apart for the encoder what comes out here.
+    :ivar generic: the compiled half, None without it.
+    """
+
+    def __init__(self) -> None:
+        module = compiled()
+        self.generic: Any = None if module is None else module.Generic(describe_node, generic_term)
+        self.describe: Describe = describe_node if module is None else describe_generic
+
+    def term(self, term: Any) -> Any:
+        """A term, or ``codec.DEFAULT_GRAPH``.
+
+        :raises TermError: it is no RDF term.
+        """
+        return term if self.generic is None else self.generic.term(term)
+
+    def statements(
+        self, triples: Iterable[tuple[Any, ...]], behind: tuple[Any, ...]
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Batches of statements.
+
+        :param behind: what :meth:`term` gave, put behind the terms of each triple.
+        :raises TermError: a term is no RDF term.
+        """
+        iterator = iter(triples)
+        while batch := list(islice(iterator, BATCH)):
+            if self.generic is not None:
+                yield self.generic.statements(batch, behind)
+            elif behind:
+                yield [(*triple, *behind) for triple in batch]
+            else:
+                yield batch
 
 
 def describe(term: object) -> tuple[Any, ...]:

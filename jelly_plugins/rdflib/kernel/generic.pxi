@@ -176,10 +176,10 @@ cdef class Generic:
             return None
         # By its text alone, without the calls of Python that an URIRef's equality costs.
         text = PyUnicode_FromObject(datatype)
-        known = self.datatypes.get(text)
-        if known is None:
-            known = "" if text == XSD_STRING else text
+        known = self.datatypes.get(text, self)
+        if known is self:
+            known = None if text == XSD_STRING else text
             if len(self.datatypes) >= REMEMBERED:
                 self.datatypes.clear()
             self.datatypes[text] = known
-        return known or None
+        return known

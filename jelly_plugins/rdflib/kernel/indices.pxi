@@ -101,6 +101,16 @@ cdef inline dict inner(dict index, object key, Py_hash_t key_hash):
     return made
 
 
+cdef object ONE = 1
+
+
+cdef inline int put(dict innermost, PyObject *term, Py_hash_t its_hash) except -1:
+    set_known(innermost, <object> term, ONE, its_hash)
+    # It holds terms and numbers; each triple has three of these.
+    PyObject_GC_UnTrack(innermost)
+    return 0
+
+
 @cython.final
 cdef class Added:
     """What statements came to in one graph.
@@ -147,9 +157,7 @@ cdef class IndexWriter:
         cdef dict of_subject = None
         cdef dict objects = None
         cdef dict new
-        cdef dict into
         cdef Added added = None
-        cdef object one = 1
         cdef object statement
         cdef object triple
         cdef PyObject *s
@@ -211,11 +219,9 @@ cdef class IndexWriter:
             triple_hash = hash_of_three(s_hash, p_hash, o_hash)
             # First, so that it can be taken back whatever happens.
             set_known(added.new, triple, None, triple_hash)
-            set_known(objects, <object> o, one, o_hash)
-            into = inner(inner(pos, <object> p, p_hash), <object> o, o_hash)
-            set_known(into, <object> s, one, s_hash)
-            into = inner(inner(osp, <object> o, o_hash), <object> s, s_hash)
-            set_known(into, <object> p, one, p_hash)
+            put(objects, o, o_hash)
+            put(inner(inner(pos, <object> p, p_hash), <object> o, o_hash), s, s_hash)
+            put(inner(inner(osp, <object> o, o_hash), <object> s, s_hash), p, p_hash)
 
 
 def set_contexts(dict contexts, dict triples, dict usual):

@@ -28,12 +28,18 @@ def iri(str value):
             character = PyUnicode_READ(kind, data, at)
             if character < 128 and NOT_IN_AN_IRI[<int> character]:
                 return URIRef(value)
-    return new_text(URIRef, (value,))
+    return new_identifier(URIRef, value)
 
 
 def blank_node(str label):
     """What ``BNode(label)`` gives."""
-    return new_text(BNode, (label,))
+    return new_identifier(BNode, label)
+
+
+cdef inline object new_identifier(kind, str text):
+    identifier = new_text(kind, (text,))
+    PyObject_GC_UnTrack(identifier)
+    return identifier
 
 
 cdef class Scope:
@@ -60,7 +66,7 @@ cdef class Scope:
             folded = text[at] | 0x20
             if not (b"0" <= text[at] <= b"9" or b"a" <= folded <= b"z"):
                 return self.other(label)
-        return new_text(BNode, (PyUnicode_Concat(self.plain, label),))
+        return new_identifier(BNode, PyUnicode_Concat(self.plain, label))
 
 
 cdef class Statements:
