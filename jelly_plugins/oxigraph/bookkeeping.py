@@ -16,6 +16,7 @@ Names are percent-encoded. Patches may not touch this graph.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -89,7 +90,7 @@ def position_quad(position: Position) -> Quad:
         position.patch,
     )
     return Quad(
-        NamedNode(f"{_LOG}{quote(position.log, safe='')}"),
+        _log_node(position.log),
         NamedNode(_POSITION[1:-1]),
         Literal(" ".join(map(str, parts))),
         BOOKKEEPING,
@@ -98,8 +99,12 @@ def position_quad(position: Position) -> Quad:
 
 def position_quads(store: Store, log: str) -> list[Quad]:
     """All quads that tell of a position in a log, those included that count no more."""
-    subject = NamedNode(f"{_LOG}{quote(log, safe='')}")
-    return list(store.quads_for_pattern(subject, None, None, BOOKKEEPING))
+    return list(store.quads_for_pattern(_log_node(log), None, None, BOOKKEEPING))
+
+
+@lru_cache
+def _log_node(log: str) -> NamedNode:
+    return NamedNode(f"{_LOG}{quote(log, safe='')}")
 
 
 def position_rows(position: Position) -> set[Row]:
