@@ -210,7 +210,7 @@ cdef class TermWriter:
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
             # The reference says what is wrong with the whole of it before it reads any of it.
             self._speak()
-            encoder._add(parser.statements(data))
+            encoder._add_unusual(parser.statements(data))
             return
         try:
             while pos < end:
@@ -242,7 +242,7 @@ cdef class TermWriter:
                     parser.line_ends += line_ends_in(counted, start)
                     counted = pos
                     self._speak()
-                    encoder._add(parser.statements((<const char *> start)[:pos - start]))
+                    encoder._add_unusual(parser.statements((<const char *> start)[:pos - start]))
                 elif full:
                     self._hand_over(encoder)
                     encoder._end_frame()
@@ -719,6 +719,10 @@ class Encoder(reference_encoder.Encoder):
         row, width = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
         in_graphs = self.options.physical_type == PhysicalType.GRAPHS
         self._writer.add(self, statements, row << 3 | BYTES, width, in_graphs)
+
+    def _add_unusual(self, statements):
+        """Write the statements of lines that the reference's parser had to read."""
+        self._add(statements)
 
     def _take_ended(self):
         frames = self._ended
