@@ -298,6 +298,8 @@ class Decoder(RowReader[Row, Frame]):
     def _read_namespace(
         self, terms: TermReader, data: bytes, pos: int, end: int
     ) -> tuple[str, Any]:
+        assert self.options is not None
+        self.options.check_namespaces()
         name = ""
         value = None
         for number, start, stop, _ in read_fields(

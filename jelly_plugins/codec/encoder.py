@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from ..errors import JellyError, OptionsError, OrderError
+from ..errors import JellyError, OrderError
 from . import rules
 from .limits import DEFAULT_LIMITS, Limits
 from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
@@ -95,8 +95,8 @@ class Encoder(RowWriter):
         lowest = VERSION_1_1 if namespaces else VERSION_1_0
         if options.version == 0:
             options = replace(options, version=lowest)
-        if options.version < lowest:
-            raise OptionsError("namespace declarations need protocol version 2")
+        if namespaces:
+            options.check_namespaces()
         options.check(limits)
         super().__init__(limits, frame_rows, frame_bytes, whole_frames=options.grouped)
         #: The options as they are written.
@@ -150,8 +150,7 @@ class Encoder(RowWriter):
         :raises OptionsError: the stream's version has no namespace declarations.
         :raises TermError: the name or the IRI cannot be said.
         """
-        if self.options.version < VERSION_1_1:
-            raise OptionsError("namespace declarations need protocol version 2")
+        self.options.check_namespaces()
         self._writer.text(name, "a namespace's name")
         iri_tag = (2 << 3 | BYTES).to_bytes()
         self._add_row(Row.NAMESPACE, string_field(1, name) + iri_tag + self._writer.iri(iri))

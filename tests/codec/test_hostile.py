@@ -189,7 +189,7 @@ def test_every_frame_size_has_a_limit(kernel: Kernel) -> None:
 def strings(value: str) -> dict[str, list[bytes]]:
     """A stream for every string field, with ``value`` in it."""
     one = w.iri(name=1)
-    head = [w.options(), w.SPO[0]]
+    head = [w.options(version=2), w.SPO[0]]
     return {
         "stream name": [w.options(stream_name=value)],
         "name": [w.options(), w.name(value)],
@@ -223,7 +223,7 @@ BAD_UTF_8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf5\x80\x80\x80"
 
 def with_bytes(value: bytes) -> dict[str, bytes]:
     one = w.iri(name=1)
-    head = [w.options(), w.SPO[0]]
+    head = [w.options(version=2), w.SPO[0]]
     return {
         "stream name": w.frame(w.options(stream_name=value)),
         "name": w.frame(w.options(), w.name(value)),
