@@ -17,6 +17,7 @@ from .options import LogicalType, PhysicalType, StreamOptions
 from .patch_decoder import PatchDecoder, PatchFrame
 from .patch_encoder import PatchEncoder
 from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
+from .restarts import RestartPoint, find_restarts
 from .row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
 from .terms import (
     DEFAULT_GRAPH,
@@ -91,6 +92,7 @@ __all__ = [
     "PatchStreamType",
     "PhysicalType",
     "Quad",
+    "RestartPoint",
     "Statement",
     "StreamOptions",
     "Term",
@@ -100,6 +102,7 @@ __all__ = [
     "Triple",
     "delimit",
     "describe",
+    "find_restarts",
     "is_delimited",
     "native",
 ]
