@@ -1,4 +1,4 @@
-"""Bytes to statements and back: the codec of Jelly-RDF. No I/O, no RDF library.
+"""Bytes to statements and back: the codec of Jelly-RDF and Jelly-Patch. No I/O, no RDF library.
 
 The kernel is chosen here and nowhere else. ``native`` says which one runs.
 """
@@ -14,8 +14,7 @@ from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
 from .operations import Header, Namespace, Operation, OperationKind
 from .options import LogicalType, PhysicalType, StreamOptions
-from .patch_decoder import PatchDecoder, PatchFrame
-from .patch_encoder import PatchEncoder
+from .patch_decoder import PatchFrame
 from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
 from .restarts import RestartPoint, find_restarts
 from .row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
@@ -44,6 +43,8 @@ try:
         ColumnEncoder,
         Decoder,
         Encoder,
+        PatchDecoder,
+        PatchEncoder,
         TextDecoder,
         TextEncoder,
     )
@@ -51,6 +52,8 @@ except ImportError:
     from .columns import ColumnDecoder, ColumnEncoder
     from .decoder import Decoder
     from .encoder import Encoder
+    from .patch_decoder import PatchDecoder
+    from .patch_encoder import PatchEncoder
     from .text import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.

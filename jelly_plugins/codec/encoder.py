@@ -244,9 +244,8 @@ class Encoder(RowWriter):
         self._restarting |= every is not None and self._since_restart >= every
 
     def _end_full_frame(self) -> None:
-        """End a frame where the next statement is still to be written."""
         self._close_before_restart()
-        self._end_frame()
+        super()._end_full_frame()
 
     def _close_before_restart(self) -> None:
         """End the graph, if the next frame is a restart point: it starts again there."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ..errors import JellyError, OrderError, StatementError
 from . import patch_rules
@@ -77,6 +77,9 @@ class PatchEncoder(RowWriter):
     uses yet. Frames that ended before it come out of the next :meth:`add`, or of :meth:`finish`.
     """
 
+    #: What writes the terms; the compiled kernel has its own.
+    _term_writer: ClassVar = PatchTermWriter
+
     def __init__(
         self,
         options: PatchOptions,
@@ -99,7 +102,7 @@ class PatchEncoder(RowWriter):
         #: The options as they are written.
         self.options: Final = options
         self._quads = options.statement_type is PatchStatementType.QUADS
-        self._writer = PatchTermWriter(options, describe, limits, self._add_entry)
+        self._writer = self._term_writer(options, describe, limits, self._add_entry)
         self._state = patch_rules.FIRST_STATE[options.stream_type]
         #: Whether END has come since the last row of a patch.
         self._ended_patch = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -75,3 +75,22 @@ def _modules(name: str) -> tuple[str, ...]:
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     """Each kernel in turn."""
     return load_kernel(request.param)
+
+
+#: Modules that hold a codec of Jelly-Patch under its name, besides those of tests.
+_PATCH_USERS = ("jelly_plugins.patch.reader", "jelly_plugins.patch.writer")
+
+
+@pytest.fixture(scope="module", params=list(KERNELS))
+def patch_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each kernel in turn, in the place of what a module calls PatchDecoder and PatchEncoder."""
+    load_kernel(request.param)
+    found = {}
+    for name, reference in (("PatchDecoder", "patch_decoder"), ("PatchEncoder", "patch_encoder")):
+        module = "_native" if request.param == "native" else reference
+        found[name] = getattr(import_module(f"jelly_plugins.codec.{module}"), name)
+    with pytest.MonkeyPatch.context() as patched:
+        for user in (request.module, *map(import_module, _PATCH_USERS)):
+            for name, cls in found.items():
+                patched.setattr(user, name, cls, raising=False)
+        yield request.param

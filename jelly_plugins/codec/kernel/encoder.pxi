@@ -13,6 +13,9 @@ cdef enum:
     WRITE_STATEMENT
     WRITE_GRAPH
     WRITE_IRI
+    # In patches: a namespace's IRI and graph, and a header's value.
+    WRITE_NAMESPACE
+    WRITE_HEADER
 
 
 cdef dict TABLE_NAMES = {ROW_NAME: "name", ROW_PREFIX: "prefix", ROW_DATATYPE: "datatype"}
@@ -53,6 +56,12 @@ cdef class TermWriter:
     cdef Writer writer
     cdef object reference
     cdef object entry
+    # Names of the lookups, by the row that sets an entry.
+    cdef dict table_names
+    # Rows and bytes that are left of the encoder's frame, once they were asked for.
+    cdef bint asked
+    cdef uint64_t room_rows
+    cdef uint64_t room_bytes
     cdef object limits
     cdef uint64_t string_bytes
     cdef uint64_t row_bytes
@@ -82,6 +91,7 @@ cdef class TermWriter:
         open_writer(&self.writer)
         self.reference = reference_writer.TermWriter(options, describe, limits, entry)
         self.entry = entry
+        self.table_names = TABLE_NAMES
         self.limits = limits
         self.nesting = bounded(limits.nesting)
         self.string_bytes = bounded(
@@ -140,18 +150,14 @@ cdef class TermWriter:
 
     def add(self, encoder, statements, uint8_t tag, Py_ssize_t width, bint in_graphs):
         """Write statements as rows of an encoder, and end its frames where they end."""
-        cdef Writer *writer = &self.writer
         cdef object terms
-        cdef uint64_t room_rows = 0
-        cdef uint64_t room_bytes = 0
-        cdef bint moved = True
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
         self._speak()
         try:
             for statement in statements:
                 writing = True
-                if moved:
+                if not self.asked:
                     encoder._begin_restart()
                 terms = statement if isinstance(statement, tuple) else tuple(statement)
                 if PyTuple_GET_SIZE(terms) != width:
@@ -164,22 +170,8 @@ cdef class TermWriter:
                     self._statement(terms[:3])
                 else:
                     self._hand_over(encoder)
-                    moved = True
                     encoder._triple_in_graph(terms)
-                if writer.body.size == 0:
-                    self._hand_over(encoder)
-                    moved = True
-                    encoder._count_repeat()
-                if not write_row(writer, tag):
-                    raise MemoryError
-                if moved:
-                    room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
-                    room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
-                    moved = False
-                if writer.row_count >= room_rows or writer.rows.size >= room_bytes:
-                    self._hand_over(encoder)
-                    moved = True
-                    encoder._end_full_frame()
+                self._end_row(encoder, tag)
                 writing = False
         except JellyError as error:
             self._hand_over(encoder)
@@ -188,6 +180,23 @@ cdef class TermWriter:
             raise
         finally:
             self._hand_over(encoder)
+
+    cdef int _end_row(self, encoder, uint8_t tag) except -1:
+        """Write the statement in `body` as a row of an encoder, and end its frame if it is full."""
+        cdef Writer *writer = &self.writer
+        if writer.body.size == 0:
+            self._hand_over(encoder)
+            encoder._count_repeat()
+        if not write_row(writer, tag):
+            raise MemoryError
+        if not self.asked:
+            self.asked = True
+            self.room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+            self.room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+        if writer.row_count >= self.room_rows or writer.rows.size >= self.room_bytes:
+            self._hand_over(encoder)
+            encoder._end_full_frame()
+        return 0
 
     def add_text(self, encoder, bytes data, parser, uint8_t tag):
         """Write whole lines as rows of an encoder, and end its frames where they end.
@@ -347,6 +356,7 @@ cdef class TermWriter:
         encoder._rows += writer.row_count
         writer.rows.size = 0
         writer.row_count = 0
+        self.asked = False
         return 0
 
     # One row at a time. Entries are written through `entry`, the body is returned.
@@ -390,7 +400,7 @@ cdef class TermWriter:
             pos = read_field(pos, end, &row)
             read_field(row.start, row.stop, &field)
             self.entry(
-                TABLE_NAMES[field.number],
+                self.table_names[field.number],
                 (<const char *> field.start)[:field.stop - field.start],
             )
         self.writer.rows.size = 0
@@ -440,7 +450,7 @@ cdef class TermWriter:
         self.writer.body.size = 0
         if what == WRITE_STATEMENT:
             return self._terms(terms, 0)
-        return self._single(terms[0], what)
+        return self._single(terms, what)
 
     cdef object _refusal(self, Written written):
         cdef Writer *writer = &self.writer
@@ -451,7 +461,7 @@ cdef class TermWriter:
             return reason_of(self.reference._check_row, writer.body.size)
         if written == NO_DATATYPES:
             return reason_of(self.reference._datatype, text_of(writer.datatype))
-        table = TABLE_NAMES[writer.full.row_tag >> 3]
+        table = self.table_names[writer.full.row_tag >> 3]
         if written == TOO_LONG:
             return over(
                 self.limits, "lookup_characters", writer.found,
@@ -518,8 +528,9 @@ cdef class TermWriter:
             return written
         return write_wire(&self.writer, said)
 
-    cdef Written _single(self, term, int what) except? OUT_OF_MEMORY:
+    cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
         """Write the name of a graph, or an IRI as it is."""
+        term = terms[0]
         cdef Description description = (
             self._describe(term) if what == WRITE_GRAPH else self._new_generic(term)
         )

@@ -66,6 +66,7 @@ cdef extern from "Python.h":
     Py_UCS4 PyUnicode_MAX_CHAR_VALUE(object)
     void PyTuple_SET_ITEM_steal "PyTuple_SET_ITEM" (object, Py_ssize_t, PyObject *)
     PyObject *PyTuple_GET_ITEM_borrow "PyTuple_GET_ITEM" (object, Py_ssize_t)
+    void PyObject_GC_Track(object)
     void PyObject_GC_UnTrack(object)
 
 

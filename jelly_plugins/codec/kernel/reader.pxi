@@ -11,6 +11,7 @@ cdef enum Status:
     AT_OPTIONS
     AT_FRAME_FIELD
     AT_NAMESPACE
+    AT_HEADER
     # Stops after which it does not.
     AT_FRAME_END
     REFUSED
@@ -26,6 +27,8 @@ cdef enum Event:
     REPEAT
     GRAPH_START
     EMPTY_GRAPH
+    # A row of a patch that says nothing but its kind.
+    BARE_ROW
 
 
 cdef enum:
@@ -51,6 +54,8 @@ cdef enum:
 
 cdef struct Planned:
     Event event
+    # In patches, which row it is.
+    int kind
     uint64_t row
     # Not owned. A graph event has its name in the last.
     Term *terms[4]
@@ -83,6 +88,10 @@ cdef struct Reader:
     bint text
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
+    bint declared_value[FIELD_NUMBERS]
+    # Rows of the format, and the state after each of them, FIELD_NUMBERS for each state before.
+    const int8_t *row_fields
+    const int8_t *next_states
     # Terms of a statement as the factory gets it, and the positions that a row must have set.
     int width
     int required
@@ -128,6 +137,8 @@ cdef struct Reader:
     const uint8_t *row
     uint64_t row_number
     bint in_row
+    # In patches, which row it is.
+    int row_kind
     uint64_t row_prefix_id
     uint64_t row_name_id
     int row_given
@@ -137,6 +148,7 @@ cdef struct Reader:
     # A stop that is dealt with once what was planned before it is done; READ for none.
     Status stopped
     Field stopped_at
+    # Of a namespace, or a header's key and value. The IRI is NULL where a patch gives none.
     Slice namespace_name
     Term *namespace_iri
 
@@ -796,6 +808,24 @@ cdef Status plan_more(Reader *reader) noexcept nogil:
 cdef Status read_row(Reader *reader) noexcept nogil:
     """Read the field of the frame that stands at `pos`, a row most often."""
     cdef Field field
+    cdef int row = 0
+    cdef Status status = open_row_at(reader, &field, &row)
+    if status != READ:
+        return status
+    if not read_row_body(reader, row, field.start, field.stop):
+        return reader.status
+    reader.state = state_after(reader, row)
+    return AT_NAMESPACE if row == ROW_NAMESPACE else READ
+
+
+cdef inline int state_after(Reader *reader, int row) noexcept nogil:
+    """The state after a row, -1 where it may not stand."""
+    return reader.next_states[reader.state * FIELD_NUMBERS + row]
+
+
+cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noexcept nogil:
+    """Find the row that stands at `pos`: READ if its message, `found`, is to be read."""
+    cdef Field field
     cdef const uint8_t *pos = reader.pos
     cdef int row
     reader.row = pos
@@ -814,14 +844,14 @@ cdef Status read_row(Reader *reader) noexcept nogil:
         reader.pos = field.stop
         return AT_FRAME_FIELD
     reader.pos = field.stop
-    row = find_row(&field)
+    row = find_row(&field, reader.row_fields)
     if row < 0:
         return REFUSED
     reader.in_row = True
     reader.rows += 1
     if reader.rows > reader.frame_rows:
         return TOO_MANY_ROWS
-    if NEXT_STATE[reader.state][row] < 0:
+    if state_after(reader, row) < 0:
         return REFUSED
     if row == ROW_OPTIONS:
         reader.stopped_at = field
@@ -830,24 +860,23 @@ cdef Status read_row(Reader *reader) noexcept nogil:
     reader.row_name_id = reader.name_id
     reader.row_given = reader.given
     reader.status = READ
-    if not read_row_body(reader, row, field.start, field.stop):
-        return reader.status
-    reader.state = NEXT_STATE[reader.state][row]
-    return AT_NAMESPACE if row == ROW_NAMESPACE else READ
+    found[0] = field
+    found_row[0] = row
+    return READ
 
 
-cdef int find_row(Field *field) noexcept nogil:
-    """Which row it is that `field` holds; `field` becomes its message. -1 if it is not exactly
-    one."""
+cdef int find_row(Field *field, const int8_t *rows) noexcept nogil:
+    """Which of a format's rows it is that `field` holds; `field` becomes its message. -1 if it is
+    not exactly one."""
     cdef Fields walk
     cdef const uint8_t *start = field.start
     cdef int row
     if (field.stop - start >= 2 and start[1] < 0x80 and start + 2 + start[1] == field.stop
             and start[0] & 7 == BYTES and start[0] >> 3 < FIELD_NUMBERS
-            and ROW_FIELDS[start[0] >> 3] >= 0):
+            and rows[start[0] >> 3] >= 0):
         field.start = start + 2
         return start[0] >> 3
-    open_fields(&walk, start, field.stop, ROW_FIELDS)
+    open_fields(&walk, start, field.stop, rows)
     if next_field(&walk) <= 0:
         return -1
     field[0] = walk.field
@@ -884,6 +913,8 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
     """Give a reader that is all zeros what it starts with."""
     cdef Slice nothing = Slice(NULL, 0)
     reader.term_bytes = <uint64_t> -1
+    reader.row_fields = ROW_FIELDS
+    reader.next_states = &NEXT_STATE[0][0]
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
     reader.default_graph = new_term(DEFAULT_GRAPH, nothing, False, nothing)
     return reader.plan != NULL and reader.default_graph != NULL

@@ -371,7 +371,8 @@ cdef Written write_iri(Writer *writer, Said *said) noexcept nogil:
     # Two ids are never so long that the length takes more than a byte.
     at = body.size
     put_byte(body, 0)
-    if prefix_id != writer.prefix_id:
+    # A table of no prefixes has no id to write.
+    if prefix_id and prefix_id != writer.prefix_id:
         put_byte(body, PREFIX_TAG)
         put_varint(body, prefix_id)
     if name_id != writer.name_id + 1:
