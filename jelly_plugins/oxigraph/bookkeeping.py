@@ -15,6 +15,7 @@ Names are percent-encoded. Patches may not touch this graph.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -78,14 +79,19 @@ def positions(store: Store) -> list[Position]:
 
 def position_rows(position: Position) -> set[Row]:
     """The rows that tell a position."""
-    log = f"<{_LOG}{quote(position.log, safe='')}>"
-    values = {
-        _PATCH: Literal(position.patch),
-        _NUMBER: Literal(position.number),
-        _TRANSACTIONS: Literal(position.transactions),
-        _COMPLETE: Literal(position.complete),
+    log = _log_text(position.log)
+    return {
+        (log, _PATCH, str(Literal(position.patch)), _GRAPH),
+        (log, _NUMBER, str(Literal(position.number)), _GRAPH),
+        (log, _TRANSACTIONS, str(Literal(position.transactions)), _GRAPH),
+        (log, _COMPLETE, str(Literal(position.complete)), _GRAPH),
     }
-    return {(log, predicate, str(value), _GRAPH) for predicate, value in values.items()}
+
+
+@lru_cache(maxsize=16)
+def _log_text(name: str) -> str:
+    """The IRI of a log."""
+    return f"<{_LOG}{quote(name, safe='')}>"
 
 
 def set_position(store: Store, position: Position) -> None:

@@ -118,14 +118,12 @@ def encoded(
     encoder_class: Callable[..., Any],
     options: StreamOptions,
     steps: list[tuple[Any, ...]],
-    limits: Limits,
+    settings: dict[str, Any],
 ) -> Outcome:
     """All that an encoder makes of a series of steps; one that is refused does not end it."""
     made: list[Any] = []
     try:
-        encoder = encoder_class(
-            options, namespaces=options.version != 1, frame_rows=20, limits=limits
-        )
+        encoder = encoder_class(options, namespaces=options.version != 1, frame_rows=20, **settings)
     except JellyError as error:
         return made, describe_error(error)
     for name, *arguments in steps:
@@ -141,15 +139,15 @@ def encoded(
 
 
 def compare_encoders(
-    options: StreamOptions, steps: list[tuple[Any, ...]], limits: Limits = DEFAULT_LIMITS
+    options: StreamOptions, steps: list[tuple[Any, ...]], **settings: Any
 ) -> Outcome:
     """Encode with both kernels; return what they agree on.
 
     :raises AssertionError: they do not agree.
     """
-    expected = encoded(Encoder, options, steps, limits)
-    found = encoded(native().Encoder, options, steps, limits)
-    assert found == expected, _difference(found, expected, (options, steps, limits))
+    expected = encoded(Encoder, options, steps, settings)
+    found = encoded(native().Encoder, options, steps, settings)
+    assert found == expected, _difference(found, expected, (options, steps, settings))
     return expected
 
 
@@ -228,6 +226,11 @@ def random_options(rng: random.Random) -> StreamOptions:
     )
 
 
+def random_restarts(rng: random.Random) -> dict[str, Any]:
+    """How often an encoder writes restart points."""
+    return {"restart_every": rng.choice((1, 80, 400))} if rng.random() < 0.3 else {}
+
+
 def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, ...]]:
     """What may be done with an encoder: names of methods, with their arguments."""
     terms = Terms(rng)
@@ -242,6 +245,8 @@ def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, 
             steps.append(("flush", rng.choice(({}, {"key": b"value"}, {"": b""}))))
         elif kind < 0.25:
             steps.append(("start_graph", terms.any(3)))
+        elif kind < 0.3:
+            steps.append(("restart",))
         else:
             batch = []
             for _ in range(rng.randrange(12)):
@@ -257,14 +262,15 @@ def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, 
 def made_stream(rng: random.Random) -> list[bytes]:
     """A stream of ours, with nothing wrong in it yet."""
     options = replace(random_options(rng), version=0)
-    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)))
+    settings = random_restarts(rng)
+    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)), **settings)
     frames: list[bytes] = []
-    for name, argument, *more in random_steps(rng, options):
+    for name, *arguments in random_steps(rng, options):
         try:
-            made = getattr(encoder, name)(argument, *more)
+            made = getattr(encoder, name)(*arguments)
         except JellyError:
             continue
-        if name == "add":
+        if name in ("add", "restart"):
             frames += made
         elif name == "flush":
             frames.append(made)
@@ -440,6 +446,7 @@ def random_text(rng: random.Random) -> list[bytes]:
 
 def text_case(rng: random.Random) -> Outcome:
     settings = {
+        **random_restarts(rng),
         "limits": limits_for(rng),
         "dialect": rng.choice(list(Dialect)),
         "generalized": rng.random() < 0.2,
@@ -603,6 +610,7 @@ def column_case(rng: random.Random) -> Outcome:
     return compare_column_encoders(
         options,
         batches,
+        **random_restarts(rng),
         limits=limits_for(rng),
         dialect=rng.choice((Dialect.RDF_STAR, *Dialect)),
         generalized=rng.random() < 0.2,
@@ -619,7 +627,9 @@ def run(cases: int, seed: int) -> Iterator[Outcome]:
             yield compare_decoders(damaged_stream(rng), limits_for(rng))
         elif sort == 3:
             options = random_options(rng)
-            yield compare_encoders(options, random_steps(rng, options), limits_for(rng))
+            steps = random_steps(rng, options)
+            settings = {"limits": limits_for(rng), **random_restarts(rng)}
+            yield compare_encoders(options, steps, **settings)
         elif sort == 4:
             yield compare_text_decoders(damaged_stream(rng), limits_for(rng))
         elif sort == 5:
