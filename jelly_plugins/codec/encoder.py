@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from ..errors import JellyError, OptionsError, OrderError, TermError
+from ..errors import JellyError, OrderError, TermError
 from . import restarts, rules
 from .limits import DEFAULT_LIMITS, Limits
 from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
