@@ -38,11 +38,17 @@ from jelly_plugins.codec import (
 from jelly_plugins.codec.columns import Column, ColumnDecoder, ColumnEncoder, Columns
 from jelly_plugins.codec.decoder import Decoder
 from jelly_plugins.codec.encoder import Encoder
-from jelly_plugins.codec.ntriples import Dialect, Notation, statement_text, term_text
+from jelly_plugins.codec.ntriples import (
+    Dialect,
+    Notation,
+    parse_ntriples,
+    statement_text,
+    term_text,
+)
 from jelly_plugins.codec.text import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 
-from ..shared_data import SHARED
+from ..shared_data import ROOT, SHARED
 
 #: What a stream or a series of statements came to: what came out, and the error at the end.
 Outcome = tuple[list[Any], tuple[Any, ...] | None]
@@ -151,6 +157,10 @@ def compare_encoders(
     return expected
 
 
+#: How many streams of ours there are to start from.
+_MADE: Final = 5000
+
+
 class Terms:
     """Terms of every kind, few enough to meet again and odd enough to be refused now and then."""
 
@@ -162,7 +172,7 @@ class Terms:
         rng = self.rng
         sizes = (0, 1, 3, 3, 5, 8, 130)
         alphabet = "aab/#é€😀\ud800" if rng.random() < 0.02 else "aaab/#:é€😀"
-        return "".join(rng.choice(alphabet) for _ in range(rng.choice(sizes)))
+        return "".join(rng.choices(alphabet, k=rng.choice(sizes)))
 
     def iri(self) -> Iri:
         rng = self.rng
@@ -277,6 +287,12 @@ def made_stream(rng: random.Random) -> list[bytes]:
     return frames + encoder.finish()
 
 
+@cache
+def made_stream_of(number: int) -> list[bytes]:
+    """One of the made streams; to make one takes longer than to read it."""
+    return made_stream(random.Random(f"made/{number}"))
+
+
 def split(data: bytes) -> list[bytes]:
     splitter = FrameSplitter()
     return [*splitter.feed(data), *splitter.finish()]
@@ -284,24 +300,39 @@ def split(data: bytes) -> list[bytes]:
 
 @cache
 def real_streams() -> list[list[bytes]]:
-    """The official suite's streams and the start of a real one, where they are at hand."""
+    """Our vectors and, where they are at hand, the official suite's streams and pieces of real
+    files."""
     streams = []
-    for path in sorted((SHARED / "conformance/jelly-rdf").glob("**/*.jelly")):
+    folders = (ROOT / "conformance/vectors", SHARED / "conformance/jelly-rdf")
+    for path in sorted(path for folder in folders for path in folder.glob("**/*.jelly")):
         if path.stat().st_size < 20_000:
             try:
                 streams.append(split(path.read_bytes()))
             except JellyError:
-                # The suite has files that are not even framed.
+                # The suites have files that are not even framed.
                 continue
+    files = real_statements()
+    for start in range(0, 2000, 40):
+        for statements in files:
+            if piece := statements[start : start + 40]:
+                encoder = Encoder(StreamOptions(), frame_rows=40)
+                streams.append(encoder.add(piece) + encoder.finish())
+    return streams
+
+
+def real_statements() -> list[list[Any]]:
+    """The first statements of each real file."""
+    found: list[list[Any]] = []
     weather = SHARED / "data/assist-iot-weather_100kt.jelly.gz"
     if weather.exists():
         decoder = Decoder(GenericFactory())
-        statements: list[Any] = []
-        for frame in split(gzip.decompress(weather.read_bytes()))[:2]:
-            statements += decoder.decode(frame).statements
-        encoder = Encoder(StreamOptions(), frame_rows=40)
-        streams.append(encoder.add(statements[:80]) + encoder.finish())
-    return streams
+        frames = split(gzip.decompress(weather.read_bytes()))[:8]
+        found.append([each for frame in frames for each in decoder.decode(frame).statements])
+    for path in (SHARED / "data/so.nt.gz", SHARED / "data/qudt-vocab.nt.gz"):
+        if path.exists():
+            with gzip.open(path) as file:
+                found.append(list(parse_ntriples(islice(file, 2000))))
+    return found
 
 
 def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[bytes]:
@@ -345,7 +376,9 @@ def damaged_stream(rng: random.Random) -> list[bytes]:
     streams = real_streams()
 
     def pick() -> list[bytes]:
-        return made_stream(rng) if not streams or rng.random() < 0.5 else rng.choice(streams)
+        if not streams or rng.random() < 0.5:
+            return made_stream_of(rng.randrange(_MADE))
+        return rng.choice(streams)
 
     return mutate(rng, pick(), pick())
 
