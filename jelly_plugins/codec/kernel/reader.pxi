@@ -89,6 +89,7 @@ cdef struct Reader:
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
+    bint has_namespaces
     # Rows of the format, and the state after each of them, FIELD_NUMBERS for each state before.
     const int8_t *row_fields
     const int8_t *next_states
@@ -755,6 +756,8 @@ cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end)
     """Read a namespace declaration into `namespace_name` and `namespace_iri`."""
     cdef Fields walk
     cdef int found
+    if not reader.has_namespaces:
+        return fail(reader, REFUSED)
     open_fields(&walk, pos, end, NAMESPACE_FIELDS)
     found = next_field(&walk)
     reader.namespace_name = Slice(NULL, 0)
