@@ -165,7 +165,8 @@ cdef Recipe new_recipe(datatype):
     recipe.key = next(key for key in CONVERTERS if key == datatype)
     converter = recipe.converter = CONVERTERS[datatype]
     recipe.check = CHECKS.get(datatype)
-    if datatype in CHANGED_AGAIN or datatype not in rdflib_term.XSDToPython:
+    if (datatype in CHANGED_AGAIN or datatype not in rdflib_term.XSDToPython
+            or datatype == rdflib_term._RDF_XMLLITERAL or datatype == rdflib_term._RDF_HTMLLITERAL):
         recipe.kind = LEFT_TO_RDFLIB
     elif converter is not rdflib_term.XSDToPython[datatype]:
         # Bound by the user.
