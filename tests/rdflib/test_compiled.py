@@ -61,6 +61,7 @@ def outcome(make: Any, *arguments: Any) -> Any:
 @settings(deadline=None, max_examples=600)
 @given(FORMS, st.sampled_from([name for name in DATATYPES if "Literal" not in name]), st.booleans())
 @example("-0", str(rdflib.XSD.integer), True)
+@example("-P1MT1S", str(rdflib.XSD.yearMonthDuration), True)
 @example("2024-01-01T24:00:00", str(rdflib.XSD.dateTime), True)
 @example("0000-01-01", str(rdflib.XSD.date), True)
 def test_typed_literals(form: str, datatype: str, normalize: bool) -> None:
