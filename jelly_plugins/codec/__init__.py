@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from .columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 from .decoder import Frame
 from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
@@ -37,6 +38,8 @@ try:
     if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
         raise ImportError("JELLY_PURE_PYTHON asks for the Python codec")
     from ._native import (
+        ColumnDecoder,
+        ColumnEncoder,
         Decoder,
         Encoder,
         PatchDecoder,
@@ -45,6 +48,7 @@ try:
         TextEncoder,
     )
 except ImportError:
+    from .columns import ColumnDecoder, ColumnEncoder
     from .decoder import Decoder
     from .encoder import Encoder
     from .patch_decoder import PatchDecoder
@@ -55,11 +59,17 @@ except ImportError:
 native: Final = Decoder.__module__.endswith("._native")
 
 __all__ = [
+    "DEFAULT_BATCH_BYTES",
+    "DEFAULT_BATCH_ROWS",
     "DEFAULT_FRAME_BYTES",
     "DEFAULT_FRAME_ROWS",
     "DEFAULT_GRAPH",
     "DEFAULT_LIMITS",
     "BlankNode",
+    "Column",
+    "ColumnDecoder",
+    "ColumnEncoder",
+    "Columns",
     "Decoder",
     "DefaultGraph",
     "Describe",

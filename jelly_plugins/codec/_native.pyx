@@ -25,6 +25,7 @@ cimport cython
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from cpython.object cimport PyObject
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_SIZE, PyTuple_New
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8
@@ -32,6 +33,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
+from . import columns as reference_columns
 from . import decoder as reference_decoder
 from . import encoder as reference_encoder
 from . import lines, ntriples, patch_rules, replay, rules, terms
@@ -75,7 +77,10 @@ include "kernel/patch_decoder.pxi"
 include "kernel/text_decoder.pxi"
 include "kernel/writer.pxi"
 include "kernel/text_encoder.pxi"
+include "kernel/columns.pxi"
+include "kernel/column_decoder.pxi"
 include "kernel/encoder.pxi"
+include "kernel/column_encoder.pxi"
 include "kernel/patch_encoder.pxi"
 
 load_reader_rules()

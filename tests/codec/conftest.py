@@ -10,10 +10,10 @@ import pytest
 
 from jelly_plugins.codec import DEFAULT_LIMITS, Frame, GenericFactory, Limits, StreamOptions
 
-#: Module that has the Decoder, module that has the Encoder, by kernel.
+#: Modules that have the Decoder, the Encoder, and both for columns, by kernel.
 KERNELS = {
-    "python": ("jelly_plugins.codec.decoder", "jelly_plugins.codec.encoder"),
-    "native": ("jelly_plugins.codec._native", "jelly_plugins.codec._native"),
+    "python": tuple(f"jelly_plugins.codec.{name}" for name in ("decoder", "encoder", "columns")),
+    "native": ("jelly_plugins.codec._native",) * 3,
 }
 
 
@@ -23,6 +23,8 @@ class Kernel(NamedTuple):
     name: str
     Decoder: Any
     Encoder: Any
+    ColumnDecoder: Any
+    ColumnEncoder: Any
 
     def decode(
         self,
@@ -54,12 +56,19 @@ class Kernel(NamedTuple):
 
 def load_kernel(name: str) -> Kernel:
     """A kernel by name."""
-    decoder, encoder = KERNELS[name]
+    decoder, encoder, columns = map(import_module, _modules(name))
+    return Kernel(
+        name, decoder.Decoder, encoder.Encoder, columns.ColumnDecoder, columns.ColumnEncoder
+    )
+
+
+def _modules(name: str) -> tuple[str, ...]:
+    modules = KERNELS[name]
     if name == "native":
         pytest.importorskip(
-            decoder, reason="the compiled kernel is not built", exc_type=ImportError
+            modules[0], reason="the compiled kernel is not built", exc_type=ImportError
         )
-    return Kernel(name, import_module(decoder).Decoder, import_module(encoder).Encoder)
+    return modules
 
 
 @pytest.fixture(params=list(KERNELS))

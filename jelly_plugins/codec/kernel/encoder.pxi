@@ -250,6 +250,55 @@ cdef class TermWriter:
             self._hand_over(encoder)
         parser.line_ends += line_ends_in(counted, end)
 
+    def add_columns(self, owner, columns, ColumnSource source, uint8_t tag):
+        """Write the rows of columns, and end the encoder's frames where they end.
+
+        :param owner: a ``ColumnEncoder`` of the reference; writes the rows that are not of the
+            usual form.
+        """
+        cdef Writer *writer = &self.writer
+        cdef LineReader *lines = &self.lines
+        cdef uint64_t row = 0
+        cdef uint64_t room_rows
+        cdef uint64_t room_bytes
+        cdef bint full
+        cdef bint usual = True
+        cdef Written written = DONE
+        encoder = owner._encoder
+        parser = owner._parser
+        lines.quads = parser.quads
+        lines.relative_iris = parser.relative_iris
+        lines.string_bytes = self.string_bytes
+        try:
+            while row < source.rows:
+                self._listen()
+                room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+                room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+                full = False
+                with nogil:
+                    while row < source.rows and not full:
+                        usual = hear_row(lines, source.given, row, self.line_bytes)
+                        if usual:
+                            written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
+                            usual = written != ALL_REPEATED
+                        if not usual or written != DONE:
+                            break
+                        row += 1
+                        full = writer.row_count >= room_rows or writer.rows.size >= room_bytes
+                self._hand_over(encoder)
+                if not usual:
+                    self._speak()
+                    written = DONE
+                    ended = owner._add_rows(columns, row, row + 1)
+                    encoder._ended += ended
+                    row += 1
+                elif written != DONE:
+                    raise owner._located(self._refusal(written), row)
+                elif full:
+                    encoder._end_frame()
+        finally:
+            self._hand_over(encoder)
+
     cdef int _listen(self) except -1:
         """Compare the next terms with those that were heard."""
         if not self.heard:

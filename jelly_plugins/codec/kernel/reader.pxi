@@ -101,6 +101,10 @@ cdef struct Reader:
     uint64_t frame_rows
     uint64_t frame_repeats
     uint64_t frame_expansion
+    # Bytes that a term's text may have.
+    uint64_t term_bytes
+    # Bytes of a quoted triple's text besides its terms.
+    uint64_t triple_overhead
 
     # What carries over frames.
     int state
@@ -458,6 +462,8 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
             written = append(scratch, prefix.bytes, prefix.size)
         written = written and append(scratch, name.bytes, name.size)
     if written:
+        if reader.text and scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
         term = new_term(IRI, nothing, False, Slice(scratch.bytes, scratch.size))
         if term != NULL and note_made(reader, term):
             term.characters = characters
@@ -492,6 +498,8 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
         reader.scratch.size = 0
         if not append_label(&reader.scratch, wire):
             return <Term *> refuse(reader, NO_MEMORY)
+        if reader.scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     term = new_term(BLANK_NODE, wire, kept, text)
     if term == NULL:
@@ -571,6 +579,8 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         if not append_literal(&reader.scratch, lex, langtag,
                               datatype.datatype if datatype != NULL else NULL):
             return <Term *> refuse(reader, NO_MEMORY)
+        if reader.scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     term = new_term(LITERAL, wire, kept, text)
     if term == NULL:
@@ -592,14 +602,18 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
     cdef Slice nothing = Slice(NULL, 0)
     cdef Term *parts[4]
     cdef Term *term = NULL
+    cdef uint64_t size = reader.triple_overhead
     cdef int given = 0
     memset(parts, 0, sizeof(parts))
     if depth > reader.nesting:
         return <Term *> refuse(reader, REFUSED)
     if read_terms(reader, pos, end, parts, 3, depth, &given):
-        if given == 0b111:
+        for position in range(3 if given == 0b111 else 0):
+            size += text_size(parts[position])
+        if given == 0b111 and (not reader.text or size <= reader.term_bytes):
             term = new_term(TRIPLE, nothing, False, nothing)
             if term != NULL and note_made(reader, term):
+                term.characters = size
                 memcpy(term.parts, parts, sizeof(term.parts))
                 return term
             refuse(reader, NO_MEMORY)
@@ -609,6 +623,11 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
     for position in range(3):
         drop(parts[position], &reader.dead)
     return NULL
+
+
+cdef inline uint64_t text_size(Term *term) noexcept nogil:
+    """Bytes of a term in N-Triples."""
+    return term.characters if term.kind == TRIPLE else term.text.size
 
 
 cdef Term *read_term(Reader *reader, int kind, const uint8_t *pos, const uint8_t *end,
@@ -768,6 +787,24 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
     return AT_FRAME_END
 
 
+cdef Status plan_more(Reader *reader) noexcept nogil:
+    """Plan what follows, once what was planned is written; where there is nothing to plan, say what
+    stops reading. For what writes text: nothing has an object."""
+    cdef Status status
+    reader.planned = 0
+    reader.made_bytes = 0
+    sweep(&reader.dead)
+    if reader.stopped != READ:
+        status = reader.stopped
+        reader.stopped = READ
+        return status
+    status = read_rows(reader)
+    if status != AT_PLAN_END:
+        # What was planned before the stop is written first.
+        reader.stopped = status
+    return READ
+
+
 cdef Status read_row(Reader *reader) noexcept nogil:
     """Read the field of the frame that stands at `pos`, a row most often."""
     cdef Field field
@@ -875,6 +912,7 @@ cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
 cdef bint open_reader(Reader *reader) noexcept nogil:
     """Give a reader that is all zeros what it starts with."""
     cdef Slice nothing = Slice(NULL, 0)
+    reader.term_bytes = <uint64_t> -1
     reader.row_fields = ROW_FIELDS
     reader.next_states = &NEXT_STATE[0][0]
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))

@@ -32,7 +32,7 @@ cdef struct Term:
     Slice wire
     # An IRI's characters, or any term as N-Triples has it; behind the structure too.
     Slice text
-    # Of an IRI or a datatype.
+    # Of an IRI or a datatype; of a quoted triple, bytes of its text.
     uint64_t characters
     # A literal's parts, inside `wire`; a language tag of size 0 is none.
     Slice lex
