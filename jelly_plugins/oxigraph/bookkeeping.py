@@ -83,18 +83,17 @@ def _reach(position: Position) -> tuple[int, int, bool]:
 
 def position_quad(position: Position) -> Quad:
     """The quad that tells a position."""
-    parts = (
-        position.number,
-        position.transactions,
-        _COMPLETE[position.complete],
-        position.patch,
-    )
     return Quad(
         _log_node(position.log),
         NamedNode(_POSITION[1:-1]),
-        Literal(" ".join(map(str, parts))),
+        Literal(_position_text(position)),
         BOOKKEEPING,
     )
+
+
+def _position_text(position: Position) -> str:
+    complete = _COMPLETE[position.complete]
+    return f"{position.number} {position.transactions} {complete} {position.patch}"
 
 
 def position_quads(store: Store, log: str) -> list[Quad]:
@@ -102,14 +101,15 @@ def position_quads(store: Store, log: str) -> list[Quad]:
     return list(store.quads_for_pattern(_log_node(log), None, None, BOOKKEEPING))
 
 
-@lru_cache(maxsize=16)
-def _log_node(name: str) -> NamedNode:
-    return NamedNode(f"{_LOG}{quote(name, safe='')}")
+@lru_cache
+def _log_node(log: str) -> NamedNode:
+    return NamedNode(f"{_LOG}{quote(log, safe='')}")
 
 
 def position_rows(position: Position) -> set[Row]:
     """The rows that tell a position."""
-    return {row_of(position_quad(position))}
+    value = str(Literal(_position_text(position)))
+    return {(str(_log_node(position.log)), _POSITION, value, _GRAPH)}
 
 
 def set_position(store: Store, position: Position) -> None:
