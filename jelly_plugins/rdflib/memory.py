@@ -164,15 +164,18 @@ class BulkWriter:
         contexts, members, everything = _attributes(
             store, "tripleContexts", "contextTriples", "all_contexts"
         )
-        before = everything.copy()
-        undo.append(lambda: everything.intersection_update(before))
-        of_graph = {name: self._graph(name) for name in graphs}
+        of_graph = {}
+        for name in graphs:
+            size = len(everything)
+            of_graph[name] = graph = self._graph(name)
+            everything.add(graph)
+            if len(everything) > size:
+                undo.append(partial(everything.discard, graph))
         keys = {name: store._Memory__ctx_to_str(graph) for name, graph in of_graph.items()}
         module = compiled()
         give: Any = _set_contexts if module is None else module.set_contexts
         for name, added in graphs.items():
-            graph, key = of_graph[name], keys[name]
-            everything.add(graph)
+            key = keys[name]
             if key not in members:
                 undo.append(partial(members.pop, key, None))
                 members[key] = set()

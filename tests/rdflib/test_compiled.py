@@ -21,6 +21,9 @@ from .test_terms import DATATYPES, LEXICAL_FORMS
 
 pytestmark = pytest.mark.skipif(compiled() is None, reason="the compiled half is not there")
 
+#: Datatypes whose values are equal to one another: no documents.
+COMPARABLE = [name for name in DATATYPES if not name.endswith(("XMLLiteral", "HTML"))]
+
 #: Forms that are near to being usual.
 FORMS = st.one_of(
     st.sampled_from(LEXICAL_FORMS),
@@ -59,7 +62,7 @@ def outcome(make: Any, *arguments: Any) -> Any:
 
 
 @settings(deadline=None, max_examples=600)
-@given(FORMS, st.sampled_from([name for name in DATATYPES if "Literal" not in name]), st.booleans())
+@given(FORMS, st.sampled_from(COMPARABLE), st.booleans())
 @example("-0", str(rdflib.XSD.integer), True)
 @example("-P1MT1S", str(rdflib.XSD.yearMonthDuration), True)
 @example("2024-01-01T24:00:00", str(rdflib.XSD.dateTime), True)
