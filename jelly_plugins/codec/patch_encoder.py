@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 from ..errors import JellyError, OrderError, StatementError
 from . import patch_rules
 from .limits import DEFAULT_LIMITS, Limits
+from .ntriples import LineParser
 from .operations import Namespace, Operation, OperationKind
 from .patch_options import (
     PATCH_VERSION_1_0,
@@ -129,6 +130,16 @@ class PatchEncoder(RowWriter):
                 error.locate(frame=self._frames, row=self._rows)
                 raise
         return self._take_ended()
+
+    def add_lines(self, kind: OperationKind, data: bytes, parser: LineParser) -> list[bytes]:
+        """Write the statements of whole lines of N-Quads or N-Triples, as ``parser`` reads them.
+
+        :param kind: ADD or DELETE.
+        :return: the frames that came to their end.
+        :raises TextError: with the line.
+        :raises JellyError: a statement cannot be written; those before it are.
+        """
+        return self.add(Operation(kind, statement) for statement in parser.statements(data))
 
     def _add(self, kind: OperationKind, value: Any) -> None:
         if kind is OperationKind.END:

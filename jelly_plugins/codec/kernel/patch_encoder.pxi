@@ -28,6 +28,7 @@ cdef class PatchTermWriter(TermWriter):
         cdef bint ready = False
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
+        self._speak()
         try:
             for operation in operations:
                 writing = True
@@ -56,6 +57,7 @@ cdef class PatchTermWriter(TermWriter):
     def namespace(self, name, iri, graph):
         """Write the body of an RdfPatchNamespace."""
         self.reference.text(name, "a namespace's name")
+        self._speak()
         try:
             self._row((iri, graph), WRITE_NAMESPACE)
         finally:
@@ -130,3 +132,25 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         """Write operations, headers and ends of patches."""
         self._writer.add_operations(self, operations, 4 if self._quads else 3)
         return self._take_ended()
+
+    def add_lines(self, kind, data, parser):
+        """Write the statements of whole lines of N-Quads or N-Triples, as ``parser`` reads them."""
+        row = patch_rules.ROW_OF[kind]
+        after = patch_rules.NEXT[self._state].get(row)
+        if after is None or parser.quads is not self._quads:
+            return super().add_lines(kind, data, parser)
+        before = self._frames, self._rows
+        self._kind_of_lines = kind
+        try:
+            self._writer.add_text(self, data, parser, row << 3 | BYTES)
+        finally:
+            if (self._frames, self._rows) != before:
+                self._state = after
+                self._ended_patch = False
+        return self._take_ended()
+
+    def _add_unusual(self, statements):
+        kind = self._kind_of_lines
+        self._writer.add_operations(
+            self, (Operation(kind, statement) for statement in statements), 4 if self._quads else 3
+        )
