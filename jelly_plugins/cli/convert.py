@@ -51,6 +51,15 @@ def convert(
     frame_bytes: Annotated[
         int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
     ] = None,
+    restart_every: Annotated[
+        int | None,
+        typer.Option(
+            "--restart-every",
+            parser=settings.parse_size,
+            metavar="SIZE",
+            help="Let readers begin at a frame after each so many bytes; K, M, G may follow.",
+        ),
+    ] = None,
     physical: Annotated[
         Physical | None, typer.Option("--physical", help="Physical type of the Jelly written.")
     ] = None,
@@ -120,6 +129,7 @@ def convert(
             ),
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            restart_every=restart_every,
             namespaces=namespaces,
             base=base,
             blank_nodes=blank_nodes.value,

@@ -35,6 +35,22 @@ def parse_format(name: str) -> Format:
         raise typer.BadParameter(str(error)) from None
 
 
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes, at least one, for an option.
+
+    >>> parse_size("64M")
+    67108864
+    """
+    unit = text[-1:].upper() if text[-1:].isalpha() else ""
+    number = text[: len(text) - len(unit)]
+    if not (number.isascii() and number.isdecimal() and unit in _UNITS and int(number)):
+        raise typer.BadParameter(f"{text!r} is no size such as 500K, 64M or 1G")
+    return int(number) * _UNITS[unit]
+
+
 SourceArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="SRC", help="Jelly file, compressed or not; - for stdin.")
 ]

@@ -16,6 +16,7 @@ from .operations import Header, Namespace, Operation, OperationKind
 from .options import LogicalType, PhysicalType, StreamOptions
 from .patch_decoder import PatchFrame
 from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
+from .restarts import RestartPoint, find_restarts
 from .row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
 from .terms import (
     DEFAULT_GRAPH,
@@ -94,6 +95,7 @@ __all__ = [
     "PatchStreamType",
     "PhysicalType",
     "Quad",
+    "RestartPoint",
     "Statement",
     "StreamOptions",
     "Term",
@@ -103,6 +105,7 @@ __all__ = [
     "Triple",
     "delimit",
     "describe",
+    "find_restarts",
     "is_delimited",
     "native",
 ]

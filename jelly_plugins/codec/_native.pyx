@@ -55,7 +55,6 @@ from .terms import XSD_STRING, BlankNode, GenericFactory, Iri, Kind, Literal, Qu
 from .wire import string_field
 
 cdef size_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
-cdef uint64_t CACHE_CHARACTERS = reference_terms.CACHE_CHARACTERS
 cdef size_t CACHED_STRING = reference_terms.CACHED_STRING
 cdef uint64_t LEAST_TRIPLE = reference_writer._LEAST_TRIPLE
 cdef size_t TEXT_PIECE = reference_text.PIECE

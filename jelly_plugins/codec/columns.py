@@ -284,7 +284,7 @@ class ColumnEncoder:
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may stand in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are.
-    :param settings: ``frame_rows`` and ``frame_bytes``, see
+    :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
         :class:`~jelly_plugins.codec.encoder.Encoder`.
 
     In its errors ``row`` is the number of the row, from 0, in all the columns that were added.
@@ -346,6 +346,11 @@ class ColumnEncoder:
     def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
         """End the frame, empty or not; see :meth:`~jelly_plugins.codec.encoder.Encoder.flush`."""
         return self._encoder.flush(metadata)
+
+    def restart(self) -> list[bytes]:
+        """Let the next frame be a restart point; see
+        :meth:`~jelly_plugins.codec.encoder.Encoder.restart`."""
+        return self._encoder.restart()
 
     def finish(self) -> list[bytes]:
         """End the stream.

@@ -123,7 +123,12 @@ class RowFactory:
         self._named_graphs = named_graphs
 
     def iri(self, value: str, /) -> str:
-        return str(_TERMS.iri(value))
+        try:
+            NamedNode(value)
+        except ValueError:
+            # It says what is wrong with it.
+            return str(_TERMS.iri(value))
+        return f"<{value}>"
 
     def blank_node(self, label: str, /) -> str:
         node = _TERMS.blank_node(label)

@@ -80,7 +80,7 @@ def plot(
         # One unit of the axes is one inch, from the upper left corner.
         axes.set_xlim(0, width)
         axes.set_ylim(height, 0)
-        _heading(axes, drawn[0], environment)
+        _heading(axes, drawn, environment)
         for number, column in enumerate(columns):
             at = _HEADING
             for each in column:
@@ -135,11 +135,12 @@ def _ratio(times: float) -> str:
     return f"{times:.{digits}f}{_TIMES}"
 
 
-def _heading(axes: Any, first: Measured, environment: Environment) -> None:
+def _heading(axes: Any, drawn: Sequence[Measured], environment: Environment) -> None:
+    first = drawn[0]
     versions = environment["packages"]
     peers = ", ".join(f"{name} {versions[name]}" for name in _COLOURS if name in versions)
     size = "" if f"{first.count:,}" in first.data else f", {first.count:,} triples"
-    things = f"Thousand {first.things} a second"
+    things = f"Thousand {' or '.join(dict.fromkeys(each.things for each in drawn))} a second"
     axes.text(_MARGIN, 0.22, f"{things}: {first.data}{size}", size=13, weight="bold", va="center")
     axes.text(
         _MARGIN,

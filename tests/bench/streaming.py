@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Final
+
+from ..memory import peak
 
 
 def _consume(items: Iterable[Any]) -> None:
@@ -73,18 +73,6 @@ TASKS: Final[dict[str, Callable[[str], None]]] = {
     "jelly-to-ntriples": _convert("jelly", "ntriples"),
     "ntriples-to-jelly": _convert("ntriples", "jelly"),
 }
-
-
-def peak() -> int:
-    """Peak memory of this process, in bytes."""
-    try:
-        # What getrusage says on Linux includes the process that started this one.
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return found if sys.platform == "darwin" else found * 1024
-    [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ from .data import from_file, mix_pieces
 from .plot import plot
 from .registry import Job, jobs
 
+# rdflib's own parsers use what rdflib warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 ON_DATA = [job for job in jobs().values() if job.takes_data]
 ON_THEIR_OWN = [job for job in jobs().values() if not job.takes_data]
 

@@ -38,11 +38,17 @@ from jelly_plugins.codec import (
 from jelly_plugins.codec.columns import Column, ColumnDecoder, ColumnEncoder, Columns
 from jelly_plugins.codec.decoder import Decoder
 from jelly_plugins.codec.encoder import Encoder
-from jelly_plugins.codec.ntriples import Dialect, Notation, statement_text, term_text
+from jelly_plugins.codec.ntriples import (
+    Dialect,
+    Notation,
+    parse_ntriples,
+    statement_text,
+    term_text,
+)
 from jelly_plugins.codec.text import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 
-from ..shared_data import SHARED
+from ..shared_data import ROOT, SHARED
 
 #: What a stream or a series of statements came to: what came out, and the error at the end.
 Outcome = tuple[list[Any], tuple[Any, ...] | None]
@@ -118,14 +124,12 @@ def encoded(
     encoder_class: Callable[..., Any],
     options: StreamOptions,
     steps: list[tuple[Any, ...]],
-    limits: Limits,
+    settings: dict[str, Any],
 ) -> Outcome:
     """All that an encoder makes of a series of steps; one that is refused does not end it."""
     made: list[Any] = []
     try:
-        encoder = encoder_class(
-            options, namespaces=options.version != 1, frame_rows=20, limits=limits
-        )
+        encoder = encoder_class(options, namespaces=options.version != 1, frame_rows=20, **settings)
     except JellyError as error:
         return made, describe_error(error)
     for name, *arguments in steps:
@@ -141,16 +145,20 @@ def encoded(
 
 
 def compare_encoders(
-    options: StreamOptions, steps: list[tuple[Any, ...]], limits: Limits = DEFAULT_LIMITS
+    options: StreamOptions, steps: list[tuple[Any, ...]], **settings: Any
 ) -> Outcome:
     """Encode with both kernels; return what they agree on.
 
     :raises AssertionError: they do not agree.
     """
-    expected = encoded(Encoder, options, steps, limits)
-    found = encoded(native().Encoder, options, steps, limits)
-    assert found == expected, _difference(found, expected, (options, steps, limits))
+    expected = encoded(Encoder, options, steps, settings)
+    found = encoded(native().Encoder, options, steps, settings)
+    assert found == expected, _difference(found, expected, (options, steps, settings))
     return expected
+
+
+#: How many streams of ours there are to start from.
+_MADE: Final = 5000
 
 
 class Terms:
@@ -164,7 +172,7 @@ class Terms:
         rng = self.rng
         sizes = (0, 1, 3, 3, 5, 8, 130)
         alphabet = "aab/#é€😀\ud800" if rng.random() < 0.02 else "aaab/#:é€😀"
-        return "".join(rng.choice(alphabet) for _ in range(rng.choice(sizes)))
+        return "".join(rng.choices(alphabet, k=rng.choice(sizes)))
 
     def iri(self) -> Iri:
         rng = self.rng
@@ -228,6 +236,11 @@ def random_options(rng: random.Random) -> StreamOptions:
     )
 
 
+def random_restarts(rng: random.Random) -> dict[str, Any]:
+    """How often an encoder writes restart points."""
+    return {"restart_every": rng.choice((1, 80, 400))} if rng.random() < 0.3 else {}
+
+
 def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, ...]]:
     """What may be done with an encoder: names of methods, with their arguments."""
     terms = Terms(rng)
@@ -242,6 +255,8 @@ def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, 
             steps.append(("flush", rng.choice(({}, {"key": b"value"}, {"": b""}))))
         elif kind < 0.25:
             steps.append(("start_graph", terms.any(3)))
+        elif kind < 0.3:
+            steps.append(("restart",))
         else:
             batch = []
             for _ in range(rng.randrange(12)):
@@ -257,18 +272,25 @@ def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, 
 def made_stream(rng: random.Random) -> list[bytes]:
     """A stream of ours, with nothing wrong in it yet."""
     options = replace(random_options(rng), version=0)
-    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)))
+    settings = random_restarts(rng)
+    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)), **settings)
     frames: list[bytes] = []
-    for name, argument, *more in random_steps(rng, options):
+    for name, *arguments in random_steps(rng, options):
         try:
-            made = getattr(encoder, name)(argument, *more)
+            made = getattr(encoder, name)(*arguments)
         except JellyError:
             continue
-        if name == "add":
+        if name in ("add", "restart"):
             frames += made
         elif name == "flush":
             frames.append(made)
     return frames + encoder.finish()
+
+
+@cache
+def made_stream_of(number: int) -> list[bytes]:
+    """One of the made streams; to make one takes longer than to read it."""
+    return made_stream(random.Random(f"made/{number}"))
 
 
 def split(data: bytes) -> list[bytes]:
@@ -278,24 +300,39 @@ def split(data: bytes) -> list[bytes]:
 
 @cache
 def real_streams() -> list[list[bytes]]:
-    """The official suite's streams and the start of a real one, where they are at hand."""
+    """Our vectors and, where they are at hand, the official suite's streams and pieces of real
+    files."""
     streams = []
-    for path in sorted((SHARED / "conformance/jelly-rdf").glob("**/*.jelly")):
+    folders = (ROOT / "conformance/vectors", SHARED / "conformance/jelly-rdf")
+    for path in sorted(path for folder in folders for path in folder.glob("**/*.jelly")):
         if path.stat().st_size < 20_000:
             try:
                 streams.append(split(path.read_bytes()))
             except JellyError:
-                # The suite has files that are not even framed.
+                # The suites have files that are not even framed.
                 continue
+    files = real_statements()
+    for start in range(0, 2000, 40):
+        for statements in files:
+            if piece := statements[start : start + 40]:
+                encoder = Encoder(StreamOptions(), frame_rows=40)
+                streams.append(encoder.add(piece) + encoder.finish())
+    return streams
+
+
+def real_statements() -> list[list[Any]]:
+    """The first statements of each real file."""
+    found: list[list[Any]] = []
     weather = SHARED / "data/assist-iot-weather_100kt.jelly.gz"
     if weather.exists():
         decoder = Decoder(GenericFactory())
-        statements: list[Any] = []
-        for frame in split(gzip.decompress(weather.read_bytes()))[:2]:
-            statements += decoder.decode(frame).statements
-        encoder = Encoder(StreamOptions(), frame_rows=40)
-        streams.append(encoder.add(statements[:80]) + encoder.finish())
-    return streams
+        frames = split(gzip.decompress(weather.read_bytes()))[:8]
+        found.append([each for frame in frames for each in decoder.decode(frame).statements])
+    for path in (SHARED / "data/so.nt.gz", SHARED / "data/qudt-vocab.nt.gz"):
+        if path.exists():
+            with gzip.open(path) as file:
+                found.append(list(parse_ntriples(islice(file, 2000))))
+    return found
 
 
 def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[bytes]:
@@ -339,7 +376,9 @@ def damaged_stream(rng: random.Random) -> list[bytes]:
     streams = real_streams()
 
     def pick() -> list[bytes]:
-        return made_stream(rng) if not streams or rng.random() < 0.5 else rng.choice(streams)
+        if not streams or rng.random() < 0.5:
+            return made_stream_of(rng.randrange(_MADE))
+        return rng.choice(streams)
 
     return mutate(rng, pick(), pick())
 
@@ -440,6 +479,7 @@ def random_text(rng: random.Random) -> list[bytes]:
 
 def text_case(rng: random.Random) -> Outcome:
     settings = {
+        **random_restarts(rng),
         "limits": limits_for(rng),
         "dialect": rng.choice(list(Dialect)),
         "generalized": rng.random() < 0.2,
@@ -603,6 +643,7 @@ def column_case(rng: random.Random) -> Outcome:
     return compare_column_encoders(
         options,
         batches,
+        **random_restarts(rng),
         limits=limits_for(rng),
         dialect=rng.choice((Dialect.RDF_STAR, *Dialect)),
         generalized=rng.random() < 0.2,
@@ -619,7 +660,9 @@ def run(cases: int, seed: int) -> Iterator[Outcome]:
             yield compare_decoders(damaged_stream(rng), limits_for(rng))
         elif sort == 3:
             options = random_options(rng)
-            yield compare_encoders(options, random_steps(rng, options), limits_for(rng))
+            steps = random_steps(rng, options)
+            settings = {"limits": limits_for(rng), **random_restarts(rng)}
+            yield compare_encoders(options, steps, **settings)
         elif sort == 4:
             yield compare_text_decoders(damaged_stream(rng), limits_for(rng))
         elif sort == 5:

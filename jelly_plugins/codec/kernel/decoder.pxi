@@ -1,5 +1,11 @@
 # The decoder of `decoder.py`: what the reader plans becomes terms and statements of a factory.
 
+cdef enum:
+    # Language tags that are kept, and bytes of one of them, at most.
+    LANGTAGS = 16
+    LANGTAG_BYTES = 32
+
+
 cdef class ObjectDecoder:
     """Makes terms and statements of what a reader plans, in the order in which the reference makes
     them; what a format's decoder is made of."""
@@ -31,6 +37,8 @@ cdef class ObjectDecoder:
     cdef object before
     # Where statements go.
     cdef list taken
+    # Language tags that were met before.
+    cdef list langtags
 
     def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
         if not open_reader(&self.reader):
@@ -38,6 +46,7 @@ cdef class ObjectDecoder:
         self.factory = factory
         self.limits = limits
         self.frames = first_frame
+        self.langtags = [None] * LANGTAGS
         set_limits(&self.reader, limits)
 
     def __dealloc__(self):
@@ -82,7 +91,7 @@ cdef class ObjectDecoder:
         self.reader.planned = 0
         self.reader.made_count = 0
         self.reader.made_bytes = 0
-        sweep(&self.reader.dead)
+        sweep(&self.reader.pool)
 
     cdef object _new_frame(self, size):
         """An empty frame of the format."""
@@ -166,11 +175,11 @@ cdef class ObjectDecoder:
 
     cdef object _call_factory(self, Term *term):
         if term.kind == IRI:
-            value = text_of(term.text)
+            value = text_with(term.text, term.characters)
             return new_iri(value) if self.plain_iri else self.make_iri(value)
         if term.kind == LITERAL:
-            lex = text_of(term.lex)
-            langtag = text_of(term.langtag) if term.langtag.size else None
+            lex = text_with(term.lex, term.characters)
+            langtag = self._langtag(term.langtag) if term.langtag.size else None
             datatype = datatype_iri(term.parts[0]) if term.parts[0] != NULL else None
             if self.plain_literal:
                 return new_literal(lex, langtag, datatype)
@@ -183,6 +192,19 @@ cdef class ObjectDecoder:
             <object> term.parts[1].object,
             <object> term.parts[2].object,
         )
+
+    cdef object _langtag(self, Slice langtag):
+        """A language tag as a string; short ones that were met before are kept, one in each
+        place."""
+        cdef size_t place = (langtag.bytes[0] + langtag.bytes[langtag.size - 1]) % LANGTAGS
+        known = self.langtags[place]
+        if (known is None or not PyUnicode_IS_ASCII(known)
+                or not same(<const uint8_t *> PyUnicode_DATA(known), PyUnicode_GET_LENGTH(known),
+                            langtag.bytes, langtag.size)):
+            known = text_of(langtag)
+            if langtag.size <= LANGTAG_BYTES:
+                self.langtags[place] = known
+        return known
 
     cdef object _make_statement(self, Planned *planned):
         cdef int width = self.reader.width
@@ -257,7 +279,7 @@ cdef class Decoder(ObjectDecoder):
         cdef Term *iri = reader.namespace_iri
         reader.namespace_iri = NULL
         frame.namespaces.append((text_of(reader.namespace_name), <object> iri.object))
-        drop(iri, &reader.dead)
+        drop(iri, &reader.pool)
         return 0
 
     cdef int _take(self, Planned *planned, frame) except -1:

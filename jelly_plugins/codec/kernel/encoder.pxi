@@ -118,6 +118,14 @@ cdef class TermWriter:
             Py_XDECREF(self.identities[at].term)
             Py_XDECREF(self.identities[at].description)
 
+    def restart(self):
+        """Write what follows for a reader that has read nothing as well, see the reference."""
+        self.forget_repeats()
+        self.ids = reference_writer.NO_IDS
+        forget_entries(&self.writer.names)
+        forget_entries(&self.writer.prefixes)
+        forget_entries(&self.writer.datatypes)
+
     def forget_repeats(self):
         """Write the next statement in full."""
         self.last = [None] * 4
@@ -149,6 +157,8 @@ cdef class TermWriter:
         try:
             for statement in statements:
                 writing = True
+                if not self.asked:
+                    encoder._begin_restart()
                 terms = statement if isinstance(statement, tuple) else tuple(statement)
                 if PyTuple_GET_SIZE(terms) != width:
                     raise OrderError(
@@ -185,7 +195,7 @@ cdef class TermWriter:
             self.room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
         if writer.row_count >= self.room_rows or writer.rows.size >= self.room_bytes:
             self._hand_over(encoder)
-            encoder._end_frame()
+            encoder._end_full_frame()
         return 0
 
     def add_text(self, encoder, bytes data, parser, uint8_t tag):
@@ -202,6 +212,8 @@ cdef class TermWriter:
         cdef uint64_t room_rows
         cdef uint64_t room_bytes
         cdef bint full
+        # Whether nothing but empty lines was read since the frame could have been ended.
+        cdef bint at_start
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
         lines.quads = parser.quads
@@ -214,10 +226,16 @@ cdef class TermWriter:
             return
         try:
             while pos < end:
+                if encoder._restarting:
+                    # A restart point begins with a statement, not with a line that has none.
+                    hear_line(lines, pos, end, &line)
+                    if line == LINE_WRITTEN:
+                        encoder._begin_restart()
                 self._listen()
                 room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
                 room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
                 full = False
+                at_start = True
                 with nogil:
                     while pos < end and not full:
                         start = pos
@@ -231,6 +249,9 @@ cdef class TermWriter:
                         if line == LINE_UNUSUAL:
                             pos = line_after(start, end)
                             break
+                        if line == LINE_EMPTY and at_start:
+                            break
+                        at_start = False
                         full = line == LINE_WRITTEN and (
                             writer.row_count >= room_rows or writer.rows.size >= room_bytes
                         )
@@ -245,7 +266,7 @@ cdef class TermWriter:
                     encoder._add_unusual(parser.statements((<const char *> start)[:pos - start]))
                 elif full:
                     self._hand_over(encoder)
-                    encoder._end_frame()
+                    encoder._end_full_frame()
         finally:
             self._hand_over(encoder)
         parser.line_ends += line_ends_in(counted, end)
@@ -271,6 +292,8 @@ cdef class TermWriter:
         lines.string_bytes = self.string_bytes
         try:
             while row < source.rows:
+                if encoder._restarting and hear_row(lines, source.given, row, self.line_bytes):
+                    encoder._begin_restart()
                 self._listen()
                 room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
                 room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
@@ -295,7 +318,7 @@ cdef class TermWriter:
                 elif written != DONE:
                     raise owner._located(self._refusal(written), row)
                 elif full:
-                    encoder._end_frame()
+                    encoder._end_full_frame()
         finally:
             self._hand_over(encoder)
 

@@ -33,6 +33,7 @@ cdef object read_options(Reader *reader, bytes data, known, limits):
     reader.width = 3 if options.physical_type == PhysicalType.TRIPLES else 4
     reader.required = 0b1111 if options.physical_type == PhysicalType.QUADS else 0b111
     set_features(reader, options)
+    reader.has_namespaces = options.has_namespaces
     fill_declared(reader.declared_graph, rules.GRAPH_START_FIELDS, rules.GRAPH, options)
     return options
 

@@ -104,7 +104,7 @@ cdef class PatchDecoder(ObjectDecoder):
         if term != NULL:
             iri = <object> term.object
             reader.namespace_iri = NULL
-            drop(term, &reader.dead)
+            drop(term, &reader.pool)
         if reader.width == 4:
             graph = self._graph(reader.last[3])
         kind = OperationKind.ADD_NAMESPACE
@@ -120,7 +120,7 @@ cdef class PatchDecoder(ObjectDecoder):
         cdef Term *value = reader.namespace_iri
         reader.namespace_iri = NULL
         header = Header(text_of(reader.namespace_name), <object> value.object)
-        drop(value, &reader.dead)
+        drop(value, &reader.pool)
         self.taken.append(Operation(OperationKind.HEADER, header))
         return 0
 

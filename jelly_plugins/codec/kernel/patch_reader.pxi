@@ -145,7 +145,7 @@ cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t
         term = read_term(reader, PATCH_NAMESPACE_KINDS[graph.number], graph.start, graph.stop, 0)
         if term == NULL:
             return False
-        drop(reader.last[3], &reader.dead)
+        drop(reader.last[3], &reader.pool)
         reader.last[3] = term
         reader.given |= GRAPH_BIT
     return reader.given & GRAPH_BIT or fail(reader, REFUSED)

@@ -34,6 +34,8 @@ cdef enum Event:
 cdef enum:
     # Statements that are planned before any is made.
     PLAN = 512
+    # Bytes of an entry that is not long.
+    ENTRY_BYTES = 64
     # And bytes of new terms.
     PLAN_BYTES = 1 << 22
     STATES = 8
@@ -67,7 +69,9 @@ cdef struct Entry:
     size_t size
     size_t characters
     uint64_t serial
-    # For a name: the IRI that was last made with it, not owned, and with which prefix.
+    # Bytes that there is room for.
+    size_t capacity
+    # For a name: the IRI that it was last part of, owned, and with which prefix.
     Term *iri
     uint64_t iri_prefix
     # For a datatype: its IRI, owned.
@@ -89,6 +93,7 @@ cdef struct Reader:
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
+    bint has_namespaces
     # Rows of the format, and the state after each of them, FIELD_NUMBERS for each state before.
     const int8_t *row_fields
     const int8_t *next_states
@@ -120,10 +125,9 @@ cdef struct Reader:
     bint graph_is_empty
     Term *default_graph
     Cache iris
-    uint64_t iri_characters
     Cache literals
     Cache blank_nodes
-    Term *dead
+    Pool pool
     Buffer scratch
 
     # The frame.
@@ -247,7 +251,6 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     cdef uint64_t total
     cdef Py_ssize_t characters = 0
     cdef Entry *entry
-    cdef uint8_t *bytes
     cdef int found
     open_fields(&walk, pos, end, ENTRY_FIELDS)
     found = next_field(&walk)
@@ -273,15 +276,14 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     total = table.characters + characters - entry.characters
     if total > reader.lookup_characters:
         return <Entry *> refuse(reader, REFUSED)
-    bytes = <uint8_t *> PyMem_RawRealloc(entry.bytes, value.size + 1)
-    if bytes == NULL:
+    if not make_room(entry, value.size):
         return <Entry *> refuse(reader, NO_MEMORY)
     if value.size:
-        memcpy(bytes, value.bytes, value.size)
+        memcpy(entry.bytes, value.bytes, value.size)
     table.characters = total
-    entry.bytes = bytes
     entry.size = value.size
     entry.characters = characters
+    drop(entry.iri, &reader.pool)
     entry.iri = NULL
     reader.serial += 1
     entry.serial = reader.serial
@@ -289,13 +291,26 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     return entry
 
 
+cdef bint make_room(Entry *entry, size_t size) noexcept nogil:
+    """Let an entry have room for so many bytes, and not for many more; False where there is no
+    memory."""
+    cdef size_t capacity = ENTRY_BYTES if size < ENTRY_BYTES else size
+    cdef uint8_t *bytes
+    if entry.capacity == capacity:
+        return True
+    bytes = <uint8_t *> PyMem_RawRealloc(entry.bytes, capacity)
+    if bytes == NULL:
+        return False
+    entry.bytes = bytes
+    entry.capacity = capacity
+    return True
+
+
 cdef bint set_datatype(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
     cdef Entry *entry = set_entry(reader, &reader.datatypes, pos, end)
     if entry == NULL:
         return False
-    # Literals' wire forms may name the entry.
-    clear(&reader.literals, &reader.dead)
-    drop(entry.datatype, &reader.dead)
+    drop(entry.datatype, &reader.pool)
     entry.datatype = NULL
     if same(entry.bytes, entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
         # A literal of this datatype is a plain one.
@@ -314,7 +329,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
                 and append_iri(&reader.scratch, entry.bytes, entry.size)):
             return NULL
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    datatype = new_term(DATATYPE, nothing, False, text)
+    datatype = new_term(&reader.pool, DATATYPE, nothing, False, text)
     if datatype != NULL:
         datatype.characters = entry.characters
     return datatype
@@ -394,23 +409,25 @@ cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noex
 cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept nogil:
     cdef Entry *name = entry_at(&reader.names, name_id)
     cdef Entry *prefix = NULL
-    cdef uint64_t serials[2]
-    cdef uint64_t hash
-    cdef Term *term
+    cdef uint64_t prefix_serial = 0
+    cdef uint64_t hash = 0
+    cdef Term *term = NULL
     if name == NULL:
         return <Term *> refuse(reader, REFUSED)
-    serials[0] = 0
-    serials[1] = name.serial
     if prefix_id:
         prefix = entry_at(&reader.prefixes, prefix_id)
         if prefix == NULL:
             return <Term *> refuse(reader, REFUSED)
-        serials[0] = prefix.serial
-    if name.iri != NULL and name.iri_prefix == serials[0]:
+        prefix_serial = prefix.serial
+    if name.iri != NULL and name.iri_prefix == prefix_serial:
         return shared(name.iri)
-    hash = hash_of(<const uint8_t *> serials, sizeof(serials))
-    term = find_iri(&reader.iris, hash, serials[0], serials[1])
+    # Text is as soon put together as found.
+    if not reader.text:
+        hash = mixed(prefix_serial, name.serial)
+        term = find_iri(&reader.iris, hash, prefix_serial, name.serial)
     if term != NULL:
+        if not expand(reader, term.characters):
+            return NULL
         shared(term)
     else:
         term = make_iri(reader, prefix, name)
@@ -418,14 +435,14 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
             return NULL
         if term.characters > CACHED_STRING:
             return term
-        term.hash = hash
-        term.prefix_serial = serials[0]
-        term.name_serial = serials[1]
-        if not remember_iri(reader, term):
-            drop(term, &reader.dead)
+        term.prefix_serial = prefix_serial
+        term.name_serial = name.serial
+        if not reader.text and not remember(&reader.iris, hash, term, &reader.pool):
+            drop(term, &reader.pool)
             return <Term *> refuse(reader, NO_MEMORY)
-    name.iri = term
-    name.iri_prefix = serials[0]
+    drop(name.iri, &reader.pool)
+    name.iri = shared(term)
+    name.iri_prefix = prefix_serial
     return term
 
 
@@ -464,34 +481,27 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
     if written:
         if reader.text and scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
-        term = new_term(IRI, nothing, False, Slice(scratch.bytes, scratch.size))
+        term = new_term(&reader.pool, IRI, nothing, False, Slice(scratch.bytes, scratch.size))
         if term != NULL and note_made(reader, term):
             term.characters = characters
             return term
-        drop(term, &reader.dead)
+        drop(term, &reader.pool)
     return <Term *> refuse(reader, NO_MEMORY)
-
-
-cdef bint remember_iri(Reader *reader, Term *iri) noexcept nogil:
-    """Keep an IRI; False where there is no memory."""
-    reader.iri_characters += iri.characters
-    if reader.iris.count >= CACHE_ENTRIES or reader.iri_characters > CACHE_CHARACTERS:
-        clear(&reader.iris, &reader.dead)
-        for entry_id in range(reader.names.length):
-            reader.names.entries[entry_id].iri = NULL
-        reader.iri_characters = iri.characters
-    return remember(&reader.iris, iri, &reader.dead)
 
 
 cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
                            const uint8_t *end) noexcept nogil:
     cdef Slice wire = Slice(pos, end - pos)
     cdef Slice text = Slice(NULL, 0)
-    cdef uint64_t hash = hash_of(pos, end - pos)
-    cdef Term *term = find_wire(&reader.blank_nodes, hash, wire)
-    cdef bint kept = wire.size <= CACHED_STRING
-    if term != NULL:
-        return shared(term)
+    # Text is as soon put together as found.
+    cdef bint kept = not reader.text and wire.size <= CACHED_STRING
+    cdef uint64_t hash = 0
+    cdef Term *term
+    if kept:
+        hash = hash_of(pos, end - pos)
+        term = find_wire(&reader.blank_nodes, hash, wire)
+        if term != NULL:
+            return shared(term)
     if text_length(reader, wire) < 0:
         return NULL
     if reader.text:
@@ -501,42 +511,51 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
         if reader.scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(BLANK_NODE, wire, kept, text)
+    term = new_term(&reader.pool, BLANK_NODE, wire, kept, text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
-    term.hash = hash
     if note_made(reader, term) and (
-        not kept or remember(&reader.blank_nodes, term, &reader.dead)
+        not kept or remember(&reader.blank_nodes, hash, term, &reader.pool)
     ):
         return term
-    drop(term, &reader.dead)
+    drop(term, &reader.pool)
     return <Term *> refuse(reader, NO_MEMORY)
 
 
 cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
     cdef Slice wire = Slice(pos, end - pos)
-    cdef bint kept = wire.size <= CACHED_STRING
+    # Text is as soon put together as found.
+    cdef bint kept = not reader.text and wire.size <= CACHED_STRING
     cdef uint64_t hash = 0
-    cdef Term *term
+    cdef Term *term = NULL
     if kept:
         hash = hash_of(pos, end - pos)
         term = find_wire(&reader.literals, hash, wire)
-        if term != NULL:
-            return shared(term)
-    term = make_literal(reader, wire, kept)
-    if term == NULL:
-        return NULL
+    if term != NULL and has_its_datatype(reader, term):
+        shared(term)
+        kept = False
+    else:
+        term = make_literal(reader, wire, kept)
+        if term == NULL:
+            return NULL
     if term.parts[0] != NULL:
-        # A backend may keep a copy of the datatype's IRI in each literal.
         kept = kept and term.parts[0].characters <= CACHED_STRING
         if not expand(reader, term.parts[0].characters):
-            drop(term, &reader.dead)
+            drop(term, &reader.pool)
             return NULL
-    term.hash = hash
-    if kept and not remember(&reader.literals, term, &reader.dead):
-        drop(term, &reader.dead)
+    if kept and not remember(&reader.literals, hash, term, &reader.pool):
+        drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
     return term
+
+
+cdef inline bint has_its_datatype(Reader *reader, Term *literal) noexcept nogil:
+    """Whether the datatype that a literal names on the wire is the one that it had."""
+    cdef Entry *entry
+    if literal.name_serial == 0:
+        return True
+    entry = entry_at(&reader.datatypes, literal.name_serial)
+    return entry != NULL and entry.datatype == literal.parts[0]
 
 
 cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
@@ -547,6 +566,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     cdef Slice text = Slice(NULL, 0)
     cdef uint64_t datatype_id = 0
     cdef Entry *datatype = NULL
+    cdef Py_ssize_t characters = 0
     cdef Term *term
     cdef int found
     open_fields(&walk, wire.bytes, wire.bytes + wire.size, LITERAL_FIELDS)
@@ -557,10 +577,13 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
             datatype_id = walk.field.value
             if datatype_id == 0:
                 return <Term *> refuse(reader, REFUSED)
-        elif text_length(reader, part) < 0:
-            return NULL
         elif walk.field.number == 1:
             lex = part
+            characters = text_length(reader, part)
+            if characters < 0:
+                return NULL
+        elif text_length(reader, part) < 0:
+            return NULL
         else:
             langtag = part
             if langtag.size == 0:
@@ -582,9 +605,11 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         if reader.scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(LITERAL, wire, kept, text)
+    term = new_term(&reader.pool, LITERAL, wire, kept, text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
+    term.name_serial = datatype_id
+    term.characters = characters
     if lex.size:
         term.lex = Slice(term.wire.bytes + (lex.bytes - wire.bytes), lex.size)
     if langtag.size:
@@ -592,7 +617,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     if datatype != NULL and datatype.datatype != NULL:
         term.parts[0] = shared(datatype.datatype)
     if not note_made(reader, term):
-        drop(term, &reader.dead)
+        drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
     return term
 
@@ -611,7 +636,7 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
         for position in range(3 if given == 0b111 else 0):
             size += text_size(parts[position])
         if given == 0b111 and (not reader.text or size <= reader.term_bytes):
-            term = new_term(TRIPLE, nothing, False, nothing)
+            term = new_term(&reader.pool, TRIPLE, nothing, False, nothing)
             if term != NULL and note_made(reader, term):
                 term.characters = size
                 memcpy(term.parts, parts, sizeof(term.parts))
@@ -619,9 +644,9 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
             refuse(reader, NO_MEMORY)
         else:
             refuse(reader, REFUSED)
-    drop(term, &reader.dead)
+    drop(term, &reader.pool)
     for position in range(3):
-        drop(parts[position], &reader.dead)
+        drop(parts[position], &reader.pool)
     return NULL
 
 
@@ -689,7 +714,7 @@ cdef bint read_terms(Reader *reader, const uint8_t *pos, const uint8_t *end, Ter
         term = read_term(reader, TERM_KINDS[number], start, stop, depth)
         if term == NULL:
             return False
-        drop(terms[position], &reader.dead)
+        drop(terms[position], &reader.pool)
         terms[position] = term
     return True
 
@@ -743,7 +768,7 @@ cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) no
     graph = read_term(reader, GRAPH_START_KINDS[name.number], name.start, name.stop, 0)
     if graph == NULL:
         return False
-    drop(reader.graph, &reader.dead)
+    drop(reader.graph, &reader.pool)
     reader.graph = graph
     reader.has_before = False
     reader.graph_is_empty = True
@@ -755,6 +780,8 @@ cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end)
     """Read a namespace declaration into `namespace_name` and `namespace_iri`."""
     cdef Fields walk
     cdef int found
+    if not reader.has_namespaces:
+        return fail(reader, REFUSED)
     open_fields(&walk, pos, end, NAMESPACE_FIELDS)
     found = next_field(&walk)
     reader.namespace_name = Slice(NULL, 0)
@@ -793,7 +820,7 @@ cdef Status plan_more(Reader *reader) noexcept nogil:
     cdef Status status
     reader.planned = 0
     reader.made_bytes = 0
-    sweep(&reader.dead)
+    sweep(&reader.pool)
     if reader.stopped != READ:
         status = reader.stopped
         reader.stopped = READ
@@ -916,7 +943,7 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
     reader.row_fields = ROW_FIELDS
     reader.next_states = &NEXT_STATE[0][0]
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
-    reader.default_graph = new_term(DEFAULT_GRAPH, nothing, False, nothing)
+    reader.default_graph = new_term(&reader.pool, DEFAULT_GRAPH, nothing, False, nothing)
     return reader.plan != NULL and reader.default_graph != NULL
 
 
@@ -931,28 +958,30 @@ cdef void begin_frame(Reader *reader, bytes data):
     reader.expansion = 0
 
 
-cdef void close_table(Table *table, Term **dead) noexcept nogil:
+cdef void close_table(Table *table, Pool *pool) noexcept nogil:
     for entry_id in range(table.length):
         PyMem_RawFree(table.entries[entry_id].bytes)
-        drop(table.entries[entry_id].datatype, dead)
+        drop(table.entries[entry_id].datatype, pool)
+        drop(table.entries[entry_id].iri, pool)
     PyMem_RawFree(table.entries)
     memset(table, 0, sizeof(Table))
 
 
 cdef void close_reader(Reader *reader) noexcept nogil:
     """Free all that a reader holds. With the GIL, unless it made no objects."""
-    close_table(&reader.names, &reader.dead)
-    close_table(&reader.prefixes, &reader.dead)
-    close_table(&reader.datatypes, &reader.dead)
-    clear(&reader.iris, &reader.dead)
-    clear(&reader.literals, &reader.dead)
-    clear(&reader.blank_nodes, &reader.dead)
+    close_table(&reader.names, &reader.pool)
+    close_table(&reader.prefixes, &reader.pool)
+    close_table(&reader.datatypes, &reader.pool)
+    clear(&reader.iris, &reader.pool)
+    clear(&reader.literals, &reader.pool)
+    clear(&reader.blank_nodes, &reader.pool)
     for position in range(4):
-        drop(reader.last[position], &reader.dead)
-    drop(reader.graph, &reader.dead)
-    drop(reader.default_graph, &reader.dead)
-    drop(reader.namespace_iri, &reader.dead)
-    sweep(&reader.dead)
+        drop(reader.last[position], &reader.pool)
+    drop(reader.graph, &reader.pool)
+    drop(reader.default_graph, &reader.pool)
+    drop(reader.namespace_iri, &reader.pool)
+    sweep(&reader.pool)
+    close_pool(&reader.pool)
     release(&reader.scratch)
     PyMem_RawFree(reader.plan)
     PyMem_RawFree(reader.made)

@@ -212,7 +212,7 @@ cdef class PieceDecoder:
             elif status == AT_FRAME_FIELD:
                 read_frame_field(self.reference, reader, data, self.frame)
             elif status == AT_NAMESPACE:
-                drop(reader.namespace_iri, &reader.dead)
+                drop(reader.namespace_iri, &reader.pool)
                 reader.namespace_iri = NULL
             elif status != AT_PLAN_END and status != AT_FRAME_END:
                 raise refusal(reader, status, self.options, self.limits, self.factory)
