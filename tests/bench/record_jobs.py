@@ -45,7 +45,9 @@ def _parts(quads: list[Quad]) -> list[list[Quad]]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="jelly-bench-") as folder:
+    # A store may still be tidying up behind itself.
+    made = tempfile.TemporaryDirectory(prefix="jelly-bench-", ignore_cleanup_errors=True)
+    with made as folder:
         yield Path(folder)
 
 
@@ -65,6 +67,7 @@ def _bare(disk: bool, full: list[Quad], act: Callable[[Any], object]) -> Run:
             store = _store(folder, disk)
             store.extend(full)
             yield store
+            del store
 
     return Prepared(make, act)
 
