@@ -217,15 +217,19 @@ def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
             "patches": f"{done.patches:,}",
             "transactions": f"{done.transactions:,}",
             "operations": f"{done.operations:,}",
-            "applied before": f"{done.skipped:,} transactions" if done.skipped else None,
-            "aborted": f"{done.aborted:,} transactions" if done.aborted else None,
+            "applied before": _transactions(done.skipped) if done.skipped else None,
+            "aborted": _transactions(done.aborted) if done.aborted else None,
             "position": None if done.position is None else _position_text(done.position),
         }
     )
 
 
+def _transactions(number: int) -> str:
+    return f"{number:,} transaction{'' if number == 1 else 's'}"
+
+
 def _position_text(position: Position) -> str:
-    rest = "" if position.complete else f", {position.transactions:,} transactions of it"
+    rest = "" if position.complete else f", {_transactions(position.transactions)} of it"
     return f"patch {position.number:,} {position.patch}{rest}"
 
 

@@ -71,6 +71,8 @@ class PatchReader:
         self._text = PatchTextReader(
             factory, statement_type=statement_type, generalized=generalized, limits=limits
         )
+        #: Whether nothing tells that the source is a log.
+        self._guessed = False
         #: The source's format; None until something was read, unless it was given.
         self.format = format
         self._batches = self._read()
@@ -121,9 +123,11 @@ class PatchReader:
             head, pieces = self._peek()
             if self.format is None:
                 self.format = detect(head, self.name)
+                self._guessed = self.format is None
             if self.format is PatchFormat.RDF_PATCH:
                 yield self._read_text(pieces)
             else:
+                self.format = PatchFormat.JELLY_PATCH
                 yield from self._read_jelly(pieces)
 
     @contextmanager
@@ -132,6 +136,8 @@ class PatchReader:
         try:
             yield
         except JellyError as error:
+            if self._guessed and self._decoder.options is None:
+                error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
             error.locate(source=self.name)
             raise
         finally:
