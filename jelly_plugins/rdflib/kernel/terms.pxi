@@ -329,14 +329,13 @@ cdef class Literals:
                 return self.slow(lex, None, datatype)
             try:
                 value = recipe.converter(lex)
+                if value is not None and RDFLIB[NORMALIZE]:
+                    text = self._written(value, recipe)
             except Exception:
+                # rdflib says what is wrong with it.
                 return self.slow(lex, None, datatype)
-            if value is None:
+            if value is None or text is None:
                 return self.slow(lex, None, datatype)
-            if RDFLIB[NORMALIZE]:
-                text = self._written(value, recipe)
-                if text is None:
-                    return self.slow(lex, None, datatype)
         ill_typed = False if recipe.check is None else not recipe.check(lex, value)
         return new_literal(text, None, recipe.key, value, ill_typed)
 
