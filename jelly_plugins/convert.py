@@ -117,6 +117,7 @@ def convert(
     changes: OptionChanges = OptionChanges(),
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
+    restart_every: int | None = None,
     namespaces: bool = False,
     base: str | None = None,
     blank_nodes: BlankNodes = "fresh",
@@ -133,6 +134,8 @@ def convert(
     :param frame_rows: rows after which a frame ends, where Jelly is written. From Jelly to Jelly
         frames stay as they are without it and ``frame_bytes``.
     :param frame_bytes: bytes after which a frame ends.
+    :param restart_every: bytes after which the next frame is a restart point, where a reader may
+        begin; see ``codec.restarts``.
     :param namespaces: write the prefixes of RDF text as namespaces.
     :param base: IRI that relative ones in RDF text are resolved against.
     :param blank_nodes: of several Jelly sources, see ``transcode``. One source keeps its labels.
@@ -161,6 +164,7 @@ def convert(
             options=changes.applied,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            restart_every=restart_every,
             blank_nodes=blank_nodes,
             concatenated=concatenated,
             lossy=lossy,
@@ -177,6 +181,7 @@ def convert(
             changes=changes,
             frame_rows=frame_rows or DEFAULT_FRAME_ROWS,
             frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
+            restart_every=restart_every,
             namespaces=namespaces,
             base=base,
             limits=limits,
@@ -202,6 +207,7 @@ def text_to_jelly(
     changes: OptionChanges = OptionChanges(),
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    restart_every: int | None = None,
     namespaces: bool = False,
     base: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -223,7 +229,9 @@ def text_to_jelly(
         with TextReader(
             src, format, base=base, generalized=options.generalized_statements, limits=limits
         ) as reader:
-            encoding = _Encoding(reader, options, frame_rows, frame_bytes, namespaces, limits)
+            encoding = _Encoding(
+                reader, options, frame_rows, frame_bytes, restart_every, namespaces, limits
+            )
             try:
                 with open_output(dst) as out:
                     for frame in encoding:
@@ -254,6 +262,7 @@ class _Encoding:
         options: StreamOptions,
         frame_rows: int,
         frame_bytes: int,
+        restart_every: int | None,
         namespaces: bool,
         limits: Limits,
     ) -> None:
@@ -267,6 +276,7 @@ class _Encoding:
             namespaces=namespaces,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            restart_every=restart_every,
             limits=limits,
         )
 

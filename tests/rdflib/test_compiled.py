@@ -64,6 +64,7 @@ def outcome(make: Any, *arguments: Any) -> Any:
 @settings(deadline=None, max_examples=600)
 @given(FORMS, st.sampled_from(COMPARABLE), st.booleans())
 @example("-0", str(rdflib.XSD.integer), True)
+@example("-P1MT1S", str(rdflib.XSD.yearMonthDuration), True)
 @example("2024-01-01T24:00:00", str(rdflib.XSD.dateTime), True)
 @example("0000-01-01", str(rdflib.XSD.date), True)
 @example("-P1M1D", str(rdflib.XSD.duration), True)

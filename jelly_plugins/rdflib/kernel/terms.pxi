@@ -327,16 +327,19 @@ cdef class Literals:
         if value is None:
             if kind == LEFT_TO_RDFLIB or kind == DECIMAL:
                 return self.slow(lex, None, datatype)
+            # What converters and casts raise, they raise again there, and it is told as a TermError.
             try:
                 value = recipe.converter(lex)
                 if value is not None and RDFLIB[NORMALIZE]:
                     text = self._written(value, recipe)
             except Exception:
-                # rdflib says what is wrong with it.
                 return self.slow(lex, None, datatype)
             if value is None or text is None:
                 return self.slow(lex, None, datatype)
-        ill_typed = False if recipe.check is None else not recipe.check(lex, value)
+        try:
+            ill_typed = False if recipe.check is None else not recipe.check(lex, value)
+        except Exception:
+            return self.slow(lex, None, datatype)
         return new_literal(text, None, recipe.key, value, ill_typed)
 
     cdef str _written(self, value, Recipe recipe):
