@@ -20,6 +20,7 @@ Memory, for whoever changes it:
 
 import os
 import re
+from threading import RLock
 
 cimport cython
 

@@ -19,6 +19,7 @@ from jelly_plugins.codec import (
     Encoder,
     GenericFactory,
     Iri,
+    Kind,
     Limits,
     Literal,
     PhysicalType,
@@ -307,3 +308,112 @@ def test_the_environment_chooses_the_reference() -> None:
 def test_limits_hold_for_text(limits: Limits) -> None:
     encoder = native().TextEncoder(StreamOptions(), limits=limits)
     refuse(lambda: encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n"))
+
+
+# Threads that meet in one encoder or decoder
+
+
+class Meeting:
+    """Something that the kernel calls in the middle of its work, and where it has to wait."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+
+    def __call__(self) -> None:
+        self.begun.set()
+        assert self.go_on.wait(60)
+
+
+def refused_meanwhile(meeting: Meeting, work: Callable[[], Any], other: Callable[[], Any]) -> None:
+    """While a thread is at ``work`` and waits, ``other`` is refused here; then it ends well."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(work()))
+    thread.start()
+    try:
+        assert meeting.begun.wait(60)
+        with pytest.raises(OrderError):
+            other()
+    finally:
+        meeting.go_on.set()
+        thread.join()
+    assert len(results) == 1
+
+
+def test_a_decoder_at_work_in_another_thread_refuses() -> None:
+    frames = stream()
+    meeting = Meeting()
+
+    class Waiting(GenericFactory):
+        def iri(self, value: str) -> Iri:  # type: ignore[override]
+            meeting()
+            return Iri(value)
+
+    decoder = native().Decoder(Waiting())
+    refused_meanwhile(meeting, lambda: decoder.decode(frames[0]), lambda: decoder.decode(frames[1]))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda encoder, statement: encoder.add([statement]),
+        lambda encoder, _: encoder.add_namespace("x", "urn:x"),
+    ],
+    ids=["statements", "namespaces"],
+)
+def test_an_encoder_at_work_in_another_thread_refuses(other: Callable[[Any, Any], Any]) -> None:
+    kernel = native()
+    statement = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))
+    meeting = Meeting()
+
+    def waiting() -> Iterable[Triple]:
+        yield statement
+        meeting()
+        yield statement
+
+    encoder = kernel.Encoder(StreamOptions(), namespaces=True)
+    refused_meanwhile(meeting, lambda: encoder.add(waiting()), lambda: other(encoder, statement))
+    frames = encoder.add([statement]) + encoder.finish()
+    assert quads(kernel, frames) == [statement] * 3
+
+
+def test_an_encoder_cannot_be_entered_while_it_describes_a_term() -> None:
+    kernel = native()
+    triple = ("s", "p", "o")
+
+    def describe_term(term: Any) -> Any:
+        if again and term == "o":
+            encoder.add([triple])
+        return (Kind.IRI, f"urn:{term}")
+
+    again = [True]
+    encoder = kernel.Encoder(StreamOptions(), describe_term)
+    with pytest.raises(OrderError):
+        encoder.add([triple])
+    again.clear()
+    frames = encoder.add([triple]) + encoder.finish()
+    assert len(quads(kernel, frames)) == 1
+
+
+def test_a_text_encoder_that_threads_share_refuses_or_takes_a_piece_whole() -> None:
+    """Each piece is one frame, so that the order of frames does not matter to what is in them."""
+    kernel = native()
+    count = 2000
+    piece = b"".join(b"<urn:s%d> <urn:p> <urn:o%d> .\n" % (n, n) for n in range(count))
+    encoder = kernel.TextEncoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)
+    taken: list[int] = []
+
+    def work() -> None:
+        for _ in range(10):
+            try:
+                assert encoder.feed(piece) == []
+            except OrderError:
+                continue
+            taken.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(quads(kernel, encoder.finish())) == count * len(taken)

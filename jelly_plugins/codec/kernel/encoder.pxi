@@ -82,6 +82,11 @@ cdef class TermWriter:
     cdef list last
     cdef list last_described
     cdef list describing
+    # Held by the thread that is at work. Rows may lead to other rows (of a graph's start, of lines
+    # that only the reference reads), so that the same thread may enter again, but not in the
+    # middle of a row, where only the caller's own code could ask for it.
+    cdef object entered
+    cdef bint in_row
 
     def __cinit__(self, options, describe, limits, entry):
         self.writer.names.size = options.max_name_table_size
@@ -109,6 +114,7 @@ cdef class TermWriter:
         self.generic_iris = {}
         self.generation = 1
         self.describing = [None] * 4
+        self.entered = RLock()
         self.forget_repeats()
 
     def __dealloc__(self):
@@ -118,20 +124,38 @@ cdef class TermWriter:
             Py_XDECREF(self.identities[at].term)
             Py_XDECREF(self.identities[at].description)
 
+    cdef int _enter(self) except -1:
+        """Begin to write; each time is followed by a `_leave`."""
+        if self.in_row or not self.entered.acquire(False):
+            raise OrderError("the encoder is at work already")
+        return 0
+
+    cdef int _leave(self) except -1:
+        self.entered.release()
+        return 0
+
     def restart(self):
         """Write what follows for a reader that has read nothing as well, see the reference."""
-        self.forget_repeats()
-        self.ids = reference_writer.NO_IDS
-        forget_entries(&self.writer.names)
-        forget_entries(&self.writer.prefixes)
-        forget_entries(&self.writer.datatypes)
+        self._enter()
+        try:
+            self.forget_repeats()
+            self.ids = reference_writer.NO_IDS
+            forget_entries(&self.writer.names)
+            forget_entries(&self.writer.prefixes)
+            forget_entries(&self.writer.datatypes)
+        finally:
+            self._leave()
 
     def forget_repeats(self):
         """Write the next statement in full."""
-        self.last = [None] * 4
-        self.last_described = [None] * 4
-        self.heard = False
-        forget_heard(&self.lines)
+        self._enter()
+        try:
+            self.last = [None] * 4
+            self.last_described = [None] * 4
+            self.heard = False
+            forget_heard(&self.lines)
+        finally:
+            self._leave()
 
     @property
     def ids(self):
@@ -153,8 +177,9 @@ cdef class TermWriter:
         cdef object terms
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
-        self._speak()
+        self._enter()
         try:
+            self._speak()
             for statement in statements:
                 writing = True
                 if not self.asked:
@@ -180,6 +205,7 @@ cdef class TermWriter:
             raise
         finally:
             self._hand_over(encoder)
+            self._leave()
 
     cdef int _end_row(self, encoder, uint8_t tag) except -1:
         """Write the statement in `body` as a row of an encoder, and end its frame if it is full."""
@@ -203,6 +229,13 @@ cdef class TermWriter:
 
         :param parser: a ``LineParser``; reads the lines that are not of the usual form.
         """
+        self._enter()
+        try:
+            self._add_text(encoder, data, parser, tag)
+        finally:
+            self._leave()
+
+    cdef int _add_text(self, encoder, bytes data, parser, uint8_t tag) except -1:
         cdef Writer *writer = &self.writer
         cdef LineReader *lines = &self.lines
         cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(data)
@@ -223,7 +256,7 @@ cdef class TermWriter:
             # The reference says what is wrong with the whole of it before it reads any of it.
             self._speak()
             encoder._add_unusual(parser.statements(data))
-            return
+            return 0
         try:
             while pos < end:
                 if encoder._restarting:
@@ -270,6 +303,7 @@ cdef class TermWriter:
         finally:
             self._hand_over(encoder)
         parser.line_ends += line_ends_in(counted, end)
+        return 0
 
     def add_columns(self, owner, columns, ColumnSource source, uint8_t tag):
         """Write the rows of columns, and end the encoder's frames where they end.
@@ -277,6 +311,13 @@ cdef class TermWriter:
         :param owner: a ``ColumnEncoder`` of the reference; writes the rows that are not of the
             usual form.
         """
+        self._enter()
+        try:
+            self._add_columns(owner, columns, source, tag)
+        finally:
+            self._leave()
+
+    cdef int _add_columns(self, owner, columns, ColumnSource source, uint8_t tag) except -1:
         cdef Writer *writer = &self.writer
         cdef LineReader *lines = &self.lines
         cdef uint64_t row = 0
@@ -321,6 +362,7 @@ cdef class TermWriter:
                     encoder._end_full_frame()
         finally:
             self._hand_over(encoder)
+        return 0
 
     cdef int _listen(self) except -1:
         """Compare the next terms with those that were heard."""
@@ -363,29 +405,34 @@ cdef class TermWriter:
 
     def statement(self, terms):
         """Write the body of an RdfTriple or RdfQuad."""
-        self._speak()
+        terms = tuple(terms)
+        self._enter()
         try:
-            self._statement(tuple(terms))
+            self._speak()
+            self._statement(terms)
+            return self._body()
         finally:
             self._give_entries()
-        return self._body()
+            self._leave()
 
     def graph_name(self, term):
         """Write the body of an RdfGraphStart."""
-        try:
-            self._row((term,), WRITE_GRAPH)
-        finally:
-            self._give_entries()
-        return self._body()
+        return self._single_row((term,), WRITE_GRAPH)
 
     def iri(self, value):
         """Write an RdfIri, with its length before it."""
         self.reference.text(value, "an IRI")
+        return self._single_row((Iri(value),), WRITE_IRI)
+
+    cdef bytes _single_row(self, terms, int what):
+        """Write the body of a row that is no statement."""
+        self._enter()
         try:
-            self._row((Iri(value),), WRITE_IRI)
+            self._row(terms, what)
+            return self._body()
         finally:
             self._give_entries()
-        return self._body()
+            self._leave()
 
     cdef bytes _body(self):
         return (<const char *> self.writer.body.bytes)[:self.writer.body.size]
@@ -423,6 +470,7 @@ cdef class TermWriter:
         cdef uint64_t prefix_id = writer.prefix_id
         cdef uint64_t name_id = writer.name_id
         cdef Written written
+        self.in_row = True
         try:
             written = self._try_row(terms, what)
             if written == NO_ROOM and writer.full == &writer.prefixes:
@@ -443,6 +491,8 @@ cdef class TermWriter:
             writer.prefix_id = prefix_id
             writer.name_id = name_id
             raise
+        finally:
+            self.in_row = False
         return 0
 
     cdef Written _try_row(self, terms, int what) except? OUT_OF_MEMORY:

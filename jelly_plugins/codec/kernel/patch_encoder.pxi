@@ -28,8 +28,9 @@ cdef class PatchTermWriter(TermWriter):
         cdef bint ready = False
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
-        self._speak()
+        self._enter()
         try:
+            self._speak()
             for operation in operations:
                 writing = True
                 kind, value = operation
@@ -53,28 +54,27 @@ cdef class PatchTermWriter(TermWriter):
             raise
         finally:
             self._hand_over(encoder)
+            self._leave()
 
     def namespace(self, name, iri, graph):
         """Write the body of an RdfPatchNamespace."""
         self.reference.text(name, "a namespace's name")
-        self._speak()
+        self._enter()
         try:
+            self._speak()
             self._row((iri, graph), WRITE_NAMESPACE)
+            if graph is not None:
+                self.last[3] = graph
+                self.last_described[3] = self.describing[3]
+            return string_field(1, name) + self._body()
         finally:
             self._give_entries()
-        if graph is not None:
-            self.last[3] = graph
-            self.last_described[3] = self.describing[3]
-        return string_field(1, name) + self._body()
+            self._leave()
 
     def header(self, key, value):
         """Write the body of an RdfPatchHeader."""
         self.reference.text(key, "a header's key")
-        try:
-            self._row((value,), WRITE_HEADER)
-        finally:
-            self._give_entries()
-        return string_field(1, key) + self._body()
+        return string_field(1, key) + self._single_row((value,), WRITE_HEADER)
 
     cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
         """Write the IRI and the graph of a namespace, or the value of a header."""
