@@ -71,6 +71,8 @@ cdef struct Entry:
     uint64_t serial
     # Bytes that there is room for.
     size_t capacity
+    # Where text is written: whether all of it stands for itself in an IRI.
+    bint plain
     # For a name: the IRI that it was last part of, owned, and with which prefix.
     Term *iri
     uint64_t iri_prefix
@@ -283,6 +285,7 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     table.characters = total
     entry.size = value.size
     entry.characters = characters
+    entry.plain = reader.text and not iri_needs_care(value.bytes, value.size)
     drop(entry.iri, &reader.pool)
     entry.iri = NULL
     reader.serial += 1
@@ -454,6 +457,13 @@ cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
     return True
 
 
+cdef inline bint append_entry(Buffer *out, Entry *entry) noexcept nogil:
+    """Append an entry's characters as IRIs have them; False where there is no memory."""
+    if entry.plain:
+        return append(out, entry.bytes, entry.size)
+    return append_escaped(out, entry.bytes, entry.size, IRI_ESCAPES)
+
+
 cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
     """Put an IRI together."""
     cdef Slice nothing = Slice(NULL, 0)
@@ -471,8 +481,8 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
     if reader.text:
         written = append(scratch, <const char *> b"<", 1)
         if prefix != NULL:
-            written = written and append_iri_characters(scratch, prefix.bytes, prefix.size)
-        written = (written and append_iri_characters(scratch, name.bytes, name.size)
+            written = written and append_entry(scratch, prefix)
+        written = (written and append_entry(scratch, name)
                    and append(scratch, <const char *> b">", 1))
     else:
         if prefix != NULL:
