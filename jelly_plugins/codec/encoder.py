@@ -114,8 +114,6 @@ class Encoder(RowWriter):
         self._restart_every = restart_every
         #: Bytes of frames since the last restart point.
         self._since_restart = 0
-        #: Whether the next frame that has rows is a restart point.
-        self._restarting = False
         self._writer.text(options.stream_name, "the stream name")
         self._add_row(Row.OPTIONS, write_options(options))
 
@@ -227,7 +225,6 @@ class Encoder(RowWriter):
         return self._take_ended()
 
     def _begin_restart(self) -> None:
-        """Where a restart point is due, and nothing is written of the frame yet, begin it."""
         if not self._restarting or self._rows or self._state is State.INSIDE_GRAPH:
             return
         self._restarting = False

@@ -57,6 +57,8 @@ class RowWriter:
         #: Statements of this frame that repeat the one before in every term.
         self._repeats = 0
         self._frames = 0
+        #: Whether the next frame that has rows is a restart point; not every format has any.
+        self._restarting = False
 
     @property
     def pending(self) -> int:
@@ -109,6 +111,9 @@ class RowWriter:
         before = len(self._ended)
         self._ended += self._cut()
         self._begin_frame(len(self._ended) - before)
+
+    def _begin_restart(self) -> None:
+        """Where a restart point is due, and nothing is written of the frame yet, begin it."""
 
     def _end_full_frame(self) -> None:
         """End a frame where the next statement is still to be written."""

@@ -137,7 +137,7 @@ def _reread(log: Source) -> Iterator[Source | None]:
         yield log
     elif isinstance(log, str | os.PathLike):
         yield log if os.path.isfile(log) else None
-    elif log.seekable():
+    elif hasattr(log, "seekable") and log.seekable():
         start = log.tell()
         try:
             yield log

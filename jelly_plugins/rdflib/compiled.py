@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-from rdflib.namespace import XSD
+from rdflib import namespace
 from rdflib.term import BNode, Literal, URIRef
 
 from ..codec import native
@@ -18,28 +18,28 @@ from ..codec import native
 #: Forms of datatypes that are treated by themselves, canonical and not; rdflib warns of none.
 _FORMS: Final = {
     None: ("", "a b", "\u00e9"),
-    XSD.string: ("", "a"),
-    XSD.anyURI: ("urn:x",),
-    XSD.token: ("a", " a  b "),
-    XSD.normalizedString: ("a\tb",),
-    XSD.integer: ("0", "-0", "01", "-17", "+1", "9" * 30),
-    XSD.int: ("5", "4294967296"),
-    XSD.unsignedByte: ("255", "-1"),
-    XSD.decimal: ("0", "1.50", "-.5", "1.", "01.0", "-0.0", "0.00000000010"),
-    XSD.double: ("1.0", "1.5E0", "INF", "1e300"),
-    XSD.float: ("17.25", "NaN"),
-    XSD.boolean: ("true", "false", "1"),
-    XSD.date: ("2020-02-29", "2020-01-01Z"),
-    XSD.dateTime: (
+    namespace.XSD.string: ("", "a"),
+    namespace.XSD.anyURI: ("urn:x",),
+    namespace.XSD.token: ("a", " a  b "),
+    namespace.XSD.normalizedString: ("a\tb",),
+    namespace.XSD.integer: ("0", "-0", "01", "-17", "+1", "9" * 30),
+    namespace.XSD.int: ("5", "4294967296"),
+    namespace.XSD.unsignedByte: ("255", "-1"),
+    namespace.XSD.decimal: ("0", "1.50", "-.5", "1.", "01.0", "-0.0", "0.00000000010"),
+    namespace.XSD.double: ("1.0", "1.5E0", "INF", "1e300"),
+    namespace.XSD.float: ("17.25", "NaN"),
+    namespace.XSD.boolean: ("true", "false", "1"),
+    namespace.XSD.date: ("2020-02-29", "2020-01-01Z"),
+    namespace.XSD.dateTime: (
         "2020-01-01T00:00:00",
         "2020-01-01T00:00:00Z",
         "2020-01-01T00:00:00-00:00",
         "2020-01-01T00:00:00.5+01:30",
     ),
-    XSD.time: ("12:00:00",),
-    XSD.duration: ("P1D", "P1Y2M"),
-    XSD.hexBinary: ("0aFF",),
-    XSD.base64Binary: ("YQ==",),
+    namespace.XSD.time: ("12:00:00",),
+    namespace.XSD.duration: ("P1D", "P1Y2M"),
+    namespace.XSD.hexBinary: ("0aFF",),
+    namespace.XSD.base64Binary: ("YQ==",),
     URIRef("urn:x"): ("a",),
 }
 _LANGTAGS: Final = ("en", "de-CH-1996", "EN")

@@ -53,6 +53,9 @@ class Part(NamedTuple):
 
     @property
     def empty(self) -> bool:
+        if type(self.graph.store) is Memory:
+            # It knows; and it would copy all triples before it gave the first.
+            return len(self.graph) == 0
         return next(iter(self.graph.triples((None, None, None))), None) is None
 
     def triples(self) -> Iterator[tuple[Any, Any, Any]]:

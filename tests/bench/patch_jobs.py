@@ -227,16 +227,16 @@ def patch_replay_small(data: Data) -> Runs:
 
 
 @cache
-def _large(count: int) -> Path:
-    """A log of one transaction."""
-    folder = Path(tempfile.mkdtemp(prefix="jelly-bench-"))
+def _large(count: int) -> tempfile.TemporaryDirectory[str]:
+    """A folder with a log of one transaction, which goes when this process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="jelly-bench-")
     rows = [header("id", Iri("urn:patch:0")), BEGIN]
     for at in range(count):
         subject = Iri(f"http://example.org/thing/{at // 5}")
         predicate = Iri(f"http://example.org/property{at % 5}")
         rows.append(add(codec.Triple(subject, predicate, Literal(f"value number {at}"))))
-    write_rows([*rows, COMMIT, END], folder / "large.jellyp")
-    return folder / "large.jellyp"
+    write_rows([*rows, COMMIT, END], Path(folder.name) / "large.jellyp")
+    return folder
 
 
 _REPLAY: Final = """
@@ -256,7 +256,7 @@ with tempfile.TemporaryDirectory(prefix="jelly-bench-") as folder:
 
 def _large_replay(where: str, figure: int) -> Callable[[], float]:
     def run() -> float:
-        path = _large(memory_jobs.COUNTS[0])
+        path = Path(_large(memory_jobs.COUNTS[0]).name) / "large.jellyp"
         done = subprocess.run(
             [sys.executable, "-c", _REPLAY, str(path), where],
             stdout=subprocess.PIPE,

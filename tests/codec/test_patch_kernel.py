@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from typing import Any
 
 import pytest
@@ -150,3 +151,20 @@ def test_operations_that_lead_back_to_themselves_are_collected() -> None:
         gc.collect()
 
     assert memory_held_by(decode, 5) == 0
+
+
+def test_two_threads_decode_two_streams() -> None:
+    streams = [frames(), native().PatchEncoder(OPTIONS, frame_rows=7).add(operations(300))]
+    found: list[list[Operation]] = [[], []]
+
+    def decode(at: int) -> None:
+        for _ in range(20):
+            decoder = native().PatchDecoder(GenericFactory())
+            found[at] = [row for data in streams[at] for row in decoder.decode(data).operations]
+
+    threads = [threading.Thread(target=decode, args=(at,)) for at in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [operations(), operations(300)]

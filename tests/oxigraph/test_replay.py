@@ -358,8 +358,17 @@ def test_until_a_patch_that_is_not_there(
     assert replay(store, source(data_of_log, tmp_path), until="urn:p:2").patches == 2
 
 
+class Reads:
+    """The least that a file can do."""
+
+    def __init__(self, data: bytes) -> None:
+        self.read = io.BytesIO(data).read
+
+
 @pytest.mark.parametrize(
-    "source", [Pipe, lambda data: (each for each in read_patches(data))], ids=["pipe", "iterator"]
+    "source",
+    [Pipe, Reads, lambda data: (each for each in read_patches(data))],
+    ids=["pipe", "reader", "iterator"],
 )
 def test_until_a_patch_that_is_not_there_read_once(store: ox.Store, source: Any) -> None:
     with pytest.raises(ChainError, match="no patch <urn:p:4>; it was read to its end"):

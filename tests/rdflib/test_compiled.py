@@ -67,6 +67,7 @@ def outcome(make: Any, *arguments: Any) -> Any:
 @example("-P1MT1S", str(rdflib.XSD.yearMonthDuration), True)
 @example("2024-01-01T24:00:00", str(rdflib.XSD.dateTime), True)
 @example("0000-01-01", str(rdflib.XSD.date), True)
+@example("-P1M1D", str(rdflib.XSD.duration), True)
 def test_typed_literals(form: str, datatype: str, normalize: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rdflib, "NORMALIZE_LITERALS", normalize)

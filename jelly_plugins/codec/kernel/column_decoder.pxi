@@ -86,21 +86,41 @@ cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
     return put_offset(gathered, 3)
 
 
+cdef inline bint put_term(Gathered *gathered, int column, Term *term) noexcept nogil:
+    """Add the next row of a column, for whose offset there is room; False where there is no
+    memory."""
+    cdef Buffer *out = &gathered.data[column]
+    cdef size_t size = text_size(term)
+    cdef int32_t offset
+    if out.capacity - out.size < size and not reserve(out, size):
+        return False
+    if term.kind != TRIPLE:
+        memcpy(out.bytes + out.size, term.text.bytes, size)
+        out.size += size
+    elif not append_text(gathered, out, term):
+        return False
+    gathered.bytes += size
+    offset = <int32_t> out.size
+    out = &gathered.offsets[column]
+    memcpy(out.bytes + out.size, &offset, 4)
+    out.size += 4
+    return True
+
+
 cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
     """Gather what is planned, or as much of it as makes a batch; False where there is no memory."""
     cdef Planned *planned
-    cdef Term *term
+    for column in range(3):
+        if not reserve(&gathered.offsets[column], 4 * (reader.planned - gathered.next)):
+            return False
     while gathered.next < reader.planned and not is_full(gathered):
         planned = &reader.plan[gathered.next]
         gathered.next += 1
         if planned.event != STATEMENT and planned.event != REPEAT:
             continue
-        for column in range(3):
-            term = planned.terms[column]
-            gathered.bytes += text_size(term)
-            if not (append_text(gathered, &gathered.data[column], term)
-                    and put_offset(gathered, column)):
-                return False
+        if not (put_term(gathered, 0, planned.terms[0]) and put_term(gathered, 1, planned.terms[1])
+                and put_term(gathered, 2, planned.terms[2])):
+            return False
         if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
             return False
         gathered.rows += 1
