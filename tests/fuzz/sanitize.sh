@@ -42,10 +42,6 @@ case $found in
 *) echo "the kernel is not the one that was built here: $found" && exit 1 ;;
 esac
 
-echo "== tests of the kernel"
-JELLY_FUZZ_CASES=2000 "$python" -m pytest -p no:cacheprovider --hypothesis-profile=slow \
-    -k "not python and not parser and not bounded_memory" \
-    tests/codec tests/fuzz tests/conformance tests/test_arrow.py
 echo "== conformance vectors"
 "$python" -m conformance --kernel native | tail -n 1
 if [ -d "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" ]; then
@@ -55,4 +51,8 @@ fi
 echo "== fuzz corpus"
 "$python" -m tests.fuzz.differential "$cases" "$seed" | tail -n 1
 "$python" -m tests.fuzz.patch_differential "$((cases / 5))" "$seed" | tail -n 1
+echo "== tests of the kernel"
+JELLY_FUZZ_CASES=2000 "$python" -m pytest -p no:cacheprovider --hypothesis-profile=slow \
+    -k "not python and not parser and not bounded_memory" \
+    tests/codec tests/fuzz tests/conformance tests/test_arrow.py
 echo "clean"
