@@ -1,0 +1,57 @@
+"""The formats as batch sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from .batches import read_part
+from .files import Files
+from .formats import Format
+from .parts import Piece, pack
+from .schema import arrow_schema
+from .settings import ReadSettings
+
+
+@dataclass
+class Part(InputPartition):
+    """What one task reads."""
+
+    pieces: Sequence[Piece]
+
+
+class FolderReader(DataSourceReader):
+    """Reads the files that are there."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        settings: ReadSettings,
+        schema: StructType,
+        kind: Format,
+    ) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._schema = schema
+        self._kind = kind
+
+    def partitions(self) -> list[InputPartition]:
+        settings = self._settings
+        files = Files(settings.storage)
+        pieces = (
+            piece
+            for file in files.list(self._paths, settings.pattern)
+            for piece in self._kind.cut(file, files, settings.partition_bytes)
+        )
+        parts = pack(pieces, settings.partition_bytes)
+        # No partition at all would be one that nothing is known of.
+        return [Part(part) for part in parts] or [Part(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        schema = arrow_schema(self._schema)
+        return read_part(partition.pieces, self._settings, schema, self._kind.read)

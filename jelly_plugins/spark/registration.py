@@ -1,0 +1,18 @@
+"""Makes the formats known to a session that did not find them by itself.
+
+Spark looks for top-level modules named ``pyspark_*`` when the first data source is asked for;
+``pyspark_jelly`` and ``pyspark_jelly_patch`` are there for that, and an installed package needs no
+more. A session that had looked before the package was installed does.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from .datasource import JellyDataSource, JellyPatchDataSource
+
+
+def register(spark: SparkSession) -> None:
+    """Make the formats ``jelly`` and ``jelly-patch`` known to a session."""
+    for source in (JellyDataSource, JellyPatchDataSource):
+        spark.dataSource.register(source)

@@ -1,0 +1,83 @@
+"""The formats as streaming sources: a folder that gets files, or whose files grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from .batches import read_part
+from .files import DataFile, Files
+from .formats import Format
+from .parts import Piece, pack
+from .progress import INITIAL, Offset, Progress
+from .reading import Part
+from .schema import arrow_schema
+from .settings import ReadSettings
+
+
+class FolderStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads what comes into folders."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        settings: ReadSettings,
+        schema: StructType,
+        kind: Format,
+    ) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._schema = schema
+        self._kind = kind
+
+    @cached_property
+    def _progress(self) -> Progress:
+        settings = self._settings
+        files = Files(settings.storage)
+
+        def boundary(file: DataFile, before: int) -> int:
+            with files.open(file.path) as opened:
+                return self._kind.boundary(opened, file, before)
+
+        grow = boundary if settings.growing else None
+        return Progress(files, self._paths, settings.pattern, grow)
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        return INITIAL
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        most = self._settings.most_files
+        return ReadAllAvailable() if most is None else ReadMaxFiles(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._progress.stop_here()
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
+        most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
+        return self._progress.latest(start, most)
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        target = self._settings.partition_bytes
+        files = Files(self._settings.storage)
+        pieces: list[tuple[Piece, int]] = []
+        for piece, size in self._progress.pieces(start, end):
+            if piece == Piece(piece.path):
+                pieces += self._kind.cut(DataFile(piece.path, size), files, target)
+            else:
+                pieces.append((piece, size))
+        return [Part(part) for part in pack(pieces, target)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        schema = arrow_schema(self._schema)
+        return read_part(partition.pieces, self._settings, schema, self._kind.read)

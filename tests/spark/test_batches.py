@@ -1,0 +1,325 @@
+"""Pieces of files as Arrow batches; corrupt files. No session of Spark."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, write
+from jelly_plugins.codec import FrameSplitter, delimit
+from jelly_plugins.errors import (
+    JellyError,
+    LookupTableError,
+    OptionsError,
+    SourceError,
+    TruncatedError,
+)
+from jelly_plugins.patch import read_patches, write_patches
+from jelly_plugins.spark.batches import read_part
+from jelly_plugins.spark.encoding import StreamWriter
+from jelly_plugins.spark.files import Files
+from jelly_plugins.spark.formats import Format
+from jelly_plugins.spark.operations import OPERATIONS
+from jelly_plugins.spark.parts import Piece, cut
+from jelly_plugins.spark.schema import arrow_schema, patch_schema, statement_schema
+from jelly_plugins.spark.settings import ReadSettings, WriteSettings
+from jelly_plugins.spark.statements import STATEMENTS
+from jelly_plugins.streams import write_bytes
+
+TRIPLES = [
+    Triple(Iri(f"http://example.org/{n}"), Iri("http://example.org/p"), Literal(str(n)))
+    for n in range(1000)
+]
+
+
+def read(*pieces: Piece | Path, kind: Format = STATEMENTS, **options: str) -> list[dict[str, Any]]:
+    settings = ReadSettings.of(options)
+    made = statement_schema if kind is STATEMENTS else patch_schema
+    schema = arrow_schema(made(settings))
+    given = [Piece(str(each)) if isinstance(each, Path) else each for each in pieces]
+    batches = list(read_part(given, settings, schema, kind.read))
+    # Spark takes nothing that differs in the least.
+    assert all(batch.schema.equals(schema) for batch in batches)
+    return pa.Table.from_batches(batches, schema=schema).to_pylist()
+
+
+def frames(data: bytes) -> list[bytes]:
+    splitter = FrameSplitter()
+    return [delimit(frame) for frame in (*splitter.feed(data), *splitter.finish())]
+
+
+@pytest.fixture
+def corrupt(tmp_path: Path) -> Path:
+    """Ten frames of 100 triples, in the fourth of which an IRI names a prefix that was not set."""
+    data = frames(write_bytes(TRIPLES, frame_rows=200))
+    bad = bytes.fromhex("0a0812060a0408631001")
+    data[3] = delimit(bad)
+    path = tmp_path / "corrupt.jelly"
+    path.write_bytes(b"".join(data))
+    return path
+
+
+def test_source_and_frame_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    write(TRIPLES, path, frame_rows=200)
+    rows = read(path, sourceColumns="true")
+    assert [row["object"] for row in rows] == [f'"{n}"' for n in range(1000)]
+    assert {row["source"] for row in rows} == {str(path)}
+    numbers = [row["frame"] for row in rows]
+    assert numbers == sorted(numbers)
+    assert set(numbers) == set(range(len(frames(path.read_bytes()))))
+    assert list(read(path)[0]) == ["subject", "predicate", "object", "graph"]
+
+
+def test_compressed_bare_and_empty_files(tmp_path: Path) -> None:
+    packed, bare, empty = (tmp_path / name for name in ("x.jelly.gz", "x.bare", "x.none"))
+    write(TRIPLES, packed)
+    [frame] = FrameSplitter().feed(write_bytes(TRIPLES[:5]))
+    bare.write_bytes(frame)
+    write([], empty)
+    assert len(read(packed, bare, empty)) == 1005
+
+
+def test_failfast_says_where(corrupt: Path) -> None:
+    with pytest.raises(LookupTableError, match=r"corrupt\.jelly: frame 3, row 0: "):
+        read(corrupt)
+
+
+def test_permissive_keeps_what_came_before(corrupt: Path, tmp_path: Path) -> None:
+    good = tmp_path / "good.jelly"
+    write(TRIPLES, good)
+    rows = read(corrupt, good, mode="permissive", sourceColumns="true")
+    [bad] = [row for row in rows if row["_corrupt_record"]]
+    assert len(rows) == rows.index(bad) + 1 + 1000
+    assert rows.index(bad) > 200
+    assert bad.pop("_corrupt_record").startswith(f"{corrupt}: frame 3, row 0: ")
+    assert {name: value for name, value in bad.items() if value is not None} == {
+        "source": str(corrupt),
+        "frame": 3,
+    }
+    [bad] = [
+        row
+        for row in read(corrupt, mode="PERMISSIVE", columnNameOfCorruptRecord="bad")
+        if row["bad"]
+    ]
+    assert bad["subject"] is None
+
+
+def test_bad_records_are_files_of_their_own(corrupt: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bad"
+    for _ in range(2):  # a task that runs again
+        rows = read(corrupt, mode="PERMISSIVE", badRecordsPath=str(folder))
+    assert list(rows[0]) == ["subject", "predicate", "object", "graph"]
+    [file] = folder.iterdir()
+    record = json.loads(file.read_text())
+    assert record.pop("message").startswith(f"{corrupt}: frame 3, row 0: ")
+    assert record == {"source": str(corrupt), "frame": 3, "row": 0, "error": "LookupTableError"}
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (b"", JellyError, "empty"),
+        (b"<urn:s> <urn:p> <urn:o> .\n", JellyError, "frame 0"),
+        (write_bytes(TRIPLES)[:-5], TruncatedError, "frame 7: the input ends inside a frame"),
+        (gzip.compress(write_bytes(TRIPLES))[:-9], TruncatedError, "frame"),
+        (gzip.compress(write_bytes(TRIPLES))[:-8] + b"x" * 8, SourceError, "corrupt"),
+        (b"\xff" * 100, JellyError, "frame 0"),
+    ],
+)
+def test_files_that_are_not_jelly(
+    tmp_path: Path, data: bytes, error: type[JellyError], message: str
+) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(data)
+    with pytest.raises(error, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert read(path, mode="PERMISSIVE")[-1]["_corrupt_record"] == str(caught.value)
+
+
+def test_a_file_that_is_gone_is_no_bad_record(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="none: "):
+        read(tmp_path / "none", mode="PERMISSIVE")
+
+
+def test_a_section_of_a_growing_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    parts = frames(write_bytes(TRIPLES, frame_rows=200))
+    path.write_bytes(b"".join(parts))
+    middle = len(b"".join(parts[:4]))
+    first = read(Piece(str(path), stop=middle), sourceColumns="true")
+    rest = read(Piece(str(path), first=middle, stop=path.stat().st_size), sourceColumns="true")
+    assert first + rest == read(path, sourceColumns="true")
+    assert {row["frame"] for row in first} == {0, 1, 2, 3}
+
+
+def test_terms_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    write([Quad(BlankNode("x"), Iri("urn:p"), Literal("é", "en"), DEFAULT_GRAPH)], path)
+    [row] = read(path, terms="split")
+    assert row["object"]["value"] == "é"
+    assert (row["subject"]["kind"], row["object"]["language"], row["graph"]) == (
+        "blank_node",
+        "en",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "DROP"}, "option mode: 'DROP' is none of 'FAILFAST', 'PERMISSIVE'"),
+        ({"terms": "x"}, "option terms"),
+        ({"sourceColumns": "yes"}, "option sourceColumns: 'yes' is neither"),
+        ({"maxPartitionBytes": "many"}, "option maxPartitionBytes"),
+        ({"maxPartitionBytes": "0"}, "option maxPartitionBytes"),
+        ({"maxFilesPerTrigger": "-1"}, "option maxFilesPerTrigger"),
+        ({"storageOptions": "[]"}, "option storageOptions"),
+        ({"badRecordsPath": "x"}, "goes with mode PERMISSIVE"),
+    ],
+)
+def test_options_that_are_none(options: dict[str, str], message: str) -> None:
+    with pytest.raises(JellyError, match=message):
+        ReadSettings.of(options)
+    assert ReadSettings.of({"maxPartitionBytes": "2 MiB"}).partition_bytes == 2 << 20
+
+
+LOG = b"""
+H id <urn:1> .
+TX .
+PA "ex" <http://example.org/> .
+A <urn:s> <urn:p> "o" <urn:g> .
+D <urn:s> <urn:p> "o" .
+TC .
+Z .
+H id <urn:2> .
+H prev <urn:1> .
+TX .
+A _:b <urn:p> <urn:o> .
+TA .
+Z .
+"""
+
+
+@pytest.mark.parametrize("ending", ["rdfp", "rdfp.gz", "jellyp"])
+def test_operations_are_rows(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"log.{ending}"
+    write_patches(read_patches(LOG), path)
+    rows = read(path, kind=OPERATIONS)
+    columns = ("patch", "id", "prev", "transaction", "order", "kind")
+    assert [tuple(row[name] for name in columns) for row in rows] == [
+        (0, "<urn:1>", None, 0, 1, "TX"),
+        (0, "<urn:1>", None, 0, 2, "PA"),
+        (0, "<urn:1>", None, 0, 3, "A"),
+        (0, "<urn:1>", None, 0, 4, "D"),
+        (0, "<urn:1>", None, 0, 5, "TC"),
+        (1, "<urn:2>", "<urn:1>", 1, 9, "TX"),
+        (1, "<urn:2>", "<urn:1>", 1, 10, "A"),
+        (1, "<urn:2>", "<urn:1>", 1, 11, "TA"),
+    ]
+    assert [rows[2][name] for name in ("subject", "object", "graph")] == [
+        "<urn:s>",
+        '"o"',
+        "<urn:g>",
+    ]
+    assert (rows[1]["name"], rows[1]["value"]) == ("ex", "<http://example.org/>")
+    assert {row["source"] for row in rows} == {str(path)}
+    everything = read(path, kind=OPERATIONS, headers="true")
+    assert " ".join(row["kind"] for row in everything) == "H TX PA A D TC Z H H TX A TA Z"
+    assert [row["order"] for row in everything] == list(range(13))
+    split = read(path, kind=OPERATIONS, terms="split")
+    assert split[2]["object"]["kind"] == "literal"
+
+
+def test_corrupt_patches(tmp_path: Path) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_bytes(LOG + b"A <urn:s> .\n")
+    with pytest.raises(JellyError, match=r"log\.rdfp: line 15"):
+        read(path, kind=OPERATIONS)
+    rows = read(path, kind=OPERATIONS, mode="PERMISSIVE")
+    assert len(rows) == 9
+    assert "line 15" in rows[-1]["_corrupt_record"]
+
+
+def test_files_in_pieces(tmp_path: Path) -> None:
+    """Every piece starts at a restart point, and together they are the file."""
+    path = tmp_path / "x.jelly"
+    every = 2000
+    write(TRIPLES * 20, path, frame_rows=100, restart_every=every)
+    size = path.stat().st_size
+    [file] = Files().list([str(path)])
+    whole = read(path, sourceColumns="true")
+    for target in (size, size // 2, size // 7 + 1, every, 1):
+        pieces = [piece for piece, _ in cut(file, Files(), target)]
+        assert sum(length for _, length in cut(file, Files(), target)) == size
+        assert read(*pieces, sourceColumns="true") == whole
+        assert len(pieces) == min(ceil(size / target), len(pieces))
+    assert len(pieces) > size / every / 2
+    # What is corrupt costs no more than its piece.
+    data = bytearray(path.read_bytes())
+    second = pieces[1].start
+    data[second + 60 : second + 80] = b"\xff" * 20
+    path.write_bytes(data)
+    rows = read(*pieces, mode="PERMISSIVE", sourceColumns="true")
+    [bad] = [row for row in rows if row["_corrupt_record"]]
+    assert len(rows) - 1 >= len(whole) - 2 * len(whole) // len(pieces)
+    assert bad["frame"] == pieces[1].first_frame
+
+
+def test_a_file_without_restart_points_is_one_piece(tmp_path: Path) -> None:
+    for name in ("x.jelly", "x.jelly.gz"):
+        write(TRIPLES, tmp_path / name)
+        [file] = Files().list([str(tmp_path / name)])
+        assert len(list(cut(file, Files(), 100))) == 1
+    (tmp_path / "bad").write_bytes(b"\xff" * 1000)
+    [file] = Files().list([str(tmp_path / "bad")])
+    assert len(list(cut(file, Files(), 100))) == 1
+
+
+def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
+    first, second = tmp_path / "1.jelly", tmp_path / "2.jelly.gz"
+    write(TRIPLES * 20, first)
+    for options in ({}, {"terms": "split"}):
+        settings = ReadSettings.of(options)
+        schema = arrow_schema(statement_schema(settings))
+        batches = list(read_part([Piece(str(first))], settings, schema, STATEMENTS.read))
+        with second.open("wb") as file:
+            writer = StreamWriter(file, schema, WriteSettings.of({"compression": "gzip"}))
+            for batch in batches:
+                writer.add(batch)
+            writer.finish()
+        assert writer.rows == 20_000
+        assert read(second) == read(first)
+
+
+def test_rows_that_are_no_statements_are_refused(tmp_path: Path) -> None:
+    rows = [{"subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}] * 3
+    for change, message in (
+        ({"object": None}, "the object is null"),
+        ({"object": "x"}, "object: no object can be read here"),
+        ({"predicate": "_:b"}, "predicate: "),
+        # Nothing of a row can pass for more than a term.
+        ({"object": "<urn:o> .\n<urn:s> <urn:p> <urn:o>"}, "object: "),
+    ):
+        batch = pa.RecordBatch.from_pylist([*rows, rows[0] | change])
+        with (tmp_path / "x").open("wb") as file:
+            writer = StreamWriter(file, batch.schema, WriteSettings())
+            with pytest.raises(JellyError, match=rf"row 3.*{message}"):
+                writer.add(batch)
+
+
+def test_options_of_writing() -> None:
+    assert WriteSettings.of({}).suffix == ".jelly"
+    assert WriteSettings.of({"compression": "zstd"}).suffix == ".jelly.zst"
+    assert WriteSettings.of({"restartEvery": "0"}).restart_every is None
+    assert WriteSettings.of({"restartEvery": "1m"}).restart_every == 1 << 20
+    for options in ({"compression": "rar"}, {"maxNameTableSize": "x"}, {"restartEvery": "x"}):
+        with pytest.raises(OptionsError, match=next(iter(options))):
+            WriteSettings.of(options)

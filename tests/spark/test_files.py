@@ -1,0 +1,74 @@
+"""Which files a path means. No Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from jelly_plugins.errors import SourceError
+from jelly_plugins.spark.files import Files, given_paths
+
+FILES = [
+    "a.jelly",
+    "b.jelly.gz",
+    "day=1/c.jelly",
+    "_SUCCESS",
+    ".a.jelly.crc",
+    "_temporary-1/d.jelly",
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"12345")
+    return tmp_path
+
+
+def names(folder: Path, *paths: str, pattern: str | None = None) -> list[str]:
+    found = Files().list(paths, pattern)
+    assert all(file.size == 5 and file.modified for file in found)
+    return [str(Path(file.path).relative_to(folder)) for file in found]
+
+
+def test_a_folder_is_all_that_is_in_it_but_hidden_names(folder: Path) -> None:
+    everything = ["a.jelly", "b.jelly.gz", "day=1/c.jelly"]
+    for path in (f"{folder}", f"{folder}/", f"file:{folder}", f"file://{folder}"):
+        assert names(folder, path) == everything
+    assert names(folder, f"{folder}", pattern="*.jelly") == ["a.jelly", "day=1/c.jelly"]
+    # Under a folder that is hidden itself, when it is asked for.
+    assert names(folder, f"{folder}/_temporary-1") == ["_temporary-1/d.jelly"]
+
+
+def test_files_and_patterns_each_file_once(folder: Path) -> None:
+    assert names(folder, f"{folder}/*.jelly") == ["a.jelly"]
+    assert names(folder, f"{folder}/day=*") == ["day=1/c.jelly"]
+    assert names(folder, f"{folder}/**/*.jelly") == ["a.jelly", "day=1/c.jelly"]
+    assert names(folder, f"{folder}/[ab].*") == ["a.jelly", "b.jelly.gz"]
+    assert names(folder, f"{folder}/b.jelly.gz", f"{folder}/*.gz") == ["b.jelly.gz"]
+    (folder / "x[1].jelly").write_bytes(b"12345")
+    assert names(folder, f"{folder}/x[1].jelly") == ["x[1].jelly"]
+
+
+def test_a_path_that_is_not_there_is_an_error(folder: Path) -> None:
+    for path in (f"{folder}/none", f"{folder}/none*"):
+        with pytest.raises(SourceError, match="there is no such file or folder"):
+            Files().list([path])
+    with pytest.raises(SourceError, match="nothing-of-the-kind"):
+        Files().list(["nothing-of-the-kind://x"])
+    with pytest.raises(SourceError, match="no path is given"):
+        given_paths({})
+    assert given_paths({"paths": '["a", "b"]'}) == ["a", "b"]
+
+
+def test_other_file_systems() -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/files/x.jelly", b"12345")
+    memory.pipe("/files/_SUCCESS", b"")
+    [file] = Files().list(["memory://files"])
+    assert (file.path, file.size, file.modified > 0) == ("memory:///files/x.jelly", 5, True)
+    with Files().open(file.path) as opened:
+        assert opened.read() == b"12345"

@@ -1,0 +1,108 @@
+"""Files of many tasks become visible together, or not at all. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+
+from jelly_plugins.errors import SourceError
+from jelly_plugins.spark.files import Files
+from jelly_plugins.spark.output import Output
+
+
+def write(output: Output, task: int, data: bytes = b"data") -> str:
+    with output.new_file(task, ".jelly") as (name, file):
+        file.write(data)
+    return name
+
+
+def visible(folder: Path) -> list[str]:
+    return [Path(file.path).name for file in Files().list([str(folder)])]
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("_"))
+
+
+def test_nothing_is_visible_before_all_of_it_is(tmp_path: Path) -> None:
+    output = Output(str(tmp_path / "new"))
+    names = [write(output, task) for task in (0, 1, 1)]
+    assert visible(tmp_path / "new") == []
+    # Two attempts at the second task: the job knows which one counts.
+    output.publish(names[:2])
+    assert visible(tmp_path / "new") == names[:2]
+    assert hidden(tmp_path / "new") == ["_SUCCESS"]
+    assert [name[:10] for name in names] == ["part-00000", "part-00001", "part-00001"]
+
+
+def test_append_and_overwrite(tmp_path: Path) -> None:
+    (tmp_path / "day=1").mkdir()
+    for name in ("old.jelly", "day=1/old.jelly"):
+        (tmp_path / name).write_bytes(b"old")
+    output = Output(str(tmp_path))
+    appended = write(output, 0)
+    output.publish([appended])
+    assert visible(tmp_path) == ["old.jelly", "old.jelly", appended]
+    output = Output(str(tmp_path), overwrite=True)
+    name = write(output, 0)
+    other = Output(str(tmp_path))
+    write(other, 0)
+    output.publish([name])
+    assert visible(tmp_path) == [name]
+    # The other job is at work still.
+    assert hidden(tmp_path) == ["_SUCCESS", f"_temporary-{other.job}"]
+    other.discard()
+    assert hidden(tmp_path) == ["_SUCCESS"]
+
+
+def test_a_job_of_no_rows_and_one_that_wrote_nothing(tmp_path: Path) -> None:
+    Output(str(tmp_path / "empty")).publish([])
+    assert hidden(tmp_path / "empty") == ["_SUCCESS"]
+    Output(str(tmp_path / "none")).discard()
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_an_error_while_publishing_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    first = Output(str(tmp_path))
+    first.publish([write(first, 0, b"old")])
+    before = visible(tmp_path)
+    output = Output(str(tmp_path), overwrite=True)
+    names = [write(output, 0), write(output, 1)]
+    steps = 0
+
+    def failing(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps == step + 1:
+                raise OSError("the disk is full")
+            return method(*arguments, **named)
+
+        return call
+
+    # Moves of the mark, the old file and the two new ones; then the new mark.
+    for name in ("mv", "touch"):
+        monkeypatch.setattr(LocalFileSystem, name, failing(getattr(LocalFileSystem, name)))
+    with pytest.raises(SourceError, match="cannot be written: the disk is full"):
+        output.publish(names)
+    monkeypatch.undo()
+    assert visible(tmp_path) == before
+    output.discard()
+    assert hidden(tmp_path) == ["_SUCCESS"]
+
+
+def test_a_task_that_comes_too_late_changes_nothing(tmp_path: Path) -> None:
+    output = Output(str(tmp_path))
+    with output.new_file(0, ".jelly") as (_, file):
+        name = write(output, 0)
+        output.publish([name])
+        file.write(b"late")
+    write(output, 0)
+    assert visible(tmp_path) == [name]
