@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from .. import __version__, native
 from ..errors import JellyError
-from . import convert, demo, inspect, patch, store, validate
+from . import convert, demo, inspect, patch, spark, store, validate
 from .console import WrongUsageError
 
 EXIT_FAILED: Final = 1
@@ -116,3 +116,4 @@ app.command()(validate.validate)
 app.command()(store.load)
 app.command()(store.dump)
 app.add_typer(patch.app, name="patch")
+app.add_typer(spark.app, name="spark")

@@ -1,0 +1,218 @@
+"""``jelly spark``: patch logs into sharded stores. Only ``apply`` starts Spark."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+
+from . import console, settings
+from .console import STANDARD, WrongUsageError
+
+if TYPE_CHECKING:
+    from ..spark.sharded import Applied, Commit
+
+#: Versions that are listed, the newest ones.
+_LISTED: Final = 10
+
+
+class ShardBy(StrEnum):
+    SUBJECT = "subject"
+    GRAPH = "graph"
+
+
+RootFolder: TypeAlias = Annotated[
+    str, typer.Option("--root", metavar="DIR", help="Folder of the sharded store.")
+]
+
+app = typer.Typer(
+    help="Sharded stores: patch logs applied by Spark to many Oxigraph stores as one.",
+    rich_markup_mode=None,
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(2)
+
+
+@app.command()
+def apply(
+    logs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG...",
+            help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
+        ),
+    ],
+    root: RootFolder,
+    shards: Annotated[
+        int | None,
+        typer.Option("--shards", min=1, help="Shards of a new store; 16 by default."),
+    ] = None,
+    shard_by: Annotated[
+        ShardBy | None,
+        typer.Option("--shard-by", help="What decides on the shard; the subject by default."),
+    ] = None,
+    master: Annotated[
+        str, typer.Option("--master", metavar="URL", help="Where Spark runs.")
+    ] = "local[*]",
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="What the store calls the log; by default its first id."),
+    ] = None,
+    check_prev: Annotated[
+        bool,
+        typer.Option(
+            "--check-prev/--no-check-prev", help="Whether each patch must follow the one before."
+        ),
+    ] = True,
+    as_json: settings.AsJson = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Apply logs to a sharded store, from where it stands in them.
+
+    All of it becomes one version, or nothing does; the same command again does nothing, or goes on
+    with what was added to the log. The store is made if it is not there.
+    """
+    limits = settings.limits_from(limit)
+    if logs.count(STANDARD) > 1:
+        raise WrongUsageError("stdin can be one log only")
+    from ..spark import apply_patches, session
+    from ..spark.sharded.layout import make_root
+
+    # Before Spark takes its seconds.
+    make_root(root, shards, None if shard_by is None else shard_by.value)
+    spark = session(master, config={"spark.log.level": "ERROR"})
+    try:
+        with console.open_sources(logs, "apply") as sources:
+            done = apply_patches(
+                spark, sources, root, name=name, check_prev=check_prev, limits=limits
+            )
+    finally:
+        spark.stop()
+    if as_json:
+        console.print_json(asdict(done))
+    else:
+        _print_applied(done)
+
+
+def _print_applied(done: Applied) -> None:
+    replayed = done.replayed
+    position = replayed.position
+    console.print_fields(
+        {
+            "version": f"{done.version:,}{'' if done.committed else ', as before'}",
+            "shards": f"{done.shards:,} changed",
+            "patches": f"{replayed.patches:,}",
+            "transactions": f"{replayed.transactions:,}",
+            "operations": f"{replayed.operations:,}",
+            "applied before": _transactions(replayed.skipped),
+            "aborted": _transactions(replayed.aborted),
+            "held back": f"{done.held_back:,} operations" if done.held_back else None,
+            "position": None if position is None else f"patch {position.number:,} {position.patch}",
+        }
+    )
+
+
+def _transactions(number: int) -> str | None:
+    return f"{number:,} transactions" if number else None
+
+
+@app.command()
+def status(root: RootFolder, as_json: settings.AsJson = False) -> None:
+    """Show the versions of a sharded store, and where it stands in the logs applied to it."""
+    from ..spark import ShardedStore
+
+    store = ShardedStore(root)
+    history = list(store.history())
+    commit = store.commit
+    if as_json:
+        versions = [
+            {
+                "version": each.version,
+                "timestamp": each.timestamp,
+                "quads": each.quads,
+                "operations": each.operations,
+                "open": each.shards is not None,
+            }
+            for each in history
+        ]
+        console.print_json(
+            {"root": root, "layout": asdict(store.layout), "versions": versions}
+            | {"head": asdict(commit)}
+        )
+        return
+    console.print_fields(
+        {
+            "root": root,
+            "shards": f"{store.layout.shards:,} by {store.layout.shard_by}",
+            "version": f"{commit.version:,}",
+            "made": commit.timestamp or None,
+            "quads": f"{commit.quads:,}",
+            "largest": f"{max(shard.quads for shard in commit.shards or ()):,} quads in a shard",
+        }
+    )
+    for position in commit.positions:
+        rest = "" if position.complete else f", {position.transactions:,} transactions of it"
+        print(f"\nlog {position.log}\n  position  patch {position.number:,} {position.patch}{rest}")
+    for application, batch in commit.applications.items():
+        print(f"\napplication {application}\n  batch  {batch.number:,}")
+    if history:
+        print()
+    for each in history[:_LISTED]:
+        print(_version_text(each))
+    if len(history) > _LISTED:
+        print(f"and {len(history) - _LISTED:,} older ones")
+
+
+def _version_text(commit: Commit) -> str:
+    gone = "" if commit.shards is not None else ", its stores removed"
+    return (
+        f"version {commit.version:,} of {commit.timestamp}: {commit.quads:,} quads, "
+        f"{commit.operations:,} operations{gone}"
+    )
+
+
+@app.command()
+def vacuum(
+    root: RootFolder,
+    keep: Annotated[
+        int, typer.Option("--keep", min=1, help="Versions to keep, the newest ones.")
+    ] = 10,
+    grace: Annotated[
+        float,
+        typer.Option(
+            "--grace-hours",
+            min=0,
+            help="Leave what was written or current within so many hours: longer than any batch "
+            "takes.",
+        ),
+    ] = 24,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+    ] = False,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Remove stores of old versions, and what failed attempts have left."""
+    from ..spark.sharded import vacuum as vacuum_
+
+    done = vacuum_(root, keep=keep, grace=timedelta(hours=grace), dry_run=dry_run)
+    if as_json:
+        found: dict[str, Any] = asdict(done)
+        console.print_json(found | {"dry_run": dry_run})
+        return
+    console.print_fields(
+        {
+            "dry run": "nothing was removed" if dry_run else None,
+            "versions": f"{len(done.versions):,}",
+            "stores": f"{len(done.stores):,}",
+            "on their way": f"{len(done.staged):,}",
+            "freed": console.size_text(done.size),
+        }
+    )

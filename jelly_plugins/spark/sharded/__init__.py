@@ -1,0 +1,35 @@
+"""Sharded stores: many Oxigraph stores as one, with patches applied to all of them at once.
+
+A root folder has the shards, each an Oxigraph store that is never changed, and a log of commits,
+each of which names a store for every shard. Applying patches makes new stores beside the old ones
+and then, in one step, a commit; see docs/sharded-store.md. Applying runs on Spark
+(:func:`apply_patches`, :func:`batch_sink`), reading does not need it (:class:`ShardedStore`).
+"""
+
+from __future__ import annotations
+
+from .apply import Applied
+from .cleaning import Vacuumed, vacuum
+from .commits import Commit, Shard
+from .driver import apply_patches, batch_sink
+from .errors import CommitConflictError, RootError
+from .layout import Root, ShardBy, shard_of
+from .queries import QueryError
+from .store import ShardedStore
+
+__all__ = [
+    "Applied",
+    "Commit",
+    "CommitConflictError",
+    "QueryError",
+    "Root",
+    "RootError",
+    "Shard",
+    "ShardBy",
+    "ShardedStore",
+    "Vacuumed",
+    "apply_patches",
+    "batch_sink",
+    "shard_of",
+    "vacuum",
+]

@@ -1,0 +1,299 @@
+"""A batch of patches into a sharded store: staged, resolved, applied shard by shard, committed.
+
+What runs the shards' tasks is a function that it is given; Spark is one of those (``tasks``).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+from uuid import uuid4
+
+from ...codec import DEFAULT_LIMITS, Limits
+from ...codec.operations import BEGIN, COMMIT, Operation, OperationKind
+from ...errors import SourceError, TruncatedError
+from ...oxigraph.rows import RowFactory
+from ...patch.model import ID
+from ...patch.position import Position, Replayed
+from ...patch.reader import PatchReader
+from ...patch.replaying import DIGEST
+from ...sources import Source
+from .commits import Batch, Commit, CommitLog, Place, Shard
+from .errors import CommitConflictError, RootError
+from .layout import STAGING, Root, ShardBy, make_root
+from .resolve import Resolved, Stager, resolve
+from .shard import ShardResult, ShardWork
+from .staging import staged_file
+
+
+class Staged(NamedTuple):
+    """A log that was staged, or is while its rows are read.
+
+    :ivar rows: the log without its statements, see :meth:`.Stager.stage`.
+    :ivar first: where the first row stands in its file, if that is known; likewise ``last``.
+    :ivar checked: whether Oxigraph has seen the terms of the statements.
+    """
+
+    rows: Iterable[Operation]
+    first: Place | None = None
+    last: Place | None = None
+    checked: bool = False
+
+
+#: Stages a log into a folder.
+Staging: TypeAlias = Callable[[Path, Root], Staged]
+
+#: Does the work of shards, and gives one result for each.
+Runner: TypeAlias = Callable[[Sequence[ShardWork]], Iterable[ShardResult]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What a call of :func:`apply_patches` has done.
+
+    :ivar version: the version that the store is at now.
+    :ivar committed: whether this call has made it.
+    :ivar shards: number of shards that have changed.
+    :ivar replayed: patches, transactions and operations that were applied, skipped because they had
+        been before, or aborted; and the position that was reached in the log.
+    :ivar held_back: operations of a transaction that the log does not end; they were not applied.
+    """
+
+    version: int
+    committed: bool
+    shards: int = 0
+    replayed: Replayed
+    held_back: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a batch is applied, see :func:`~jelly_plugins.spark.apply_patches`."""
+
+    shards: int | None = None
+    shard_by: ShardBy | None = None
+    application: str | None = None
+    batch: int | None = None
+    log: str | None = None
+    check_prev: bool = True
+
+    def __post_init__(self) -> None:
+        if (self.application is None) is not (self.batch is None):
+            raise ValueError("application and batch go together")
+        if self.batch is not None and self.batch < 0:
+            raise ValueError(f"batch is {self.batch}, and cannot be negative")
+
+
+def apply_batch(
+    stage: Staging, run: Runner, root: str | os.PathLike[str], settings: Settings
+) -> Applied:
+    """Apply a log, from where the store stands in it, as one version.
+
+    :param stage: stages the log.
+    :param run: does the work of shards.
+    :raises CommitConflictError: another writer was first; nothing was applied.
+    :raises JellyError: the log cannot be read or applied; nothing was.
+    """
+    layout = make_root(root, settings.shards, settings.shard_by)
+    log = CommitLog(root, layout)
+    head = log.head()
+    if _is_repeated(head, settings):
+        return Applied(version=head.version, committed=False, replayed=Replayed())
+    folder = log.root / STAGING / uuid4().hex
+    try:
+        staged = stage(folder, layout)
+        rows = _continued(staged, head, settings)
+        resolved = resolve(rows, head, log=settings.log, check_prev=settings.check_prev)
+        if resolved.held_back and settings.application is not None:
+            raise TruncatedError(
+                f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
+                "what is held back of a batch does not come again"
+            )
+        works = _works(log.root, folder, head, resolved, staged.checked)
+        results = _check(works, run(works), resolved) if works else []
+        commit = _commit(head, resolved, results, settings, staged.last)
+        if commit is not None:
+            try:
+                log.publish(commit)
+            except CommitConflictError:
+                _discard(log.root, head, results)
+                raise
+        return Applied(
+            version=head.version if commit is None else commit.version,
+            committed=commit is not None,
+            shards=len(results),
+            replayed=resolved.replayed,
+            held_back=resolved.held_back,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Staging:
+    """Stage logs that are read here, one after the other, in memory that does not grow."""
+
+    def stage(folder: Path, layout: Root) -> Staged:
+        rows = Stager(folder, layout).stage(_rows(sources, limits))
+        return Staged(rows, checked=True)
+
+    return stage
+
+
+def run_here(works: Sequence[ShardWork]) -> Iterator[ShardResult]:
+    """Do the work of shards in this process, one after the other."""
+    from .shard import apply_shard
+
+    return map(apply_shard, works)
+
+
+def _rows(sources: Sequence[Source], limits: Limits) -> Iterator[Operation]:
+    for number, source in enumerate(sources):
+        with PatchReader(source, factory=RowFactory(), limits=limits) as rows:
+            try:
+                yield from rows
+            except TruncatedError as error:
+                if number + 1 == len(sources):
+                    raise
+                raise SourceError(
+                    f"{error.message}, and another log follows", source=rows.name
+                ) from error
+
+
+def _is_repeated(head: Commit, settings: Settings) -> bool:
+    if settings.application is None or settings.batch is None:
+        return False
+    done = head.applications.get(settings.application)
+    return done is not None and settings.batch <= done.number
+
+
+def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[Operation]:
+    """The rows of a log. Where a file of an application grows in the middle of a patch, they begin
+    with as many empty transactions as were applied of that patch before: by their number it is
+    known where the store stands in it."""
+    before = head.applications.get(settings.application or "")
+    if before is None or staged.first is None or not staged.first.continues(before.last):
+        return staged.rows
+    reached = next((each for each in head.positions if each.log == before.log), None)
+    return staged.rows if reached is None else _behind(reached, iter(staged.rows))
+
+
+def _behind(reached: Position, rows: Iterator[Operation]) -> Iterator[Operation]:
+    same = False
+    for row in rows:
+        if row.kind is not OperationKind.HEADER:
+            if same:
+                yield from [BEGIN, COMMIT] * reached.transactions
+            yield row
+            break
+        same = same or (row.value.key == ID and row.value.value == reached.patch)
+        yield row
+    yield from rows
+
+
+def _works(
+    root: Path, folder: Path, head: Commit, resolved: Resolved, checked: bool
+) -> list[ShardWork]:
+    """What is to be done, for those shards that the log changes."""
+    assert head.shards is not None
+    parts = [(folder / part, tuple(taken)) for part, taken in resolved.taken.items()]
+    works = []
+    for number, shard in enumerate(head.shards):
+        files = [(staged_file(part, number), taken) for part, taken in parts]
+        there = tuple((str(path), taken) for path, taken in files if path.exists())
+        if there:
+            works.append(
+                ShardWork(
+                    root=str(root),
+                    shard=number,
+                    version=head.version + 1,
+                    base=shard.store,
+                    quads=shard.quads,
+                    staged=there,
+                    checked=checked,
+                )
+            )
+    return works
+
+
+def _check(
+    works: Sequence[ShardWork], found: Iterable[ShardResult], resolved: Resolved
+) -> list[ShardResult]:
+    """The results, if there is one for each shard and they add up to all operations.
+
+    :raises RootError: something is missing.
+    """
+    results = sorted(found, key=lambda result: result.shard)
+    if [result.shard for result in results] != [work.shard for work in works]:
+        raise RootError("the tasks' results are not those of the shards", source=works[0].root)
+    operations = sum(result.operations for result in results)
+    if operations != resolved.statements:
+        raise RootError(
+            f"the tasks have applied {operations} operations of {resolved.statements}: staged "
+            "files did not reach them; is the root on a path that every executor sees?",
+            source=works[0].root,
+        )
+    return [result for result, work in zip(results, works, strict=True) if result.operations]
+
+
+def _commit(
+    head: Commit,
+    resolved: Resolved,
+    results: Sequence[ShardResult],
+    settings: Settings,
+    last: Place | None,
+) -> Commit | None:
+    """The commit of a batch; None if there is nothing to be said."""
+    assert head.shards is not None
+    shards = list(head.shards)
+    for result in results:
+        shards[result.shard] = Shard(result.store, result.quads)
+    positions, applications = resolved.positions, dict(head.applications)
+    if settings.application is not None and settings.batch is not None:
+        before = applications.get(settings.application)
+        reached = resolved.replayed.position
+        log = before.log if before else None
+        if reached is not None:
+            positions = _positions(positions, reached, log)
+            log = reached.log
+        applications[settings.application] = Batch(settings.batch, log, last)
+    commit = head.next(
+        shards=tuple(shards),
+        quads=sum(shard.quads for shard in shards),
+        positions=positions,
+        applications=applications,
+        namespaces=resolved.namespaces,
+        operations=resolved.statements,
+    )
+    same = replace(
+        commit,
+        version=head.version,
+        id=head.id,
+        timestamp=head.timestamp,
+        operations=head.operations,
+    )
+    return None if same == head else commit
+
+
+def _positions(
+    positions: Iterable[Position], reached: Position, before: str | None
+) -> tuple[Position, ...]:
+    """The positions after a batch of an application: one for all batches, even where each of them
+    looks like a new log. The last batch stands for patches without ids."""
+    return tuple(
+        each
+        for each in positions
+        if (each.log == reached.log or each.log != before)
+        and not (each.log == reached.log and each.patch.startswith(DIGEST))
+    )
+
+
+def _discard(root: Path, head: Commit, results: Iterable[ShardResult]) -> None:
+    """Remove the stores of a batch that will never be committed."""
+    assert head.shards is not None
+    for result in results:
+        if result.store is not None and result.store != head.shards[result.shard].store:
+            shutil.rmtree(root / result.store, ignore_errors=True)

@@ -1,0 +1,132 @@
+"""What a sharded store does not need any more, found and removed.
+
+Rules of this file:
+1. The head is never touched, nor anything that a version names which is kept.
+2. Nothing goes that is younger than the grace period: it may be that of an attempt at work.
+3. A commit forgets its stores before they are removed, so that what can be opened is whole. Its
+   file stays, see ``commits``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from .commits import CommitLog
+from .layout import COMMITS, STAGING, open_root, shard_folder
+
+DEFAULT_KEEP: Final = 10
+DEFAULT_GRACE: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vacuumed:
+    """What a vacuum has removed.
+
+    :ivar versions: numbers of versions that cannot be opened any more.
+    :ivar stores: folders of stores, relative to the root.
+    :ivar staged: folders and files that were on their way, relative to the root.
+    :ivar size: bytes that were freed, about: a file that stays elsewhere by a hard link frees none.
+    """
+
+    versions: list[int]
+    stores: list[str]
+    staged: list[str]
+    size: int
+
+
+def vacuum(
+    root: str | os.PathLike[str],
+    *,
+    keep: int = DEFAULT_KEEP,
+    grace: timedelta = DEFAULT_GRACE,
+    dry_run: bool = False,
+) -> Vacuumed:
+    """See :meth:`.ShardedStore.vacuum`."""
+    if keep < 1:
+        raise ValueError(f"keep is {keep}, and the newest version is always kept")
+    if grace < timedelta():
+        raise ValueError("grace cannot be negative")
+    layout = open_root(root)
+    log = CommitLog(root, layout)
+    limit = datetime.now(UTC) - grace
+    forgotten, needed = _versions(log, keep, limit)
+    stores = [
+        f"{shard_folder(shard)}/{name}"
+        for shard in range(layout.shards)
+        for name in _names(log.root / shard_folder(shard))
+    ]
+    old = [name for name in stores if name not in needed and _is_older(log.root / name, limit)]
+    staged = [
+        f"{STAGING}/{name}"
+        for name in _names(log.root / STAGING)
+        if _is_older(log.root / STAGING / name, limit)
+    ] + [
+        f"{COMMITS}/{name}"
+        for name in _names(log.root / COMMITS)
+        if name.endswith(".tmp") and _is_older(log.root / COMMITS / name, limit)
+    ]
+    size = sum(_freed(log.root / name) for name in old + staged)
+    if not dry_run:
+        for version in forgotten:
+            log.forget(version)
+        for name in old + staged:
+            _remove(log.root / name)
+    return Vacuumed(versions=forgotten, stores=old, staged=staged, size=size)
+
+
+def _versions(log: CommitLog, keep: int, limit: datetime) -> tuple[list[int], set[str]]:
+    """The versions to forget, and the stores that the others name."""
+    forgotten = []
+    needed: set[str] = set()
+    newer = None
+    for number, commit in enumerate(log.history()):
+        if commit.shards is None:
+            continue
+        # A version was current until the one after it was made.
+        if number >= keep and newer is not None and newer.made() <= limit:
+            forgotten.append(commit.version)
+        else:
+            needed.update(shard.store for shard in commit.shards if shard.store is not None)
+        newer = commit
+    return forgotten, needed
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+
+
+def _tree(path: Path) -> Iterator[os.stat_result]:
+    """What is known of a folder or file and of all in it, as far as it is still there."""
+    try:
+        yield path.lstat()
+        if path.is_dir() and not path.is_symlink():
+            for name in os.listdir(path):
+                yield from _tree(path / name)
+    except FileNotFoundError:
+        return
+
+
+def _is_older(path: Path, limit: datetime) -> bool:
+    # Of a store that is a copy, linked files are as old as the first of them; its folder is not.
+    changed = max((found.st_mtime for found in _tree(path)), default=float("inf"))
+    return changed <= limit.timestamp()
+
+
+def _freed(path: Path) -> int:
+    return sum(found.st_size for found in _tree(path) if found.st_nlink == 1)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

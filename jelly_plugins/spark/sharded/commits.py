@@ -1,0 +1,265 @@
+"""The versions of a sharded store: a log of commits, each of which says what all shards are.
+
+Rules of this file:
+1. A version exists if and only if its commit file does. Files are numbered without gaps from 1.
+2. A commit file appears whole, by put-if-absent, and its name is never free again: what loses the
+   race for a number, however late it comes, can tell.
+3. What a commit names is complete and on the disk before the commit is.
+
+Stores themselves are not touched here. No Spark, no Oxigraph.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+from ...patch.position import Position
+from .errors import CommitConflictError, RootError
+from .layout import COMMITS, FORMAT, Root, put_if_absent, read_json, replace_file, to_json
+
+_NAME: Final = re.compile(r"([0-9]{12})\.json")
+_STORE: Final = re.compile(r"shard=([0-9]+)/[A-Za-z0-9_.\-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What one shard is in one version.
+
+    :ivar store: folder of its store, relative to the root; None if nothing was ever in it.
+    :ivar quads: number of quads in it.
+    """
+
+    store: str | None = None
+    quads: int = 0
+
+
+class Place(NamedTuple):
+    """Where a row stands in a file of patches: number of its patch, and its own, from 0."""
+
+    patch: int
+    order: int
+
+    def continues(self, before: Place | None) -> bool:
+        """Whether this may be a later row of the same patch."""
+        return before is not None and self.patch == before.patch and self.order > before.order
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The last batch of an application that was applied.
+
+    :ivar number: its number; none that is lower or equal is applied again.
+    :ivar log: the log that it has reached a position in, None if there was none.
+    :ivar last: where its last row stands; None if it came in no file of rows.
+    """
+
+    number: int
+    log: str | None = None
+    last: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One version.
+
+    :ivar version: its number; 0 is the empty store that no commit has made.
+    :ivar id: a random name, by which a writer knows its own commit again.
+    :ivar timestamp: when it was made, UTC, in the format of RFC 3339.
+    :ivar shards: the shards in their order; None once :meth:`CommitLog.forget` took them away.
+    :ivar quads: number of quads in all shards.
+    :ivar positions: where the stores stand in the logs that were applied.
+    :ivar applications: the last batch of each application that was applied.
+    :ivar namespaces: what the patches have bound, IRI by name, by the text of the graph's name.
+    :ivar operations: operations on statements that this commit has applied.
+    """
+
+    version: int = 0
+    id: str = ""
+    timestamp: str = ""
+    shards: tuple[Shard, ...] | None
+    quads: int = 0
+    positions: tuple[Position, ...] = ()
+    applications: Mapping[str, Batch] = field(default_factory=dict)
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    operations: int = 0
+
+    def made(self) -> datetime:
+        """When it was made."""
+        return datetime.fromisoformat(self.timestamp)
+
+    def next(self, **changes: Any) -> Commit:
+        """The commit after this one, with the same content but for ``changes``."""
+        return replace(
+            self,
+            version=self.version + 1,
+            id=uuid4().hex,
+            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            **changes,
+        )
+
+
+class CommitLog:
+    """The commits of a root.
+
+    :param root: its folder.
+    :param layout: how it is laid out.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], layout: Root) -> None:
+        self.root = Path(root)
+        self._layout = layout
+        self._folder = self.root / COMMITS
+
+    def versions(self) -> list[int]:
+        """The numbers of all versions, without 0, in order."""
+        try:
+            names = os.listdir(self._folder)
+        except FileNotFoundError:
+            return []
+        return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+
+    def head(self) -> Commit:
+        """The newest version."""
+        versions = self.versions()
+        return self.read(versions[-1] if versions else 0)
+
+    def history(self) -> Iterator[Commit]:
+        """All versions, the newest first."""
+        for version in reversed(self.versions()):
+            yield self.read(version)
+
+    def read(self, version: int) -> Commit:
+        """One version.
+
+        :raises RootError: there is none of this number, or its file is damaged.
+        """
+        if version == 0:
+            return Commit(shards=(Shard(),) * self._layout.shards)
+        path = self._path(version)
+        try:
+            found = read_json(path)
+        except FileNotFoundError:
+            raise RootError(f"there is no version {version}", source=str(self.root)) from None
+        try:
+            commit = _commit(found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RootError(f"not a commit: {error!r}", source=str(path)) from error
+        if commit.version != version:
+            raise RootError(f"the commit of version {commit.version}", source=str(path))
+        shards = commit.shards
+        if shards is not None and len(shards) != self._layout.shards:
+            raise RootError(
+                f"{len(shards)} shards, and the root has {self._layout.shards}", source=str(path)
+            )
+        return commit
+
+    def publish(self, commit: Commit) -> None:
+        """Make a commit the head.
+
+        :raises CommitConflictError: there is one of its number already.
+        :raises RootError: a store that it names is not there.
+        """
+        path = self._path(commit.version)
+        lost = path.exists()
+        for shard in () if lost else commit.shards or ():
+            if shard.store is not None and not (self.root / shard.store / "CURRENT").exists():
+                raise RootError(f"{shard.store} is not there any more", source=str(self.root))
+        self._folder.mkdir(exist_ok=True)
+        # A loser's own commit may be there, see put_if_absent; so the bytes decide.
+        if not put_if_absent(path, _bytes(commit)):
+            raise CommitConflictError(
+                f"another writer has committed version {commit.version} first; nothing of this "
+                "batch was applied, and the same call may be made again",
+                version=commit.version,
+                source=str(self.root),
+            )
+
+    def forget(self, version: int) -> None:
+        """Take the names of its stores out of a commit, so that they may be removed.
+
+        The file stays: as long as its name is taken, no late writer can make this version again.
+        """
+        commit = self.read(version)
+        if commit.shards is not None:
+            replace_file(self._path(version), _bytes(replace(commit, shards=None)))
+
+    def _path(self, version: int) -> Path:
+        return self._folder / f"{version:012d}.json"
+
+
+def _bytes(commit: Commit) -> bytes:
+    return to_json({"format": FORMAT} | asdict(commit))
+
+
+def _commit(found: dict[str, Any]) -> Commit:
+    """A commit from JSON.
+
+    :raises KeyError, TypeError, ValueError, AttributeError: it is none.
+    """
+    if found["format"] != FORMAT:
+        raise ValueError(f"format {found['format']!r}")
+    shards = found["shards"]
+    return Commit(
+        version=_natural(found["version"]),
+        id=_text(found["id"]),
+        timestamp=datetime.fromisoformat(found["timestamp"]).isoformat(timespec="milliseconds"),
+        shards=None if shards is None else tuple(map(_shard, range(len(shards)), shards)),
+        quads=_natural(found["quads"]),
+        positions=tuple(map(_position, found["positions"])),
+        applications={name: _batch(batch) for name, batch in found["applications"].items()},
+        namespaces={
+            graph: {name: _text(iri) for name, iri in bound.items()}
+            for graph, bound in found["namespaces"].items()
+        },
+        operations=_natural(found["operations"]),
+    )
+
+
+def _shard(number: int, found: dict[str, Any]) -> Shard:
+    store = found["store"]
+    if store is not None:
+        # Nothing outside of the root, nor another shard's, is to be opened because a file says so.
+        match = _STORE.fullmatch(store)
+        if match is None or int(match[1]) != number:
+            raise ValueError(f"the store of shard {number} is {store!r}")
+    return Shard(store, _natural(found["quads"]))
+
+
+def _batch(found: dict[str, Any]) -> Batch:
+    log, last = found["log"], found["last"]
+    return Batch(
+        _natural(found["number"]),
+        None if log is None else _text(log),
+        None if last is None else Place(*map(_natural, last)),
+    )
+
+
+def _position(found: dict[str, Any]) -> Position:
+    if type(found["complete"]) is not bool:
+        raise TypeError(f"complete is {found['complete']!r}")
+    return Position(
+        log=_text(found["log"]),
+        patch=_text(found["patch"]),
+        number=_natural(found["number"]),
+        transactions=_natural(found["transactions"]),
+        complete=found["complete"],
+    )
+
+
+def _natural(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no number")
+    return value
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError(f"{value!r} is no text")
+    return value

@@ -1,0 +1,205 @@
+"""Patch logs into sharded stores with Spark: in one call, or batch by batch of a stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+from urllib.parse import quote
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from ...codec import DEFAULT_LIMITS, Limits
+from ...errors import JellyError
+from ...patch.position import Replayed
+from ...sources import Source
+from .apply import Applied, Settings, Staging, apply_batch, stage_sources
+from .commits import CommitLog
+from .frames import stage_frame
+from .layout import ShardBy, make_root
+from .tasks import on_spark
+
+#: What patches can be read from: logs in their order, or a DataFrame of the format ``jelly-patch``.
+Patches: TypeAlias = Source | Sequence[Source] | DataFrame
+
+#: Where the checkpoints of streaming queries are, in the root.
+CHECKPOINTS: Final = "_checkpoints"
+
+
+def apply_patches(
+    spark: SparkSession,
+    src: Patches,
+    root: str | os.PathLike[str],
+    *,
+    shards: int | None = None,
+    shard_by: ShardBy | None = None,
+    application: str | None = None,
+    batch: int | None = None,
+    name: str | None = None,
+    check_prev: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Applied:
+    """Apply a log of patches to a sharded store, from where the store stands in it.
+
+    All of it becomes one new version of the store, or nothing does. Transactions that are aborted
+    (TA) leave nothing, and one that the log does not end is held back: it is applied once the log
+    is given again and has its end. The store's position in the log is part of the version, so that
+    applying the same log again does nothing, and a longer one continues.
+
+    Logs are read by the driver, which spreads their operations over files in the root; each shard
+    has one Spark task, which works on a copy of its own. A DataFrame is read, and spread, by
+    Spark's tasks. Nothing of it takes memory that grows with the log, but for some hundred bytes
+    for each transaction of a DataFrame.
+
+    A streaming DataFrame is read as far as there is something now, in batches, each of which
+    becomes a version; another call continues from there. (See :func:`batch_sink` for a query that
+    goes on.)
+
+    :param src: a log, or several in their order: paths, URLs, open binary files or bytes,
+        Jelly-Patch or RDF Patch text, compressed or not; or what
+        ``spark.read.format("jelly-patch")`` or ``spark.readStream`` give, as it is.
+    :param root: a folder that the driver and every executor see under this path; made if it is not
+        there. It needs hard links and whole renames: a file system, not an object store.
+    :param shards: number of shards of a new store, by default 16; of an existing one if given.
+    :param shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
+        a named graph. By default subject.
+    :param application: name of whoever numbers batches; needed for a streaming DataFrame, and makes
+        a ``batch`` happen once.
+    :param batch: number of the batch; one that is not above the application's last is passed over.
+    :param name: what the store calls the log, see :func:`jelly_plugins.oxigraph.replay`.
+    :param check_prev: whether a patch that names the one before it must come after that one.
+    :param limits: what is believed of logs; data sources have options of their own.
+    :raises CommitConflictError: another writer has made a version meanwhile. Nothing was applied,
+        and the call may be made again.
+    :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
+        nothing was.
+    :raises RootError: the root has another layout, or is none.
+    :raises JellyError: the log cannot be read, or says what Oxigraph cannot hold; nothing was
+        applied.
+    """
+    if isinstance(src, DataFrame):
+        if src.isStreaming:
+            if batch is not None or application is None:
+                raise ValueError("a streaming DataFrame needs an application, and numbers batches")
+            return _drain(src, root, shards, shard_by, application, check_prev)
+        stage = stage_frame(src)
+    else:
+        stage = stage_sources(_logs(src), limits)
+    settings = Settings(
+        shards=shards,
+        shard_by=shard_by,
+        application=application,
+        batch=batch,
+        log=name,
+        check_prev=check_prev,
+    )
+    return _apply(spark, stage, root, settings)
+
+
+def batch_sink(
+    root: str | os.PathLike[str],
+    *,
+    application: str,
+    shards: int | None = None,
+    shard_by: ShardBy | None = None,
+    check_prev: bool = True,
+    on_applied: Callable[[Applied], object] | None = None,
+) -> Callable[[DataFrame, int], None]:
+    """What ``DataStreamWriter.foreachBatch`` takes to apply patches, each batch exactly once::
+
+        (
+            spark.readStream.format("jelly-patch").load("logs/")
+            .writeStream.foreachBatch(batch_sink("/shared/people", application="people"))
+            .option("checkpointLocation", "/shared/checkpoint")
+            .start()
+        )
+
+    :param application: name of the query: another one for each checkpoint.
+    :param on_applied: told what each batch has done.
+
+    See :func:`apply_patches` for the others. A batch has to end with the end of a transaction: a
+    file with an end for each patch that it begins is read as such.
+    """
+
+    def sink(frame: DataFrame, batch: int) -> None:
+        settings = Settings(
+            shards=shards,
+            shard_by=shard_by,
+            application=application,
+            batch=batch,
+            check_prev=check_prev,
+        )
+        applied = _apply(frame.sparkSession, stage_frame(frame), root, settings)
+        if on_applied is not None:
+            on_applied(applied)
+
+    return sink
+
+
+def _apply(
+    spark: SparkSession, stage: Staging, root: str | os.PathLike[str], settings: Settings
+) -> Applied:
+    # Executors have working folders of their own.
+    return apply_batch(stage, on_spark(spark), os.path.abspath(root), settings)
+
+
+def _logs(src: Source | Sequence[Source]) -> Sequence[Source]:
+    return src if isinstance(src, list | tuple) else [src]  # type: ignore[list-item]
+
+
+def _drain(
+    frame: DataFrame,
+    root: str | os.PathLike[str],
+    shards: int | None,
+    shard_by: ShardBy | None,
+    application: str,
+    check_prev: bool,
+) -> Applied:
+    """Apply all that a stream has now."""
+    layout = make_root(root, shards, shard_by)
+    applied: list[Applied] = []
+    errors: list[JellyError] = []
+    sink = batch_sink(
+        root, application=application, check_prev=check_prev, on_applied=applied.append
+    )
+
+    def guarded(batch: DataFrame, number: int) -> None:
+        try:
+            sink(batch, number)
+        except JellyError as error:
+            errors.append(error)
+            raise
+
+    checkpoint = Path(os.path.abspath(root)) / CHECKPOINTS / quote(application, safe="")
+    query = (
+        frame.writeStream.foreachBatch(guarded)
+        .option("checkpointLocation", checkpoint.as_uri())
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        if errors:
+            raise errors[0] from error
+        raise JellyError(f"the streaming query failed: {error}") from error
+    finally:
+        query.stop()
+    return _together(applied, CommitLog(root, layout).head().version)
+
+
+def _together(applied: Iterable[Applied], version: int) -> Applied:
+    """What several batches have done."""
+    total = Replayed()
+    committed = False
+    shards = 0
+    for each in applied:
+        done = each.replayed
+        total.position = done.position or total.position
+        for counted in ("patches", "transactions", "operations", "aborted", "skipped"):
+            setattr(total, counted, getattr(total, counted) + getattr(done, counted))
+        committed = committed or each.committed
+        shards = max(shards, each.shards)
+    return Applied(version=version, committed=committed, shards=shards, replayed=total)

@@ -1,0 +1,210 @@
+"""Which queries can each shard answer alone, so that the union of the answers is the answer?
+
+What a shard has together is what has the same key: the subject, or the graph. So a query will do
+if whatever it joins has one key, by name: the same variable, or the same term. That is looked for
+in the query's algebra. What is not known to be right here is refused.
+
+Rules, for a part of a query and the key that all of its solutions have:
+1. Triple patterns that are joined need the same key.
+2. OPTIONAL, MINUS and EXISTS need, on the right, the key of the left, or no pattern at all.
+3. The sides of a UNION may have different keys; what it is joined with must have none.
+4. A part without patterns (VALUES, BIND) has no key: it gives the same in each shard, so that it
+   must be joined with one that has.
+5. Whatever looks at several solutions at once (DISTINCT, ORDER BY, LIMIT, aggregates, subqueries)
+   would look at those of one shard.
+
+SPARQL is parsed by rdflib; the shards answer it with Oxigraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyoxigraph import Store
+
+from ...errors import JellyError, MissingExtraError
+from .layout import ShardBy
+
+
+class QueryError(JellyError):
+    """A query that is not well-formed, or that shards cannot answer alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is to be asked a query.
+
+    :ivar variables: names of the query's variables, in order.
+    :ivar keys: the keys whose shards are to be asked, in the syntax of N-Triples; None for all.
+    """
+
+    variables: tuple[str, ...]
+    keys: frozenset[str] | None = None
+
+    @classmethod
+    def all(cls, query: str) -> Scope:
+        """All shards.
+
+        :raises QueryError: it is no SELECT query.
+        """
+        try:
+            found: Any = Store().query(query)
+        except (SyntaxError, ValueError) as error:
+            raise QueryError(f"the query is not well-formed: {error}") from error
+        variables = getattr(found, "variables", None)
+        if variables is None:
+            raise QueryError("shards are asked SELECT queries only")
+        return cls(tuple(variable.value for variable in variables))
+
+
+#: The key of a part without patterns, and that of a UNION of several.
+_NONE: Final = None
+_SEVERAL: Final = object()
+
+#: Parts that do nothing to the key of what they are made of.
+_TRANSPARENT: Final = frozenset(("Project", "Filter", "Extend"))
+
+
+def scope_of(query: str, shard_by: ShardBy) -> Scope:
+    """The shards that can answer a query alone.
+
+    :raises QueryError: they cannot, for the reason that it gives.
+
+    >>> scope_of("SELECT * { ?s <urn:p> ?o ; <urn:q> ?x }", "subject").keys is None
+    True
+    >>> sorted(scope_of("SELECT * { <urn:s> <urn:p> ?o }", "subject").keys)
+    ['<urn:s>']
+    """
+    everywhere = Scope.all(query)
+    analysis = _Analysis(shard_by)
+    key = analysis.key(_algebra(query))
+    if key is _NONE:
+        raise QueryError("the query has no triple pattern, and each shard would answer it")
+    keys = analysis.constants
+    return Scope(everywhere.variables, None if keys is None else frozenset(keys))
+
+
+def _algebra(query: str) -> Any:
+    try:
+        from rdflib.plugins.sparql import prepareQuery
+    except ImportError:
+        raise MissingExtraError(
+            "checking queries needs a library: pip install 'jelly-plugins[rdflib]'"
+        ) from None
+    try:
+        prepared: Any = prepareQuery(query)
+    except Exception as error:
+        # Whatever rdflib cannot read, it says so in errors of many kinds.
+        raise QueryError(f"the query cannot be checked: {error}") from error
+    algebra = prepared.algebra
+    if algebra.name != "SelectQuery" or algebra.get("datasetClause"):
+        raise QueryError("the query is no SELECT, or names its dataset (FROM)")
+    return algebra.p
+
+
+class _Analysis:
+    """Looks for the keys of the parts of a query.
+
+    :ivar constants: the keys that are terms; None once there is one that is a variable.
+    """
+
+    def __init__(self, shard_by: ShardBy) -> None:
+        self._by_graph = shard_by == "graph"
+        self.constants: set[str] | None = set()
+
+    def key(self, part: Any, graph: Any = "") -> Any:
+        """The key of a part.
+
+        :param graph: the graph that it is about; the default graph is the empty string.
+        :raises QueryError: shards cannot answer it alone.
+        """
+        name = part.name
+        if name == "BGP":
+            return self._patterns(part.triples, graph)
+        if name in _TRANSPARENT:
+            found = self.key(part.p, graph)
+            self._check_exists(part.get("expr"), found, graph)
+            return found
+        if name == "Graph":
+            return self.key(part.p, part.term)
+        if name in ("Join", "LeftJoin", "Minus"):
+            left, right = self.key(part.p1, graph), self.key(part.p2, graph)
+            self._check_exists(part.get("expr"), left, graph)
+            if left is _NONE and name != "Join" and right is not _NONE:
+                raise QueryError("what is OPTIONAL or MINUS needs a triple pattern before it")
+            return self._same(left, right)
+        if name == "Union":
+            left, right = self.key(part.p1, graph), self.key(part.p2, graph)
+            if left is _NONE or right is _NONE:
+                raise QueryError("a side of a UNION has no triple pattern")
+            return left if _equal(left, right) else _SEVERAL
+        if name == "ToMultiSet" and part.p.name == "values":
+            return _NONE
+        raise QueryError(f"{name} looks at more than one shard can see: use the result for it")
+
+    def _patterns(self, triples: Iterable[Any], graph: Any) -> Any:
+        found: Any = _NONE
+        for subject, predicate, _ in triples:
+            if not self._by_graph and not _is_term(predicate):
+                raise QueryError("a property path leaves its subject, and so its shard")
+            key = graph if self._by_graph else subject
+            found = self._same(found, self._noted(key))
+        return found
+
+    def _noted(self, key: Any) -> Any:
+        """A key, taken down if it is a term."""
+        constant = key if key == "" and type(key) is str else _constant(key)
+        if constant is None:
+            self.constants = None
+        elif self.constants is not None:
+            self.constants.add(constant)
+        return key
+
+    def _same(self, left: Any, right: Any) -> Any:
+        if left is _NONE:
+            return right
+        if right is _NONE or _equal(left, right):
+            return left
+        what = "graph" if self._by_graph else "subject"
+        raise QueryError(
+            f"the query joins what has not the same {what}, and may be in different shards"
+        )
+
+    def _check_exists(self, expression: Any, key: Any, graph: Any) -> None:
+        """Look at the patterns in an expression."""
+        if isinstance(expression, list | tuple):
+            for each in expression:
+                self._check_exists(each, key, graph)
+        elif hasattr(expression, "items"):
+            if getattr(expression, "name", "") in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
+                if key is _NONE:
+                    raise QueryError("EXISTS needs a triple pattern outside of it")
+                self._same(key, self.key(_pattern(expression.graph), graph))
+            else:
+                self._check_exists(list(expression.values()), key, graph)
+
+
+def _pattern(found: Any) -> Any:
+    """The algebra of a pattern in an expression, which rdflib may not have translated."""
+    from rdflib.plugins.sparql.algebra import translateGroupGraphPattern
+
+    return translateGroupGraphPattern(found) if hasattr(found, "part") else found
+
+
+def _equal(left: Any, right: Any) -> bool:
+    return left is not _SEVERAL and right is not _SEVERAL and bool(left == right)
+
+
+def _is_term(predicate: Any) -> bool:
+    from rdflib.term import Identifier
+
+    return isinstance(predicate, Identifier)
+
+
+def _constant(key: Any) -> str | None:
+    """The text of a key that is an IRI; None for a variable, or a blank node, which is one."""
+    from rdflib import URIRef
+
+    return f"<{key}>" if isinstance(key, URIRef) else None

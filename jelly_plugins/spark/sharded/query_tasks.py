@@ -1,0 +1,39 @@
+"""A query to all shards as a Spark job: one task for each shard, its solutions as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+import pyarrow as pa
+from pyoxigraph import Store
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+#: Solutions that go to Spark together.
+_ROWS: Final = 10_000
+
+
+def select_on_spark(
+    spark: SparkSession, folders: Sequence[str], query: str, variables: Sequence[str]
+) -> DataFrame:
+    """The solutions of a SELECT query in several stores.
+
+    :param folders: of the stores.
+    :param variables: of the query, in the order of the columns.
+    """
+    schema = StructType([StructField(name, StringType()) for name in variables])
+    arrow = pa.schema([(name, pa.string()) for name in variables])
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from .store import solutions
+
+        for batch in batches:
+            for number in batch[0].to_pylist():
+                found = solutions(Store.read_only(folders[number]), query)
+                while rows := list(islice(found, _ROWS)):
+                    yield pa.RecordBatch.from_pylist(rows, schema=arrow)
+
+    numbers = spark.range(0, len(folders), 1, max(1, len(folders)))
+    return numbers.mapInArrow(run, schema)

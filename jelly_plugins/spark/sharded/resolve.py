@@ -1,0 +1,260 @@
+"""From a log of patches to staged operations: what counts, and where the store stands afterwards.
+
+Which transactions count is decided by :class:`~jelly_plugins.patch.replaying.Replay`, as for a
+single store. What it is given is the log without its statements: those are staged as they come by,
+and :class:`Run` stands in their place. So a log can be staged in one place, or in many at a time,
+and resolved in another; and no transaction has to be held in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ...codec.operations import Namespace, Operation, OperationKind
+from ...errors import TermError, TruncatedError
+from ...oxigraph.bookkeeping import is_reserved
+from ...patch.model import ID
+from ...patch.position import Position, Replayed
+from ...patch.replaying import Replay
+from .commits import Commit
+from .layout import Root, shard_of
+from .staging import Ranges, StageWriter
+
+_ADD: Final = OperationKind.ADD
+_DELETE: Final = OperationKind.DELETE
+
+#: Keys whose shard is remembered.
+_REMEMBERED: Final = 1 << 16
+
+
+class Run(NamedTuple):
+    """Operations on statements that were staged, all of one transaction.
+
+    :ivar part: the part of the log that they are in: the name of its folder.
+    :ivar transaction: the number that they are staged under.
+    :ivar operations: how many they are.
+    :ivar digest: of the operations, in a patch without an id; otherwise empty.
+    """
+
+    part: str
+    transaction: int
+    operations: int
+    digest: bytes
+
+
+class Stager:
+    """Stages the operations of a log, or of a part of one.
+
+    :param folder: where to; parts may share it.
+    :param root: says how they are spread over shards.
+    :param part: name of the part.
+    """
+
+    def __init__(self, folder: Path, root: Root, part: str = "0") -> None:
+        self._writer: Final = StageWriter(folder / part, root.shards)
+        self._shards: Final = root.shards
+        self._by_graph: Final = root.shard_by == "graph"
+        self._part: Final = part
+        self._known: dict[str, int] = {}
+        self._graphs = {""}
+
+    def stage(self, rows: Iterable[Operation]) -> Iterator[Operation]:
+        """Stage statements, and give all other rows as they are.
+
+        :param rows: their terms are text, in the form that Oxigraph gives them. They may end in the
+            middle of anything.
+        :return: a :class:`Run` stands for the statements between two rows that are no changes.
+        """
+        transaction = count = 0
+        named = False
+        digest: Any = None
+        # One call for each statement, and no more: this is where a log's time goes.
+        write, known, graphs = self._writer.write, self._known, self._graphs
+        by_graph = self._by_graph
+        for row in _untorn(rows):
+            kind, value = row
+            if kind is _ADD or kind is _DELETE:
+                subject, predicate, object_, graph = value
+                if graph not in graphs:
+                    self._check_graph(graph)
+                key = graph if by_graph else subject
+                shard = known.get(key)
+                if shard is None:
+                    shard = self._find(key)
+                if graph:
+                    object_ = f"{object_} {graph}"
+                write(shard, transaction, kind is _ADD, f"{subject} {predicate} {object_} .\n")
+                count += 1
+                if not named:
+                    digest = digest or hashlib.sha256()
+                    digest.update(f"{kind.code} {' '.join(value)}\n".encode())
+                continue
+            if type(value) is not Namespace:
+                if count:
+                    yield self._run(transaction, count, digest)
+                transaction += 1
+                count = 0
+                digest = None
+                if kind is OperationKind.HEADER:
+                    named = named or value.key == ID
+                elif kind is OperationKind.END:
+                    named = False
+            yield row
+        if count:
+            yield self._run(transaction, count, digest)
+        self._writer.flush()
+
+    def _run(self, transaction: int, count: int, digest: Any) -> Operation:
+        found = b"" if digest is None else digest.digest()
+        return Operation(_ADD, Run(self._part, transaction, count, found))
+
+    def _find(self, key: str) -> int:
+        """The shard of a key, which is remembered."""
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        shard = self._known[key] = shard_of(key, self._shards)
+        return shard
+
+    def _check_graph(self, graph: str) -> None:
+        """Refuse a graph that is no data, and remember one that is."""
+        if is_reserved(graph):
+            raise TermError("a statement is in the graph that keeps the positions of logs")
+        if len(self._graphs) < _REMEMBERED:
+            self._graphs.add(graph)
+
+
+class _Changes:
+    """The changes of one transaction, see ``patch.replaying.Changes``."""
+
+    def __init__(self) -> None:
+        self.operations = 0
+        self.statements = 0
+        self.runs: list[Run] = []
+        self.namespaces: list[Operation] = []
+        #: Whether the log ended before the transaction did.
+        self.torn = False
+
+    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+        """Take runs and operations on namespaces up to the first row that is neither."""
+        for row in rows:
+            value = row.value
+            if type(value) is Run:
+                self.runs.append(value)
+                self.statements += value.operations
+                self.operations += value.operations
+            elif type(value) is Namespace:
+                self.namespaces.append(row)
+                self.operations += 1
+            else:
+                return row
+        self.torn = True
+        return None
+
+    def fingerprint(self) -> bytes:
+        """A digest of the changes."""
+        digest = hashlib.sha256()
+        for run in self.runs:
+            digest.update(run.digest)
+        for kind, namespace in self.namespaces:
+            digest.update(f"{kind.code} {namespace}\n".encode())
+        return digest.digest()
+
+
+class _Target:
+    """The version that a log leads to, see ``patch.replaying.Target``."""
+
+    def __init__(self, head: Commit) -> None:
+        self.head = head
+        self.logs = {each.log: each for each in head.positions}
+        self.namespaces = {graph: dict(bound) for graph, bound in head.namespaces.items()}
+        self.taken: dict[str, Ranges] = {}
+        self.statements = 0
+        self.last = _Changes()
+
+    def positions(self) -> Iterable[Position]:
+        """Where the head stands."""
+        return self.head.positions
+
+    def changes(self) -> _Changes:
+        """Where the changes of the next transaction are gathered."""
+        self.last = _Changes()
+        return self.last
+
+    def apply(self, changes: _Changes, before: Position | None, after: Position) -> None:
+        """Take the changes of a transaction."""
+        for run in changes.runs:
+            self.taken.setdefault(run.part, Ranges()).add(run.transaction)
+        self.statements += changes.statements
+        for kind, (name, iri, graph) in changes.namespaces:
+            bound = self.namespaces.setdefault(graph or "", {})
+            if kind is OperationKind.ADD_NAMESPACE:
+                bound[name] = iri[1:-1]
+            else:
+                bound.pop(name, None)
+        if before is not None:
+            self.logs.pop(before.log, None)
+        self.logs[after.log] = after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """What is to be done of a log that was staged.
+
+    :ivar replayed: counts, and the position that is reached.
+    :ivar held_back: operations of a transaction that the log does not end.
+    :ivar taken: for each part, in the log's order, the transactions that count.
+    :ivar statements: operations on statements in them.
+    :ivar positions: where the store will stand.
+    :ivar namespaces: that will be bound.
+    """
+
+    replayed: Replayed
+    held_back: int
+    taken: dict[str, Ranges]
+    statements: int
+    positions: tuple[Position, ...]
+    namespaces: dict[str, dict[str, str]]
+
+
+def resolve(
+    rows: Iterable[Operation],
+    head: Commit,
+    *,
+    log: str | None = None,
+    check_prev: bool = True,
+) -> Resolved:
+    """Decide which of the transactions that were staged count.
+
+    A log may end in the middle of a patch: the transactions that are complete count, and the rest
+    is held back, to be applied when the log is given again and has more.
+
+    :param rows: of the log, from :meth:`Stager.stage`.
+    :param head: what they are applied to.
+    :param log: the log's name, see :func:`jelly_plugins.oxigraph.replay`; likewise ``check_prev``.
+    :raises JellyError: the log cannot be read, or does not follow what was applied.
+    """
+    target = _Target(head)
+    replay = Replay(target, text=str, log=log, check_prev=check_prev)
+    replay.run(iter(rows))
+    replay.wait()
+    last = target.last
+    return Resolved(
+        replayed=replay.done,
+        held_back=last.operations if last.torn else 0,
+        taken=target.taken,
+        statements=target.statements,
+        positions=tuple(target.logs.values()),
+        namespaces={graph: bound for graph, bound in target.namespaces.items() if bound},
+    )
+
+
+def _untorn(rows: Iterable[Operation]) -> Iterator[Operation]:
+    """Rows up to where their source is torn off."""
+    try:
+        yield from rows
+    except TruncatedError:
+        return

@@ -1,0 +1,279 @@
+"""A version of a sharded store, to be read: its quads, its history, answers to queries.
+
+Reading needs no Spark: shards are opened where the program runs, for reading only, and only those
+that are asked. Each of them stays open as long as the object lives.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
+
+from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ...errors import JellyError
+from ...oxigraph.rows import graph_text, text_of
+from ...oxigraph.terms import GraphName, describe
+from ...sinks import Destination
+from ...streams import encode, write_delimited
+from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, vacuum
+from .commits import Commit, CommitLog
+from .errors import RootError
+from .layout import Root, open_root, shard_of
+from .queries import Scope, scope_of
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from pyspark.sql import DataFrame, SparkSession
+
+_QUADS: Final = StreamOptions(
+    physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
+)
+
+
+class ShardedStore:
+    """A sharded store as it was at one version; later commits do not change what it shows.
+
+    Iterating over it gives its quads, and ``len()`` their number.
+
+    :param root: its folder.
+    :param version: the version to open; by default the newest.
+    :raises RootError: there is no sharded store, or the version is gone.
+
+    :ivar root: its folder.
+    :ivar layout: number of shards, and what they are made by.
+    :ivar commit: what the version is made of.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, version: int | None = None) -> None:
+        self.root: Final = Path(root)
+        self.layout: Final[Root] = open_root(root)
+        self._log: Final = CommitLog(root, self.layout)
+        self.commit: Final[Commit] = (
+            self._log.head() if version is None else self._log.read(version)
+        )
+        if self.commit.shards is None:
+            raise RootError(
+                f"the stores of version {version} were removed by a vacuum", source=os.fspath(root)
+            )
+        self._shards: Final = self.commit.shards
+        self._open: dict[int, Store] = {}
+
+    # Versions
+
+    @property
+    def version(self) -> int:
+        """The version that is open; 0 before the first commit."""
+        return self.commit.version
+
+    def head(self) -> Commit:
+        """The newest version there is now."""
+        return self._log.head()
+
+    def history(self) -> Iterator[Commit]:
+        """All versions, the newest first. One whose ``shards`` are None cannot be opened any more.
+
+        :raises RootError: a commit is damaged.
+        """
+        return self._log.history()
+
+    def at(self, version: int) -> ShardedStore:
+        """The store at another version.
+
+        :raises RootError: there is none of this number, or it is gone.
+        """
+        return ShardedStore(self.root, version=version)
+
+    # Quads
+
+    def __len__(self) -> int:
+        return self.commit.quads
+
+    def __iter__(self) -> Iterator[Quad]:
+        return self.quads_for_pattern(None, None, None)
+
+    def __contains__(self, quad: Quad) -> bool:
+        shard = self.shard(self._shard_of(quad.subject, quad.graph_name))
+        return shard is not None and quad in shard
+
+    def shard(self, number: int) -> Store | None:
+        """One of the shards, open for reading only; None if nothing was ever in it.
+
+        :raises RootError: its store is not there.
+        """
+        name = self._shards[number].store
+        if name is None:
+            return None
+        if number not in self._open:
+            try:
+                self._open[number] = Store.read_only(str(self.root / name))
+            except (OSError, ValueError) as error:
+                message = f"{name} cannot be opened: {error}"
+                raise RootError(message, source=str(self.root)) from error
+        return self._open[number]
+
+    def shard_number(self, term: NamedNode | BlankNode | DefaultGraph) -> int:
+        """The shard that the quads of a subject, or of a graph, are in, as the store has it."""
+        return shard_of(graph_text(term), self.layout.shards)
+
+    def quads_for_pattern(
+        self,
+        subject: NamedNode | BlankNode | None,
+        predicate: NamedNode | None,
+        object: NamedNode | BlankNode | Literal | Triple | None,  # noqa: A002
+        graph_name: GraphName | None = None,
+    ) -> Iterator[Quad]:
+        """The quads that fit a pattern, see ``pyoxigraph.Store.quads_for_pattern``.
+
+        If the term that shards are made by is given, its shard alone is opened.
+        """
+        for store in self._stores(subject, graph_name):
+            yield from store.quads_for_pattern(subject, predicate, object, graph_name)
+
+    def count(
+        self,
+        subject: NamedNode | BlankNode | None = None,
+        predicate: NamedNode | None = None,
+        object: NamedNode | BlankNode | Literal | Triple | None = None,  # noqa: A002
+        graph_name: GraphName | None = None,
+    ) -> int:
+        """Number of quads that fit a pattern; that of all quads is known without opening any."""
+        if subject is None and predicate is None and object is None and graph_name is None:
+            return self.commit.quads
+        found = self.quads_for_pattern(subject, predicate, object, graph_name)
+        return sum(1 for _ in found)
+
+    def _shard_of(self, subject: Any, graph: Any) -> int:
+        return self.shard_number(subject if self.layout.shard_by == "subject" else graph)
+
+    def _stores(self, subject: Any, graph: Any) -> Iterator[Store]:
+        """The shards in which there can be quads with these terms."""
+        key = subject if self.layout.shard_by == "subject" else graph
+        numbers: Iterable[int] = range(self.layout.shards)
+        if key is not None:
+            numbers = (self.shard_number(key),)
+        for number in numbers:
+            store = self.shard(number)
+            if store is not None:
+                yield store
+
+    # Queries
+
+    def select(self, query: str, *, unchecked: bool = False) -> Iterator[dict[str, str | None]]:
+        """The solutions of a SELECT query that each shard can answer alone, one after the other.
+
+        With shards by subject that are queries about one subject at a time: all triple patterns
+        that are joined have the same subject. With shards by graph, about one graph at a time.
+        FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are fine within that. What needs to
+        see all solutions is not: DISTINCT, ORDER BY, LIMIT, aggregates; do it with the result.
+
+        :param query: SPARQL 1.1.
+        :param unchecked: ask the shards whatever the query is; then solutions that join what is in
+            two shards are missing, and counts are those of shards.
+        :return: for each solution the terms in the syntax of N-Triples by the names of variables;
+            None for what is unbound. Equal solutions can recur.
+        :raises QueryError: shards cannot answer the query alone, or it is not well-formed.
+        """
+        scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
+        for number in self._numbers(scope):
+            store = self.shard(number)
+            if store is not None:
+                yield from solutions(store, query)
+
+    def select_dataframe(
+        self, spark: SparkSession, query: str, *, unchecked: bool = False
+    ) -> DataFrame:
+        """The solutions of a SELECT query as a DataFrame, with a Spark task for each shard.
+
+        The columns are the query's variables; see :meth:`select` for what can be asked and what
+        comes. The root has to be on a path that every executor sees.
+        """
+        from .query_tasks import select_on_spark
+
+        scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
+        names = (self._shards[number].store for number in self._numbers(scope))
+        folders = [os.path.abspath(self.root / name) for name in names if name is not None]
+        return select_on_spark(spark, folders, query, scope.variables)
+
+    def _numbers(self, scope: Scope) -> Iterable[int]:
+        if scope.keys is None:
+            return range(self.layout.shards)
+        return sorted({shard_of(key, self.layout.shards) for key in scope.keys})
+
+    # Everything at once
+
+    def dump(self, dst: Destination, *, limits: Limits = DEFAULT_LIMITS) -> int:
+        """Write all quads as a delimited Jelly-RDF stream, shard after shard, in constant memory.
+
+        Labels of blank nodes are kept: they are the same node in all shards.
+
+        :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+            replaced only once everything is written.
+        :return: number of quads written.
+        :raises JellyError: a term cannot be said in Jelly.
+        """
+        written = 0
+
+        def quads() -> Iterator[tuple[Any, ...]]:
+            nonlocal written
+            for quad in self:
+                written += 1
+                yield tuple(quad)
+
+        write_delimited(encode(quads(), options=_QUADS, describe=describe, limits=limits), dst)
+        return written
+
+    def verify(self) -> list[str]:
+        """Look at every quad: whether it is in the right shard, and whether the counts are right.
+
+        :return: what is wrong, in words; empty if all is well.
+        """
+        problems: list[str] = []
+        for number, shard in enumerate(self._shards):
+            try:
+                problems += self._verify_shard(number, shard.quads)
+            except (JellyError, OSError) as error:
+                problems.append(f"shard {number}: {error}")
+        total = sum(shard.quads for shard in self._shards)
+        if total != self.commit.quads:
+            problems.append(f"the shards have {total} quads, and the commit {self.commit.quads}")
+        return problems
+
+    def _verify_shard(self, number: int, quads: int) -> Iterator[str]:
+        store = self.shard(number)
+        count = strangers = 0
+        for quad in store or ():
+            count += 1
+            if self._shard_of(quad.subject, quad.graph_name) != number:
+                strangers += 1
+        if strangers:
+            yield f"shard {number}: {strangers} quads belong to other shards"
+        if count != quads:
+            yield f"shard {number}: {count} quads, and the commit says {quads}"
+
+    def vacuum(
+        self, *, keep: int = DEFAULT_KEEP, grace: timedelta = DEFAULT_GRACE, dry_run: bool = False
+    ) -> Vacuumed:
+        """Remove what nobody needs: stores of old versions, and what failed attempts have left.
+
+        :param keep: versions to keep, the newest ones; at least 1.
+        :param grace: nothing is removed that was written, or the current version, within this time.
+            It must be longer than the longest batch takes and than any reader keeps a version open.
+        :param dry_run: remove nothing, and say what would be.
+        """
+        return vacuum(self.root, keep=keep, grace=grace, dry_run=dry_run)
+
+
+def solutions(store: Store, query: str) -> Iterator[dict[str, str | None]]:
+    """The solutions of a SELECT query, terms as text."""
+    found: Any = store.query(query)
+    names = [variable.value for variable in found.variables]
+    for solution in found:
+        yield {
+            name: None if term is None else text_of(term)
+            for name, term in zip(names, solution, strict=True)
+        }

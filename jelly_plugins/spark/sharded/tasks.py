@@ -1,0 +1,85 @@
+"""The work of shards as a Spark job: one task for each shard."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from ...errors import JellyError
+from .apply import Runner
+from .shard import ShardResult, ShardWork, apply_shard
+
+#: Does the work of one shard.
+Task: TypeAlias = Callable[[ShardWork], ShardResult]
+
+_REASON: Final = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
+
+
+def on_spark(spark: SparkSession, task: Task = apply_shard) -> Runner:
+    """Runs the work of shards as the tasks of one job.
+
+    A task that fails is run again as often as Spark is told to (``spark.task.maxFailures``), and a
+    slow one may be run twice: each attempt makes a store of its own, and the result of one counts.
+    """
+
+    def run(works: Sequence[ShardWork]) -> list[ShardResult]:
+        return [
+            ShardResult(**result)
+            for result in run_each(spark, [asdict(work) for work in works], _Task(task))
+        ]
+
+    return run
+
+
+class _Task:
+    """A task's function from and to what JSON can say."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def __call__(self, work: dict[str, Any]) -> dict[str, Any]:
+        return asdict(self._task(ShardWork(**work)))
+
+
+def run_each(
+    spark: SparkSession,
+    works: Sequence[dict[str, Any]],
+    function: Callable[[dict[str, Any]], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Call a function with each of ``works``, in a task of its own.
+
+    :raises JellyError: a task has failed as often as it may.
+    """
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            results = [json.dumps(function(works[number])) for number in batch[0].to_pylist()]
+            yield pa.RecordBatch.from_pydict({"result": results})
+
+    # A range has as many partitions as it is told, and its first number is in the first of them.
+    numbers = spark.range(0, len(works), 1, len(works))
+    with failures_as_errors("a shard's task"):
+        return [
+            json.loads(row.result) for row in numbers.mapInArrow(run, "result string").collect()
+        ]
+
+
+@contextmanager
+def failures_as_errors(what: str) -> Iterator[None]:
+    """Make an error of the library of what Spark raises when a job fails."""
+    try:
+        yield
+    except PySparkException as error:
+        text = str(error)
+        # The worker's own traceback ends with the reason; what Spark adds comes after it.
+        found = _REASON.findall(text)
+        reason = next((f"{name}: {said}" for name, said in found if "Exception" not in name), None)
+        raise JellyError(f"{what} failed: {reason or text.strip().splitlines()[0]}") from error

@@ -1,0 +1,280 @@
+"""Sharded stores: how fast patches go in, and what shards and history cost.
+
+Run by name, as it starts Spark::
+
+    python -m tests.bench.spark_store_jobs [first] [later] [shards] [alone] [history]
+
+- ``first``: a log of a million operations into an empty store of four shards, and where the time
+  goes. ``--operations`` says how many.
+- ``later``: after that, a batch of a tenth as many, half of them deletions, in which the first
+  attempt of one task fails; the result is compared, quad by quad, with a single-store replay.
+- ``shards``: a first load and four small batches in 4, 16 and 64 shards.
+- ``alone``: one shard of as many quads, and a batch of 100 after it, by the task's function without
+  Spark: processor time, memory, bytes.
+- ``history``: the same batch after 1, 10, 50 and 100 commits, and the size of the root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyoxigraph import Store
+
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad
+from jelly_plugins.oxigraph import BOOKKEEPING, replay
+from jelly_plugins.patch import BEGIN, COMMIT, Operation, Patch, add, delete, write_patches
+from jelly_plugins.spark import ShardedStore, apply_patches, session
+from jelly_plugins.spark.sharded.apply import Applied, Settings, apply_batch, stage_sources
+from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shard
+from jelly_plugins.spark.sharded.staging import StageWriter
+from jelly_plugins.spark.sharded.tasks import on_spark
+
+EX = "http://example.org/"
+INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
+
+
+def quad(number: int) -> Quad:
+    """A quad of the mix: five to a subject, one subject in eleven a blank node."""
+    subject = number // 5
+    node = Iri(f"{EX}resource/{subject}") if subject % 11 else BlankNode(f"b{subject}")
+    objects = (
+        Iri(f"{EX}resource/{number * 7919 % 1_000_003}"),
+        Literal(f"some label {number}"),
+        Literal(str(number), None, INTEGER),
+        Literal(f"text {number}", "en"),
+    )
+    return Quad(node, Iri(f"{EX}vocabulary#p{number % 7}"), objects[number % 4], DEFAULT_GRAPH)
+
+
+def log(path: Path, number: int, operations: Iterator[Operation]) -> Path:
+    headers = [("id", Iri(f"urn:patch:{number}"))]
+    if number:
+        headers.append(("prev", Iri(f"urn:patch:{number - 1}")))
+    write_patches([Patch(iter([BEGIN, *operations, COMMIT]), headers)], str(path))
+    return path
+
+
+def change(path: Path, number: int, there: int, operations: int) -> Path:
+    """A log that deletes some of what is there, and adds as much."""
+    half = operations // 2
+    picked = random.Random(number).sample(range(there), half)
+    first = there + number * operations
+    made = [delete(quad(each)) for each in picked]
+    made += [add(quad(each)) for each in range(first, first + operations - half)]
+    return log(path, number, iter(made))
+
+
+def timed(
+    what: str, operations: int, run: Callable[..., Applied], *arguments: Any, **settings: Any
+) -> Applied:
+    start, cpu = time.perf_counter(), time.process_time()
+    done = run(*arguments, **settings)
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+    print(
+        f"  {what:<44}{wall:>8.2f} s{operations / wall / 1000:>8.0f} k operations/s"
+        f"   (driver's Python {cpu:.2f} s)",
+        flush=True,
+    )
+    return done
+
+
+def first(spark: Any, folder: Path, operations: int) -> None:
+    """A first load, and what its parts take when they run alone."""
+    source = log(folder / "first.jellyp", 0, (add(quad(n)) for n in range(operations)))
+    print(f"first load, {operations:,} operations, 4 shards")
+    for run in range(3):
+        root = folder / f"first{run}"
+        timed("apply_patches", operations, apply_patches, spark, source, root, shards=4)
+    staged_at = 0.0
+    applied: list[float] = []
+
+    def runner(works: Any) -> list[ShardResult]:
+        nonlocal staged_at
+        staged_at = time.perf_counter()
+        results = []
+        for work in works:
+            begun = time.perf_counter()
+            results.append(apply_shard(work))
+            applied.append(time.perf_counter() - begun)
+        return results
+
+    start = time.perf_counter()
+    apply_batch(stage_sources([str(source)]), runner, folder / "parts", Settings(shards=4))
+    print(
+        f"  alone, without Spark: reading and staging {staged_at - start:.2f} s, "
+        f"one shard {sum(applied) / len(applied):.2f} s"
+    )
+
+
+def later(spark: Any, folder: Path, operations: int) -> None:
+    """A batch in which a task fails once."""
+    source = log(folder / "0.jellyp", 0, (add(quad(n)) for n in range(operations)))
+    root = folder / "later"
+    apply_patches(spark, source, root, shards=4)
+    batch = operations // 10
+    changes = change(folder / "1.jellyp", 1, operations, batch)
+    failed = folder / "failed"
+
+    def failing(work: ShardWork) -> ShardResult:
+        result = apply_shard(work)
+        try:
+            os.close(os.open(failed, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return result
+        raise OSError("the result is lost")
+
+    print(f"later batch, {batch:,} operations, half of them deletions, {operations:,} quads there")
+    timed(
+        "the first attempt of a task fails",
+        batch,
+        apply_batch,
+        stage_sources([str(changes)]),
+        on_spark(spark, failing),
+        root,
+        Settings(),
+    )
+    again = change(folder / "2.jellyp", 2, operations // 2, batch)
+    timed("the same size, nothing fails", batch, apply_patches, spark, again, root)
+    single = Store()
+    for number in range(3):
+        replay(single, str(folder / f"{number}.jellyp"))
+    expected = {each for each in single if each.graph_name != BOOKKEEPING}
+    found = list(ShardedStore(root))
+    assert len(found) == len(expected)
+    assert set(found) == expected
+    print(f"  equal to a single-store replay: {len(found):,} quads")
+
+
+def shards(spark: Any, folder: Path, operations: int) -> None:
+    """What it costs to have more shards."""
+    operations //= 5
+    source = log(folder / "0.jellyp", 0, (add(quad(n)) for n in range(operations)))
+    small = [change(folder / f"{n}.jellyp", n, operations, 100) for n in range(1, 6)]
+    print(f"shards: a first load of {operations:,} operations, then batches of 100 and one of 1")
+    for count in (4, 16, 64):
+        root = folder / f"shards{count}"
+        timed(
+            f"{count} shards, first load",
+            operations,
+            *(apply_patches, spark, source, root),
+            shards=count,
+        )
+        for each in small[:3]:
+            timed(f"{count} shards, batch of 100", 100, apply_patches, spark, each, root)
+        one = log(folder / "one.jellyp", 4, iter([add(quad(-1))]))
+        timed(f"{count} shards, batch of 1", 1, apply_patches, spark, one, root)
+        print(f"  {count} shards: {size_of(root)}")
+
+
+def history(spark: Any, folder: Path, operations: int) -> None:
+    """What it costs to have had many commits."""
+    operations //= 10
+    root = folder / "history"
+    source = log(folder / "0.jellyp", 0, (add(quad(n)) for n in range(operations)))
+    apply_patches(spark, source, root, shards=4)
+    print(f"history: {operations:,} quads in 4 shards, batches of 1,000")
+    for number in range(1, 101):
+        batch = change(folder / "batch.jellyp", number, operations, 1000)
+        start = time.perf_counter()
+        apply_patches(spark, batch, root)
+        took = time.perf_counter() - start
+        if number in (1, 2, 10, 50, 100):
+            start = time.perf_counter()
+            count = sum(1 for _ in ShardedStore(root))
+            read = time.perf_counter() - start
+            print(
+                f"  commit {number:>3}: {took:.2f} s; all {count:,} quads read in {read:.2f} s; "
+                f"{size_of(root)}",
+                flush=True,
+            )
+
+
+def alone(_: Any, folder: Path, operations: int) -> None:
+    """What one task takes, whatever else the machine does."""
+    base: str | None = None
+    there = 0
+    for version, count in ((1, operations), (2, 100)):
+        writer = StageWriter(folder / f"staged{version}", 1)
+        for number in range(count):
+            line = f'<{EX}{number // 5}> <{EX}p{number % 7}> "some label {number}" .\n'
+            writer.write(0, 0, version == 1 or number % 2 == 0, line)
+        writer.flush()
+        work = ShardWork(
+            root=str(folder),
+            shard=0,
+            version=version,
+            base=base,
+            quads=there,
+            staged=((str(writer.path(0)), ((0, 0),)),),
+            checked=True,
+        )
+        cpu = time.process_time()
+        result = apply_shard(work)
+        cpu = time.process_time() - cpu
+        assert result.store is not None
+        size = sum(path.stat().st_size for path in (folder / result.store).iterdir())
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            f"one shard, {count:,} operations: {cpu:.3f} s of the processor, "
+            f"{cpu / count * 1e6:.1f} µs each; memory of the process at most {memory:.0f} MB; "
+            f"staged {writer.path(0).stat().st_size / 1e6:.1f} MB, store {size / 1e6:.1f} MB"
+        )
+        base, there = result.store, result.quads
+
+
+def size_of(root: Path) -> str:
+    """Files and bytes of a root: of all versions together, and of the head's stores."""
+
+    def tree(folder: Path) -> tuple[int, int]:
+        seen: dict[int, int] = {}
+        files = 0
+        for path in folder.rglob("*"):
+            if path.is_file():
+                found = path.stat()
+                files += 1
+                seen[found.st_ino] = found.st_size
+        return files, sum(seen.values())
+
+    files, size = tree(root)
+    head = ShardedStore(root).commit
+    stores = [tree(root / each.store) for each in head.shards or () if each.store]
+    commit = (root / "_commits" / f"{head.version:012d}.json").stat().st_size
+    return (
+        f"{files:,} names, {size / 1e6:.1f} MB; head {sum(each for each, _ in stores):,} files, "
+        f"{sum(each for _, each in stores) / 1e6:.1f} MB; commit {commit:,} bytes"
+    )
+
+
+JOBS = {each.__name__: each for each in (first, later, shards, alone, history)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"jobs: {', '.join(JOBS)}")
+    parser.add_argument("--master", default="local[2,4]")
+    parser.add_argument("--operations", type=int, default=1_000_000)
+    parser.add_argument("--folder", help="where to work; a temporary folder by default")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(JOBS):
+        parser.error(f"no such job: {', '.join(sorted(unknown))}")
+    spark = session(arguments.master, config={"spark.log.level": "OFF"})
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        # Workers take a second to start.
+        apply_patches(spark, b"A <urn:s> <urn:p> <urn:o> . Z .", Path(folder) / "warm", shards=2)
+        for name in arguments.names or JOBS:
+            work = Path(folder) / name
+            work.mkdir()
+            JOBS[name](spark, work, arguments.operations)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Logs to apply, and what is to come of them: the replay into a single store."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+from pyoxigraph import Quad as StoredQuad
+from pyoxigraph import Store
+
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
+from jelly_plugins.oxigraph import BOOKKEEPING, replay
+from jelly_plugins.patch import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    Operation,
+    Patch,
+    add,
+    add_namespace,
+    delete,
+    write_patches,
+)
+from jelly_plugins.spark.sharded.apply import Applied, Runner, Settings, apply_batch, run_here
+from jelly_plugins.spark.sharded.apply import stage_sources as staged
+from jelly_plugins.spark.sharded.store import ShardedStore
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def quad(subject: str, object_: object = "o", graph: object = DEFAULT_GRAPH) -> Quad:
+    """A quad; names with ``_:`` are blank nodes, objects are IRIs only if they are terms."""
+    s = BlankNode(subject[2:]) if subject.startswith("_:") else Iri(f"urn:{subject}")
+    o = Literal(object_) if isinstance(object_, str) else object_
+    g = Iri(f"urn:{graph}") if isinstance(graph, str) else graph
+    return Quad(s, Iri("urn:p"), o, g)
+
+
+def patch(number: int, operations: Iterable[Operation], *, prev: bool = True) -> Patch:
+    headers = [("id", Iri(f"urn:patch:{number}"))]
+    if prev and number:
+        headers.append(("prev", Iri(f"urn:patch:{number - 1}")))
+    return Patch(operations, headers)
+
+
+class Writer:
+    """Makes patches that add, delete, abort and repeat, all from one seed."""
+
+    def __init__(self, seed: int = 0, subjects: int = 40) -> None:
+        self.random = random.Random(seed)
+        self.subjects = subjects
+        self.number = 0
+
+    def _quad(self) -> Quad:
+        pick = self.random.choice
+        n = self.random.randrange
+        subject = pick([Iri(f"urn:s{n(self.subjects)}"), BlankNode(f"b{n(self.subjects)}")])
+        object_ = pick(
+            [
+                Iri(f"urn:o{n(5)}"),
+                BlankNode(f"b{n(self.subjects)}"),
+                Literal(f'tab\t, quote ", é {n(5)}'),
+                Literal("x", "en-GB"),
+                # Two forms of one literal of the store's.
+                Literal(pick(["1", "01"]), None, XSD + "integer"),
+                Triple(BlankNode("b1"), Iri("urn:p"), Literal("in")),
+            ]
+        )
+        graph = pick([DEFAULT_GRAPH, Iri("urn:g"), BlankNode("g")])
+        return Quad(subject, Iri(f"urn:p{n(2)}"), object_, graph)
+
+    def _operations(self, count: int) -> list[Operation]:
+        return [self.random.choice([add, add, delete])(self._quad()) for _ in range(count)]
+
+    def patch(self, operations: int = 30) -> Patch:
+        """A patch of three transactions, one of them aborted, and operations outside of any."""
+        part = operations // 3
+        rows = [
+            *(BEGIN, *self._operations(part), COMMIT),
+            *(BEGIN, *self._operations(5), ABORT),
+            *self._operations(part),
+            *(BEGIN, add_namespace("ex", Iri(f"urn:{self.number}"), DEFAULT_GRAPH)),
+            *(*self._operations(part), COMMIT),
+        ]
+        made = patch(self.number, rows)
+        self.number += 1
+        return made
+
+
+def log_file(path: Path, patches: Iterable[Patch]) -> str:
+    write_patches(patches, str(path))
+    return str(path)
+
+
+def apply(
+    root: Path, *sources: object, run: Runner = run_here, shards: int = 3, **settings: object
+) -> Applied:
+    """Apply logs without Spark."""
+    return apply_batch(
+        staged(sources),  # type: ignore[arg-type]
+        run,
+        root,
+        Settings(shards=shards, **settings),  # type: ignore[arg-type]
+    )
+
+
+def replayed(*logs: object) -> set[StoredQuad]:
+    """The quads that a single store has after these logs."""
+    store = Store()
+    for log in logs:
+        replay(store, log)  # type: ignore[arg-type]
+    return {each for each in store if each.graph_name != BOOKKEEPING}
+
+
+def quads(root: Path, version: int | None = None) -> list[StoredQuad]:
+    return list(ShardedStore(root, version=version))
+
+
+def assert_same(root: Path, expected: set[StoredQuad]) -> None:
+    """The shards have exactly these quads, each of them once and in the right place."""
+    store = ShardedStore(root)
+    found = list(store)
+    assert len(found) == len(set(found)) == len(store)
+    assert set(found) == expected
+    assert store.verify() == []

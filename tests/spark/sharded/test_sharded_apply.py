@@ -1,0 +1,299 @@
+"""Applying logs to sharded stores, without Spark."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins import ChainError, JellyError, SourceError, TermError, TruncatedError
+from jelly_plugins.patch import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    Patch,
+    add,
+    delete,
+    delete_namespace,
+    write_patches,
+)
+from jelly_plugins.spark.sharded import shard, staging
+from jelly_plugins.spark.sharded.apply import run_here
+from jelly_plugins.spark.sharded.commits import CommitLog
+from jelly_plugins.spark.sharded.errors import RootError
+from jelly_plugins.spark.sharded.layout import open_root
+from jelly_plugins.spark.sharded.store import ShardedStore
+
+from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
+
+
+@pytest.mark.parametrize("shard_by", ["subject", "graph"])
+@pytest.mark.parametrize("suffix", ["jellyp", "rdfp", "jellyp.gz"])
+def test_the_shards_have_what_a_single_store_has(
+    tmp_path: Path, shard_by: str, suffix: str
+) -> None:
+    writer = Writer(seed=1)
+    root = tmp_path / "root"
+    logs = []
+    for number in range(4):
+        log = log_file(tmp_path / f"{number}.{suffix}", [writer.patch(), writer.patch()])
+        logs.append(log)
+        done = apply(root, log, shard_by=shard_by)
+        assert (done.version, done.committed) == (number + 1, True)
+        assert (done.replayed.patches, done.replayed.aborted) == (2, 2)
+        assert_same(root, replayed(*logs))
+    assert CommitLog(root, open_root(root)).head().namespaces == {"": {"ex": "urn:7"}}
+
+
+def test_small_pieces_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the sizes at which buffers are written and chunks are applied."""
+    monkeypatch.setattr(shard, "CHUNK", 200)
+    monkeypatch.setattr(staging, "BUFFER", 300)
+    monkeypatch.setattr(staging, "_BLOCK_TEXT", 100)
+    writer = Writer(seed=2, subjects=5)
+    log = log_file(tmp_path / "log.jellyp", [writer.patch(300), writer.patch(300)])
+    apply(tmp_path / "root", log)
+    assert_same(tmp_path / "root", replayed(log))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 60])
+def test_large_and_small_batches_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
+    monkeypatch.setattr(shard, "_LARGE", small)
+    monkeypatch.setattr(shard, "SMALL", 10)
+    writer = Writer(seed=3)
+    root = tmp_path / "root"
+    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch(90)]) for n in range(3)]
+    for log in logs:
+        apply(root, log)
+    assert_same(root, replayed(*logs))
+
+
+def test_the_last_operation_on_a_quad_counts_whatever_form_it_has(tmp_path: Path) -> None:
+    forms = [
+        f'<urn:s> <urn:p> "{form}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+        for form in ("1", "01")
+    ]
+    log = (
+        f'TX . A {forms[0]} . D {forms[1]} . A <urn:a> <urn:p> "x"@EN . TC . '
+        f'TX . D <urn:a> <urn:p> "x"@en . A <urn:a> <urn:p> "x"@en . TC .'
+    ).encode()
+    apply(tmp_path / "root", log)
+    assert [str(each.object) for each in quads(tmp_path / "root")] == ['"x"@en']
+
+
+def test_the_same_log_again_does_nothing_and_a_longer_one_continues(tmp_path: Path) -> None:
+    writer = Writer()
+    patches = [writer.patch() for _ in range(3)]
+    short = log_file(tmp_path / "short.jellyp", patches[:2])
+    long = log_file(tmp_path / "long.jellyp", patches)
+    root = tmp_path / "root"
+    apply(root, short)
+    again = apply(root, short)
+    assert (again.version, again.committed, again.replayed.operations) == (1, False, 0)
+    done = apply(root, long)
+    assert (done.version, done.replayed.patches) == (2, 1)
+    assert_same(root, replayed(long))
+    # Only what follows, or the head again.
+    assert not apply(root, log_file(tmp_path / "end.jellyp", patches[2:])).committed
+
+
+def test_patches_without_ids_count_once_as_well(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    first = b"A <urn:s> <urn:p> <urn:a> . Z . "
+    apply(root, first)
+    assert not apply(root, first).committed
+    done = apply(root, first + b"TX . D <urn:s> <urn:p> <urn:a> . TC . Z .")
+    assert (done.replayed.skipped, done.replayed.transactions) == (1, 1)
+    assert quads(root) == []
+
+
+def test_several_logs_are_one(tmp_path: Path) -> None:
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{n}.rdfp", [writer.patch()]) for n in range(3)]
+    done = apply(tmp_path / "root", *logs)
+    assert (done.version, done.replayed.patches) == (1, 3)
+    assert_same(tmp_path / "root", replayed(*logs))
+
+
+def test_a_torn_log_is_held_back_and_continued(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    whole = (
+        b"H id <urn:1> . TX . A <urn:a> <urn:p> <urn:o> . TC .\nTX . A <urn:b> <urn:p> <urn:o> .\n"
+    )
+    done = apply(root, whole)
+    assert (done.held_back, done.replayed.transactions, done.committed) == (1, 1, True)
+    assert [str(each.subject) for each in quads(root)] == ["<urn:a>"]
+    again = apply(root, whole)
+    assert (again.held_back, again.committed) == (1, False)
+    assert apply(root, whole + b"TC .").replayed.transactions == 1
+    assert {str(each.subject) for each in quads(root)} == {"<urn:a>", "<urn:b>"}
+
+
+def test_a_torn_log_before_another_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="another log follows"):
+        apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", b"TX . TC .")
+    assert quads(tmp_path / "root") == []
+
+
+def test_a_torn_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
+    writer = Writer(subjects=3)
+    patches = [writer.patch(6) for _ in range(3)]
+    file = io.BytesIO()
+    write_patches(patches, file)
+    data = file.getvalue()
+    states = [replayed([])] + [replayed(patches[: n + 1]) for n in range(3)]
+    for end in range(1, len(data), 97):
+        root = tmp_path / str(end)
+        try:
+            apply(root, data[:end])
+        except JellyError:
+            # Too little to tell what it is.
+            assert end < 100
+            continue
+        apply(root, data)
+        assert_same(root, states[-1])
+
+
+def test_a_patch_that_does_not_follow_is_refused_and_nothing_applied(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, log_file(tmp_path / "0.jellyp", [patch(0, [add(quad("s"))])]))
+    gap = log_file(
+        tmp_path / "gap.jellyp", [patch(1, [add(quad("t"))]), patch(5, [add(quad("u"))])]
+    )
+    with pytest.raises(ChainError, match=r"<urn:patch:4>.*<urn:patch:1>"):
+        apply(root, gap)
+    other = log_file(tmp_path / "other.jellyp", [patch(7, [add(quad("u"))])])
+    with pytest.raises(ChainError) as caught:
+        apply(root, other)
+    assert (caught.value.expected, caught.value.found) == ("<urn:patch:0>", "<urn:patch:6>")
+    assert ShardedStore(root).version == 1
+    assert len(quads(root)) == 1
+
+
+def test_a_bad_log_leaves_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    quoted = (
+        b"TX . A <urn:s> <urn:p> <urn:o> . A <<<urn:a> <urn:p> <urn:o>>> <urn:p> <urn:o> . TC ."
+    )
+    with pytest.raises(TermError, match="quoted triple as subject"):
+        apply(root, quoted)
+    with pytest.raises(TermError, match="positions of logs"):
+        apply(root, b"A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> . Z .")
+    assert [each.name for each in root.iterdir()] == ["_root.json"]
+
+
+def test_an_unchanged_shard_keeps_its_store(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, log_file(tmp_path / "0.jellyp", [Writer().patch(300)]), shards=8)
+    before = ShardedStore(root).commit.shards
+    done = apply(root, b"H id <urn:x> . A <urn:s> <urn:p> <urn:new> . Z .", shards=8)
+    after = ShardedStore(root).commit.shards
+    assert before is not None
+    assert after is not None
+    assert done.shards == 1
+    assert sum(old != new for old, new in zip(before, after, strict=True)) == 1
+
+
+def test_aborted_and_empty_patches_move_the_position_only(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    aborted = patch(0, [BEGIN, add(quad("s")), ABORT])
+    done = apply(root, log_file(tmp_path / "0.jellyp", [aborted, patch(1, [])]))
+    assert (done.version, done.shards, done.replayed.aborted) == (1, 0, 1)
+    assert done.replayed.position is not None
+    assert done.replayed.position.patch == "<urn:patch:1>"
+    assert quads(root) == []
+
+
+def test_namespaces_are_kept_in_the_commit(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, b"TX . PA ex: <urn:1> . PA a: <urn:2> . TC . Z .", shards=1)
+    assert ShardedStore(root).commit.namespaces == {"": {"ex": "urn:1", "a": "urn:2"}}
+    file = io.BytesIO()
+    write_patches([Patch([delete_namespace("ex", graph=None)])], file)
+    apply(root, file.getvalue(), shards=1)
+    assert ShardedStore(root).commit.namespaces == {"": {"a": "urn:2"}}
+
+
+# Batches of applications
+
+
+def test_a_batch_is_applied_once(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    assert apply(root, logs[0], application="a", batch=7).committed
+    assert not apply(root, logs[0], application="a", batch=7).committed
+    # Spark may have lost sight of older batches, too.
+    assert not apply(root, logs[1], application="a", batch=6).committed
+    assert apply(root, logs[1], application="a", batch=8).committed
+    assert ShardedStore(root).commit.applications["a"].number == 8
+    assert_same(root, replayed(*logs))
+
+
+def test_batches_of_patches_without_ids_leave_no_trail(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for batch in range(5):
+        log = f"TX . A <urn:s{batch}> <urn:p> <urn:o> . TC . Z .".encode()
+        assert apply(root, log, application="a", batch=batch).committed
+        assert ShardedStore(root).commit.positions == ()
+    for batch in range(5, 9):
+        log = f"H id <urn:{batch}> . TX . A <urn:s{batch}> <urn:p> <urn:o> . TC . Z .".encode()
+        assert apply(root, log, application="a", batch=batch).committed
+        assert len(ShardedStore(root).commit.positions) == 1
+    assert len(quads(root)) == 9
+
+
+def test_a_batch_that_ends_inside_a_transaction_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TruncatedError, match="batch 0 of a ends inside"):
+        apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", application="a", batch=0)
+    with pytest.raises(ValueError, match="go together"):
+        apply(tmp_path / "root", b"", application="a")
+
+
+# What tasks return is looked at
+
+
+def test_results_that_are_missing_or_short_are_not_committed(tmp_path: Path) -> None:
+    log = log_file(tmp_path / "0.jellyp", [Writer().patch(60)])
+    root = tmp_path / "root"
+    with pytest.raises(RootError, match="results"):
+        apply(root, log, run=lambda works: list(run_here(works))[1:])
+    with pytest.raises(RootError, match="every executor"):
+        apply(
+            root,
+            log,
+            run=lambda works: [
+                replace(each, operations=each.operations - 1) for each in run_here(works)
+            ],
+        )
+    assert ShardedStore(root).version == 0
+
+
+def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "0" / "00000"
+    writer = staging.StageWriter(tmp_path / "0", 1)
+    writer.write(0, 5, True, "<urn:s> <urn:p> <urn:o> .\n")
+    writer.flush()
+    taken = staging.Ranges([(5, 5)])
+    assert [block.statements for block in staging.read_staged(path, taken)] == [1]
+    assert list(staging.read_staged(path, staging.Ranges([(6, 9)]))) == []
+    data = path.read_bytes()
+    for end in (5, len(data) - 1):
+        path.write_bytes(data[:end])
+        with pytest.raises(TruncatedError):
+            list(staging.read_staged(path, taken))
+
+
+def test_deletes_of_what_is_not_there_and_adds_of_what_is_are_not_counted(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(
+        root, log_file(tmp_path / "0.jellyp", [patch(0, [add(quad(f"s{n}")) for n in range(99)])])
+    )
+    twice = [add(quad("s1")), delete(quad("nobody")), add(quad("new")), add(quad("new"))]
+    apply(root, log_file(tmp_path / "1.jellyp", [patch(1, [BEGIN, *twice, COMMIT])]))
+    store = ShardedStore(root)
+    assert len(store) == store.count() == len(list(store)) == 100

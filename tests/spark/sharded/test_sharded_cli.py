@@ -1,0 +1,81 @@
+"""``jelly spark``: the commands, most of them without Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from jelly_plugins.spark import ShardedStore
+from tests.cli.command import command, jelly
+
+from .logs import Writer, apply, assert_same, log_file, replayed
+
+
+def test_a_log_is_applied_from_the_command_line(tmp_path: Path) -> None:
+    writer = Writer()
+    log = log_file(tmp_path / "log.jellyp", [writer.patch(), writer.patch()])
+    root = tmp_path / "root"
+    done = subprocess.run(
+        command(
+            *("spark", "apply", log, "--root", root, "--shards", "3"),
+            *("--shard-by", "graph", "--master", "local[1]", "--json"),
+        ),
+        capture_output=True,
+        check=True,
+        env={**os.environ},
+    )
+    found = json.loads(done.stdout)
+    assert (found["version"], found["replayed"]["patches"], found["held_back"]) == (1, 2, 0)
+    assert_same(root, replayed(log))
+    layout = ShardedStore(root).layout
+    assert (layout.shards, layout.shard_by) == (3, "graph")
+
+
+def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
+    writer = Writer()
+    root = tmp_path / "root"
+    for number in range(12):
+        apply(root, log_file(tmp_path / f"{number}.rdfp", [writer.patch(3)]), shards=1)
+    jelly("spark", "vacuum", "--root", root, "--keep", "2", "--grace-hours", "0")
+    shown = jelly("spark", "status", "--root", root)
+    assert shown.code == 0
+    assert "shards   1 by subject" in shown.text
+    assert "log <urn:patch:0>\n  position  patch 12 <urn:patch:11>" in shown.text
+    assert "operations, its stores removed" not in shown.text.splitlines()[-12]
+    assert "its stores removed" in shown.text
+    assert "and 2 older ones" in shown.text
+    found = json.loads(jelly("spark", "status", "--root", root, "--json").text)
+    assert found["layout"]["shards"] == 1
+    assert [each["version"] for each in found["versions"]] == list(range(12, 0, -1))
+    assert [each["open"] for each in found["versions"]] == [True] * 2 + [False] * 10
+    assert found["head"]["positions"][0]["patch"] == "<urn:patch:11>"
+
+
+def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    writer = Writer()
+    for number in range(3):
+        apply(root, log_file(tmp_path / f"{number}.rdfp", [writer.patch()]), shards=1)
+    arguments = ("spark", "vacuum", "--root", root, "--keep", "1", "--grace-hours", "0")
+    planned = json.loads(jelly(*arguments, "--dry-run", "--json").text)
+    assert (planned["versions"], len(planned["stores"]), planned["dry_run"]) == ([2, 1], 2, True)
+    assert "stores        2" in jelly(*arguments).text
+    assert json.loads(jelly(*arguments, "--json").text)["stores"] == []
+    # By default nothing of today goes.
+    assert "versions      0" in jelly("spark", "vacuum", "--root", root).text
+
+
+def test_what_is_no_store_is_one_line_on_stderr(tmp_path: Path) -> None:
+    for name in ("status", "vacuum"):
+        done = jelly("spark", name, "--root", tmp_path)
+        assert (done.code, done.err) == (1, f"jelly: {tmp_path}: no sharded store is here\n")
+    (tmp_path / "x").touch()
+    done = jelly("spark", "apply", "nothing.jellyp", "--root", tmp_path)
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "no sharded store is here, but 'x' is" in done.err
+    apply(tmp_path / "root", b"TX . TC . Z .", shards=2)
+    done = jelly("spark", "apply", "x", "--root", tmp_path / "root", "--shards", "3")
+    assert (done.code, "shards is 2, not 3" in done.err) == (1, True)
+    assert jelly("spark").code == jelly("spark", "apply", "-", "-", "--root", "x").code == 2

@@ -1,0 +1,212 @@
+"""The root of sharded stores, the hash, and the log of commits."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jelly_plugins.spark.sharded.commits import CommitLog, Shard
+from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
+from jelly_plugins.spark.sharded.layout import (
+    Root,
+    make_root,
+    open_root,
+    put_if_absent,
+    shard_of,
+    xxhash,
+)
+
+KEYS = ["", "<urn:s>", "_:b0", "<http://example.org/é/😀>", "x" * 100, "\0", "<urn:a>" * 5]
+
+
+def test_the_hash_is_that_of_the_layout() -> None:
+    """Fixed for ever: another program must find the same shards."""
+    assert [shard_of(key, 16) for key in KEYS] == [4, 8, 13, 2, 7, 7, 2]
+    spread = {shard_of(f"<urn:s{number}>", 64) for number in range(2000)}
+    assert spread == set(range(64))
+
+
+def test_spark_has_the_same_hash(spark: SparkSession) -> None:
+    keys = [*KEYS, *(f"<http://example.org/resource/{number}>" for number in range(500))]
+    frame = spark.createDataFrame([(key,) for key in keys], "key string")
+    for shards in (1, 7, 16):
+        found = frame.selectExpr("key", f"pmod(xxhash64(key), {shards}) AS shard").collect()
+        assert [(row.key, row.shard) for row in found] == [
+            (key, shard_of(key, shards)) for key in keys
+        ]
+    assert xxhash.xxh64_intdigest(b"", 42) != xxhash.xxh64_intdigest(b"", 0)
+
+
+# Roots
+
+
+def test_a_root_keeps_its_layout(tmp_path: Path) -> None:
+    root = tmp_path / "deep" / "root"
+    assert make_root(root, 4, "graph") == Root(shards=4, shard_by="graph")
+    assert make_root(root) == make_root(root, 4) == open_root(root)
+    with pytest.raises(RootError, match="shards is 4, not 5"):
+        make_root(root, 5)
+    with pytest.raises(RootError, match="shard_by is graph, not subject"):
+        make_root(root, shard_by="subject")
+    assert make_root(tmp_path / "other") == Root(shards=16, shard_by="subject")
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("x")
+    with pytest.raises(RootError, match=r"'thesis.txt' is"):
+        make_root(tmp_path, 4)
+    with pytest.raises(RootError, match="no sharded store"):
+        open_root(tmp_path)
+    with pytest.raises(RootError, match="no sharded store"):
+        open_root(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "layout 2 is not known"),
+        ({"hash": "md5"}, "hash 'md5' is not known"),
+        ({"shard_by": "object"}, "shard_by is 'object'"),
+        ({"shards": 0}, "shards is 0"),
+        ({"shards": True}, "shards is True"),
+        ({"shards": 1 << 40}, "shards is"),
+        ({"shards": None}, "shards is None"),
+    ],
+)
+def test_a_root_of_another_layout_is_refused(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    make_root(tmp_path, 4)
+    path = tmp_path / "_root.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    for opening in (open_root, make_root):
+        with pytest.raises(RootError, match=message):
+            opening(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b"null"])
+def test_what_is_no_json_object_is_refused(tmp_path: Path, data: bytes) -> None:
+    make_root(tmp_path, 4)
+    log = CommitLog(tmp_path, open_root(tmp_path))
+    log.publish(log.head().next())
+    for path in (tmp_path / "_commits" / "000000000001.json", tmp_path / "_root.json"):
+        path.write_bytes(data)
+        with pytest.raises(RootError, match=path.name):
+            log.head() if "commits" in str(path) else open_root(tmp_path)
+
+
+def test_bad_arguments_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="shards is a number"):
+        make_root(tmp_path, 0)
+    with pytest.raises(ValueError, match="shard_by is one of"):
+        make_root(tmp_path, 1, "object")  # type: ignore[arg-type]
+
+
+# Commits
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> CommitLog:
+    return CommitLog(tmp_path, make_root(tmp_path, 2))
+
+
+def test_versions_follow_each_other(log: CommitLog) -> None:
+    assert (log.head().version, log.versions(), list(log.history())) == (0, [], [])
+    first = log.head().next(namespaces={"": {"ex": "urn:é"}}, operations=3)
+    log.publish(first)
+    second = first.next()
+    log.publish(second)
+    assert log.head() == second
+    assert [commit.version for commit in log.history()] == [2, 1]
+    assert log.read(1) == first
+    with pytest.raises(RootError, match="no version 3"):
+        log.read(3)
+
+
+def test_the_second_of_two_writers_is_told(log: CommitLog) -> None:
+    one, other = log.head().next(), log.head().next()
+    log.publish(one)
+    with pytest.raises(CommitConflictError, match="version 1 first") as caught:
+        log.publish(other)
+    assert caught.value.version == 1
+    assert log.head() == one
+    # What a network file system reports as a failure may have been done.
+    log.publish(one)
+
+
+def test_one_of_many_writers_wins(log: CommitLog) -> None:
+    barrier = Barrier(8)
+    lost: list[CommitConflictError] = []
+
+    def write() -> None:
+        commit = log.head().next()
+        barrier.wait()
+        try:
+            log.publish(commit)
+        except CommitConflictError as error:
+            lost.append(error)
+
+    threads = [Thread(target=write) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(lost), log.versions()) == (7, [1])
+    assert os.listdir(log.root / "_commits") == ["000000000001.json"]
+
+
+def test_a_version_that_was_forgotten_cannot_be_made_again(log: CommitLog) -> None:
+    late = log.head().next()
+    log.publish(log.head().next())
+    log.publish(log.head().next())
+    log.forget(1)
+    assert log.read(1).shards is None
+    with pytest.raises(CommitConflictError):
+        log.publish(late)
+
+
+def test_a_commit_names_only_what_is_there(log: CommitLog) -> None:
+    gone = log.head().next(shards=(Shard("shard=0/v1-x", 1), Shard()))
+    with pytest.raises(RootError, match="not there any more"):
+        log.publish(gone)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 9}, "format 9"),
+        ({"version": 7}, "the commit of version 7"),
+        ({"version": -1}, "not a commit"),
+        ({"shards": []}, "0 shards"),
+        ({"shards": [{"store": "../../etc", "quads": 0}] * 2}, "the store of shard 0"),
+        ({"shards": [{"store": "shard=1/v1-x", "quads": 0}] * 2}, "the store of shard 0"),
+        ({"shards": [{"store": "shard=0/../..", "quads": 0}] * 2}, "the store of shard 0"),
+        ({"shards": [{"store": None, "quads": 1.5}] * 2}, "not a commit"),
+        ({"shards": 5}, "not a commit"),
+        ({"positions": [{}]}, "not a commit"),
+        ({"applications": {"a": 1}}, "not a commit"),
+        ({"timestamp": "yesterday"}, "not a commit"),
+        ({"namespaces": []}, "not a commit"),
+    ],
+)
+def test_a_damaged_commit_is_refused(
+    log: CommitLog, change: dict[str, object], message: str
+) -> None:
+    log.publish(log.head().next())
+    path = log.root / "_commits" / "000000000001.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(RootError, match=message):
+        log.head()
+
+
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    assert put_if_absent(path, b"1")
+    assert not put_if_absent(path, b"2")
+    assert path.read_bytes() == b"1"
+    assert os.listdir(tmp_path) == ["x"]

@@ -1,0 +1,163 @@
+"""Sharded stores with Spark: from logs, from DataFrames, from streams."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from pyoxigraph import NamedNode
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from jelly_plugins import ChainError, OptionsError, SourceError
+from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
+from jelly_plugins.spark.sharded import Applied
+
+from .logs import Writer, assert_same, log_file, patch, replayed
+
+
+def test_a_log_is_applied_in_two_batches(spark: SparkSession, tmp_path: Path) -> None:
+    writer = Writer(seed=21)
+    patches = [writer.patch() for _ in range(4)]
+    first = log_file(tmp_path / "first.jellyp", patches[:2])
+    all_ = log_file(tmp_path / "all.rdfp", patches)
+    root = tmp_path / "root"
+    done = apply_patches(spark, first, root, shards=4)
+    assert (done.version, done.replayed.patches, done.replayed.aborted) == (1, 2, 2)
+    done = apply_patches(spark, all_, root)
+    assert (done.version, done.replayed.patches) == (2, 2)
+    assert not apply_patches(spark, [first, all_][1], str(root), shard_by="subject").committed
+    assert_same(root, replayed(all_))
+
+
+@pytest.mark.parametrize("headers", ["true", "false"])
+def test_a_dataframe_is_applied(spark: SparkSession, tmp_path: Path, headers: str) -> None:
+    """A folder of files is read side by side, and applied in their order."""
+    writer = Writer(seed=22)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    logs = [log_file(folder / f"{n}.jellyp", [writer.patch(), writer.patch()]) for n in range(3)]
+    root = tmp_path / "root"
+    # Each file becomes a partition of its own.
+    reader = spark.read.format("jelly-patch").option("headers", headers)
+    frame = reader.option("maxPartitionBytes", "1").load(str(folder))
+    done = apply_patches(spark, frame, root, shards=3)
+    assert (done.version, done.replayed.patches, done.replayed.aborted) == (1, 6, 6)
+    assert_same(root, replayed(*logs))
+    assert not apply_patches(spark, frame, root).committed
+    log_file(folder / "3.jellyp", [patch(9, [])])
+    if headers == "true":
+        with pytest.raises(ChainError, match="follows patch <urn:patch:8>"):
+            apply_patches(spark, reader.load(str(folder)), root)
+
+
+def test_a_dataframe_of_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match="columns of the format jelly-patch"):
+        apply_patches(spark, spark.range(3), tmp_path / "root")
+    torn = "'TX' AS kind, 0L AS patch, 0L AS order, NULL AS id, NULL AS prev"
+    rest = ", ".join(
+        f"CAST(NULL AS string) AS {name}"
+        for name in ("subject", "predicate", "object", "graph", "name", "value")
+    )
+    frame = spark.range(0, 2, 1, 2).selectExpr(*torn.split(", "), *rest.split(", "))
+    with pytest.raises(SourceError, match="ends inside a transaction, and another"):
+        apply_patches(spark, frame, tmp_path / "root")
+    with pytest.raises(ValueError, match="needs an application"):
+        apply_patches(spark, spark.readStream.format("rate").load(), tmp_path / "root", shards=1)
+
+
+def test_a_stream_is_applied_each_batch_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever happens between our commit and Spark's."""
+    writer = Writer(seed=23)
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    logs = [log_file(folder / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    applied: list[Applied] = []
+    sink = batch_sink(
+        root, application="test", shards=2, shard_by="graph", on_applied=applied.append
+    )
+    died = []
+
+    def dying(frame: DataFrame, batch: int) -> None:
+        sink(frame, batch)
+        if not died:
+            died.append(batch)
+            raise OSError("the driver dies")
+
+    def run() -> None:
+        stream = spark.readStream.format("jelly-patch").option("maxFilesPerTrigger", 1)
+        query = (
+            stream.load(str(folder))
+            .writeStream.foreachBatch(dying)
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+
+    with pytest.raises(StreamingQueryException, match="the driver dies"):
+        run()
+    assert ShardedStore(root).version == 1
+    run()
+    assert [each.committed for each in applied] == [True, False, True]
+    assert_same(root, replayed(*logs))
+    logs.append(log_file(folder / "2.jellyp", [writer.patch()]))
+    run()
+    assert ShardedStore(root).version == 3
+    assert_same(root, replayed(*logs))
+
+
+def test_a_streaming_dataframe_is_applied_as_far_as_there_is(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    writer = Writer(seed=24)
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    logs = [log_file(folder / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    frame = spark.readStream.format("jelly-patch").load(str(folder))
+    done = apply_patches(spark, frame, root, shards=2, application="a b")
+    assert (done.version, done.replayed.patches, done.committed) == (1, 2, True)
+    assert not apply_patches(spark, frame, root, application="a b").committed
+    log_file(folder / "2.jellyp", [patch(7, [])])
+    logs.append(log_file(folder / "3.jellyp", [patch(8, writer._operations(9))]))
+    with pytest.raises(ChainError) as caught:
+        apply_patches(spark, frame, root, application="a b")
+    assert caught.value.expected == "<urn:patch:1>"
+    assert_same(root, replayed(*logs[:2]))
+
+
+def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path: Path) -> None:
+    """Text does not say where its last patch ends; its transactions come as they are complete."""
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    file = folder / "log.rdfp"
+    pieces = [
+        "H id <urn:1> .\nTX .\nA <urn:s1> <urn:p> _:b .\nTC .\n",
+        "TX .\nA <urn:s2> <urn:p> _:b .\nTC .\nTX .\nA <urn:no> <urn:p> _:b .\nTA .\n",
+        "TX .\nD <urn:s1> <urn:p> _:b .\nTC .\nZ .\nH id <urn:2> .\nH prev <urn:1> .\n",
+        "TX .\nA <urn:s3> <urn:p> _:b .\nTC .\nTX .\nA <urn:s4>",
+        " <urn:p> _:b .\nTC .\n",
+    ]
+    frame = spark.readStream.format("jelly-patch").option("growing", "true").load(str(folder))
+    for number in range(len(pieces)):
+        file.write_text("".join(pieces[: number + 1]))
+        apply_patches(spark, frame, root, shards=2, application="growing")
+    assert_same(root, replayed(file.read_bytes()))
+    [position] = ShardedStore(root).commit.positions
+    assert (position.patch, position.transactions) == ("<urn:2>", 2)
+
+
+def test_a_large_log_comes_in_pieces(spark: SparkSession, tmp_path: Path) -> None:
+    """Text, packed, in four shards by graph; a subject in one of them is found again."""
+    data = "".join(
+        f'A <urn:s{number}> <urn:p> "{number}" <urn:g{number % 7}> .\n' for number in range(5000)
+    )
+    path = tmp_path / "log.rdfp.gz"
+    path.write_bytes(gzip.compress(f"TX .\n{data}TC .\n".encode()))
+    root = tmp_path / "root"
+    assert apply_patches(spark, path, root, shards=4, shard_by="graph").shards >= 2
+    store = ShardedStore(root)
+    assert len(store) == 5000
+    assert store.count(None, None, None, NamedNode("urn:g3")) == 714
+    assert store.verify() == []

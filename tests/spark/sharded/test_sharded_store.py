@@ -1,0 +1,294 @@
+"""Reading sharded stores: versions, patterns, queries, dumps; verifying and cleaning them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
+from pyspark.sql import SparkSession
+
+from jelly_plugins.oxigraph import read_quads
+from jelly_plugins.spark.sharded.cleaning import vacuum
+from jelly_plugins.spark.sharded.errors import RootError
+from jelly_plugins.spark.sharded.queries import QueryError, scope_of
+from jelly_plugins.spark.sharded.store import ShardedStore, solutions
+
+from .logs import Writer, apply, log_file, quads, replayed
+
+NOW = timedelta()
+
+
+@pytest.fixture(params=["subject", "graph"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A root of three versions."""
+    writer = Writer(seed=5)
+    for number in range(3):
+        log = log_file(tmp_path / f"{number}.jellyp", [writer.patch(90)])
+        apply(tmp_path / "root", log, shards=4, shard_by=request.param)
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def single(root: Path) -> Store:
+    store = Store()
+    store.extend(replayed(*sorted(str(each) for each in root.parent.glob("*.jellyp"))))
+    return store
+
+
+def test_every_version_can_be_opened(root: Path) -> None:
+    store = ShardedStore(root)
+    logs = sorted(str(each) for each in root.parent.glob("*.jellyp"))
+    assert store.version == store.head().version == 3
+    assert [commit.version for commit in store.history()] == [3, 2, 1]
+    for version in (1, 2, 3):
+        assert set(store.at(version)) == replayed(*logs[:version])
+    assert len(list(store.at(0))) == len(store.at(0)) == 0
+    with pytest.raises(RootError, match="no version 4"):
+        store.at(4)
+
+
+def test_patterns_find_what_a_single_store_finds(root: Path, single: Store) -> None:
+    store = ShardedStore(root)
+    some = list(single)
+    patterns: list[tuple[Any, Any, Any, Any]] = [(None, None, None, None)]
+    patterns += [
+        (None, None, None, DefaultGraph()),
+        (None, None, Literal("x", language="en-gb"), None),
+    ]
+    for each in some[::7]:
+        patterns += [
+            (each.subject, None, None, None),
+            (None, each.predicate, each.object, None),
+            (None, None, None, each.graph_name),
+            tuple(each),
+        ]
+    for pattern in patterns:
+        expected = list(single.quads_for_pattern(*pattern))
+        assert Counter(store.quads_for_pattern(*pattern)) == Counter(expected)
+        assert store.count(*pattern) == len(expected)
+    assert all(each in store for each in some)
+    assert Quad(NamedNode("urn:no"), NamedNode("urn:p"), Literal("")) not in store
+
+
+def test_one_shard_is_opened_where_the_key_is_given(root: Path) -> None:
+    store = ShardedStore(root)
+    by_subject = store.layout.shard_by == "subject"
+    key: Any = BlankNode("b1" if by_subject else "g")
+    list(
+        store.quads_for_pattern(key, None, None)
+        if by_subject
+        else store.quads_for_pattern(None, None, None, key)
+    )
+    assert list(store._open) == [store.shard_number(key)]
+
+
+def test_a_dump_has_all_quads(root: Path, single: Store) -> None:
+    target = root.parent / "all.jelly.gz"
+    assert ShardedStore(root).dump(target) == len(single)
+    assert set(read_quads(target)) == set(single)
+
+
+def test_verify_finds_what_is_wrong(root: Path) -> None:
+    store = ShardedStore(root)
+    assert store.verify() == []
+    shards = store.commit.shards
+    assert shards is not None
+    used = [shard.store for shard in shards if shard.store is not None]
+    stranger = Quad(BlankNode("b1"), NamedNode("urn:new"), Literal(""), BlankNode("b1"))
+    for name in used[:2]:
+        Store(str(root / name)).add(stranger)
+    found = ShardedStore(root).verify()
+    assert len([problem for problem in found if "commit says" in problem]) == 2
+    assert any("1 quads belong to other shards" in problem for problem in found)
+    shutil.rmtree(root / used[0])
+    assert any("cannot be opened" in problem for problem in ShardedStore(root).verify())
+
+
+# Vacuum
+
+
+def _stores(root: Path) -> set[str]:
+    return {f"{each.parent.name}/{each.name}" for each in root.glob("shard=*/*")}
+
+
+def test_a_vacuum_keeps_versions_and_removes_the_rest(root: Path) -> None:
+    store = ShardedStore(root)
+    before = {version: list(store.at(version)) for version in (2, 3)}
+    (root / "shard=0" / "v4-orphan").mkdir()
+    (root / "shard=0" / "v4-orphan" / "data").write_bytes(b"x" * 1000)
+    (root / "_staging" / "attempt").mkdir(parents=True)
+    planned = store.vacuum(keep=2, grace=NOW, dry_run=True)
+    assert (root / "shard=0" / "v4-orphan").exists()
+    done = store.vacuum(keep=2, grace=NOW)
+    assert done == planned
+    assert done.versions == [1]
+    assert "shard=0/v4-orphan" in done.stores
+    assert done.staged == ["_staging/attempt"]
+    assert done.size >= 1000
+    for version, content in before.items():
+        assert quads(root, version) == content
+    with pytest.raises(RootError, match="version 1 were removed"):
+        store.at(1)
+    needed = {shard.store for each in store.history() for shard in each.shards or () if shard.store}
+    assert _stores(root) == needed
+    again = store.vacuum(keep=2, grace=NOW)
+    assert (again.versions, again.stores, again.staged) == ([], [], [])
+
+
+def test_a_vacuum_leaves_what_is_young(root: Path) -> None:
+    before = _stores(root)
+    orphan = root / "shard=1" / "v4-attempt"
+    orphan.mkdir(parents=True)
+    (root / "_staging" / "attempt").mkdir(parents=True)
+    done = vacuum(root, keep=1, grace=timedelta(hours=1))
+    assert (done.versions, done.stores, done.staged) == ([], [], [])
+    assert _stores(root) == before | {"shard=1/v4-attempt"}
+    # A store is as young as the newest file in it.
+    old = time.time() - 7200
+    (orphan / "young").write_bytes(b"")
+    os.utime(orphan, (old, old))
+    os.utime(root / "_staging" / "attempt", (old, old))
+    done = vacuum(root, keep=1, grace=timedelta(hours=1))
+    assert (done.stores, done.staged) == ([], ["_staging/attempt"])
+    os.utime(orphan / "young", (old, old))
+    os.utime(orphan, (old, old))
+    assert vacuum(root, keep=1, grace=timedelta(hours=1)).stores == ["shard=1/v4-attempt"]
+
+
+def test_patches_go_on_after_a_vacuum(root: Path) -> None:
+    ShardedStore(root).vacuum(keep=1, grace=NOW)
+    shard_by = ShardedStore(root).layout.shard_by
+    before = set(quads(root))
+    apply(root, b"A <urn:new> <urn:p> _:b1 . Z .", shards=4, shard_by=shard_by)
+    new = Quad(NamedNode("urn:new"), NamedNode("urn:p"), BlankNode("b1"))
+    assert set(quads(root)) == before | {new}
+    assert ShardedStore(root).version == 4
+
+
+def test_a_vacuum_of_nothing_is_refused(root: Path) -> None:
+    with pytest.raises(ValueError, match="newest version is always kept"):
+        vacuum(root, keep=0)
+    with pytest.raises(ValueError, match="negative"):
+        vacuum(root, grace=timedelta(-1))
+
+
+# Queries
+
+STARS = [
+    "SELECT * { ?s <urn:p0> ?o }",
+    "SELECT ?s ?a { ?s <urn:p0> ?a ; <urn:p1> ?b FILTER(isBlank(?b)) }",
+    "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?s <urn:p1> ?b } BIND(str(?a) AS ?t) }",
+    "SELECT * { ?s <urn:p0> ?a MINUS { ?s <urn:p1> <urn:o1> } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER NOT EXISTS { ?s <urn:p1> ?b } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER(?a = 1 || EXISTS { ?s <urn:p1> ?b FILTER(?b != 1) }) }",
+    "SELECT * { VALUES ?o { <urn:o1> <urn:o2> } ?s <urn:p0> ?o }",
+    "SELECT * { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } }",
+    "SELECT * { GRAPH ?g { ?s <urn:p0> ?a ; ?p ?b } }",
+    "SELECT * { GRAPH <urn:g> { <urn:s1> ?p ?o } }",
+    "SELECT * { <urn:s1> ?p ?o }",
+    "SELECT ?o { [] <urn:p0> ?o ; <urn:p1> ?o }",
+]
+
+GRAPHS = [
+    "SELECT * { GRAPH ?g { ?s <urn:p0> ?b . ?b ?p ?c } }",
+    "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
+    "SELECT * { GRAPH <urn:g> { ?s (<urn:p0>/<urn:p1>)+ ?b } }",
+    "SELECT * { GRAPH ?g { ?s <urn:p0> ?b OPTIONAL { ?b <urn:p1> ?c } } }",
+    "SELECT * { { ?s <urn:p0> ?o } UNION { GRAPH ?g { ?s <urn:p1> ?o } } }",
+    "SELECT * { GRAPH ?g { ?a <urn:p0> ?b FILTER EXISTS { ?b ?c ?d } } }",
+]
+
+#: For both ways of sharding.
+REFUSED = {
+    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct looks at more",
+    "SELECT * { ?s ?p ?o } ORDER BY ?s": "OrderBy",
+    "SELECT * { ?s ?p ?o } LIMIT 1": "Slice",
+    "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }": "AggregateJoin",
+    "SELECT * { ?s ?p ?o { SELECT ?s { ?s ?q ?r } } }": "ToMultiSet",
+    "SELECT (1 AS ?one) {}": "no triple pattern",
+    "SELECT * { VALUES ?x { 1 } }": "no triple pattern",
+    "SELECT * { VALUES ?x { 1 } OPTIONAL { ?s ?p ?x } }": "OPTIONAL or MINUS",
+    "SELECT * { { ?s ?p ?o } UNION { VALUES ?x { 1 } } }": "side of a UNION",
+    "SELECT * FROM <urn:g> { ?s ?p ?o }": "FROM",
+    "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }": "ServiceGraphPattern",
+    "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s ?p ?o } }": "EXISTS needs",
+    "ASK { ?s ?p ?o }": "SELECT queries only",
+    "CONSTRUCT WHERE { ?s ?p ?o }": "SELECT queries only",
+    "SELECT nonsense": "not well-formed",
+}
+
+REFUSED_BY_SUBJECT = [
+    "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
+    "SELECT * { ?s <urn:p0>/<urn:p1> ?b }",
+    "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?a <urn:p1> ?b } }",
+    "SELECT * { ?s <urn:p0> ?a MINUS { ?t <urn:p1> ?a } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER NOT EXISTS { ?a <urn:p1> ?b } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER(1 = 1 && EXISTS { ?t <urn:p1> ?a }) }",
+    "SELECT * { { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } ?s ?p ?q }",
+    "SELECT * { { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } "
+    "{ { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } }",
+    "SELECT * { <urn:s1> ?p ?o . <urn:s2> ?p ?o }",
+    "SELECT * { [] <urn:p0> ?o . [] <urn:p1> ?o }",
+]
+
+REFUSED_BY_GRAPH = [
+    "SELECT * { ?s ?p ?o GRAPH ?g { ?s ?q ?r } }",
+    "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?s ?q ?r } }",
+    "SELECT * { GRAPH <urn:g> { ?s ?p ?o } FILTER EXISTS { ?s ?q ?r } }",
+]
+
+
+def _counted(found: Iterator[dict[str, str | None]]) -> Counter[frozenset[tuple[str, str | None]]]:
+    return Counter(frozenset(each.items()) for each in found)
+
+
+def test_queries_that_shards_can_answer_are_answered(root: Path, single: Store) -> None:
+    store = ShardedStore(root)
+    queries = STARS if store.layout.shard_by == "subject" else GRAPHS
+    answered = 0
+    for query in queries:
+        expected = _counted(solutions(single, query))
+        assert _counted(store.select(query)) == expected, query
+        answered += bool(expected)
+    assert answered >= len(queries) - 2
+
+
+@pytest.mark.parametrize("query", [*REFUSED])
+def test_queries_that_shards_cannot_answer_are_refused(query: str) -> None:
+    for shard_by in ("subject", "graph"):
+        with pytest.raises(QueryError, match=REFUSED[query]):
+            scope_of(query, shard_by)  # type: ignore[arg-type]
+
+
+def test_queries_that_join_over_shards_are_refused(root: Path) -> None:
+    store = ShardedStore(root)
+    by_subject = store.layout.shard_by == "subject"
+    for query in REFUSED_BY_SUBJECT if by_subject else REFUSED_BY_GRAPH:
+        with pytest.raises(QueryError):
+            list(store.select(query))
+        list(store.select(query, unchecked=True))
+
+
+def test_a_key_in_the_query_is_asked_of_one_shard(root: Path) -> None:
+    store = ShardedStore(root)
+    list(store.select("SELECT * { GRAPH <urn:g> { <urn:s1> ?p ?o } }"))
+    assert len(store._open) == 1
+
+
+def test_a_query_gives_a_dataframe(spark: SparkSession, root: Path, single: Store) -> None:
+    store = ShardedStore(root)
+    query = "SELECT ?o ?s { ?s <urn:p0> ?o OPTIONAL { ?s <urn:p1> ?none FILTER(false) } }"
+    frame = store.select_dataframe(spark, query)
+    assert frame.columns == ["o", "s"]
+    expected = _counted(solutions(single, query))
+    assert _counted(row.asDict() for row in frame.collect()) == expected
+    nothing = store.at(0).select_dataframe(spark, query)
+    assert (nothing.columns, nothing.count()) == (["o", "s"], 0)
