@@ -192,6 +192,7 @@ cdef class TermWriter:
         cdef const uint8_t *start = pos
         cdef uint64_t room_rows
         cdef uint64_t room_bytes
+        cdef uint64_t count = 0
         cdef bint full
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
@@ -219,6 +220,8 @@ cdef class TermWriter:
                                 line = LINE_UNUSUAL
                             elif written != DONE:
                                 break
+                            else:
+                                count += 1
                         if line == LINE_UNUSUAL:
                             pos = line_after(start, end)
                             break
@@ -239,6 +242,7 @@ cdef class TermWriter:
                     encoder._end_frame()
         finally:
             self._hand_over(encoder)
+            parser.count += count
         parser.line_ends += line_ends_in(counted, end)
 
     cdef int _listen(self) except -1:

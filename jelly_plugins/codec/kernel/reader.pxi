@@ -11,9 +11,14 @@ cdef enum Status:
     AT_OPTIONS
     AT_FRAME_FIELD
     AT_NAMESPACE
+    # Terms were made that the judge has to see, see kernel/judge.pxi.
+    AT_DOUBTS
+    AT_EMPTY_GRAPH
     # Stops after which it does not.
     AT_FRAME_END
     REFUSED
+    NOT_RDF_1_2
+    TOO_MUCH_TEXT
     TOO_MANY_ROWS
     TOO_MANY_REPEATS
     TOO_MUCH_EXPANSION
@@ -29,6 +34,9 @@ cdef enum Event:
 
 
 cdef enum:
+    # Entries of a cache where text is made: a term costs little to make again, and more to fetch
+    # from memory that the processor does not keep at hand.
+    TEXT_CACHE_ENTRIES = 1 << 12
     # Statements that are planned before any is made.
     PLAN = 512
     # And bytes of new terms.
@@ -81,6 +89,8 @@ cdef struct Table:
 cdef struct Reader:
     # What the options and the limits say.
     bint text
+    # Whether a judge has a say in what is made into text.
+    bint judged
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     # Terms of a statement as the factory gets it, and the positions that a row must have set.
@@ -92,6 +102,8 @@ cdef struct Reader:
     uint64_t frame_rows
     uint64_t frame_repeats
     uint64_t frame_expansion
+    # Entries of a cache that is full.
+    size_t cache_entries
 
     # What carries over frames.
     int state
@@ -300,6 +312,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     datatype = new_term(DATATYPE, nothing, False, text)
     if datatype != NULL:
+        datatype.doubtful = reader.judged and not is_plain_datatype(text)
         datatype.characters = entry.characters
     return datatype
 
@@ -324,7 +337,7 @@ cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
     cdef size_t capacity
     term.row = reader.row_number
     reader.made_bytes += sizeof(Term) + term.text.size + term.wire.size
-    if reader.text:
+    if reader.text and not term.doubtful:
         return True
     if reader.made_count == reader.made_capacity:
         capacity = reader.made_capacity * 2 if reader.made_capacity else 256
@@ -447,6 +460,8 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
         written = written and append(scratch, name.bytes, name.size)
     if written:
         term = new_term(IRI, nothing, False, Slice(scratch.bytes, scratch.size))
+        if term != NULL:
+            term.doubtful = reader.judged and not is_plain_iri(term.text)
         if term != NULL and note_made(reader, term):
             term.characters = characters
             return term
@@ -457,12 +472,12 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
 cdef bint remember_iri(Reader *reader, Term *iri) noexcept nogil:
     """Keep an IRI; False where there is no memory."""
     reader.iri_characters += iri.characters
-    if reader.iris.count >= CACHE_ENTRIES or reader.iri_characters > CACHE_CHARACTERS:
+    if reader.iris.count >= reader.cache_entries or reader.iri_characters > CACHE_CHARACTERS:
         clear(&reader.iris, &reader.dead)
         for entry_id in range(reader.names.length):
             reader.names.entries[entry_id].iri = NULL
         reader.iri_characters = iri.characters
-    return remember(&reader.iris, iri, &reader.dead)
+    return remember(&reader.iris, reader.cache_entries, iri, &reader.dead)
 
 
 cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
@@ -486,7 +501,7 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
         return <Term *> refuse(reader, NO_MEMORY)
     term.hash = hash
     if note_made(reader, term) and (
-        not kept or remember(&reader.blank_nodes, term, &reader.dead)
+        not kept or remember(&reader.blank_nodes, reader.cache_entries, term, &reader.dead)
     ):
         return term
     drop(term, &reader.dead)
@@ -513,7 +528,7 @@ cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) 
             drop(term, &reader.dead)
             return NULL
     term.hash = hash
-    if kept and not remember(&reader.literals, term, &reader.dead):
+    if kept and not remember(&reader.literals, reader.cache_entries, term, &reader.dead):
         drop(term, &reader.dead)
         return <Term *> refuse(reader, NO_MEMORY)
     return term
@@ -569,6 +584,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         term.langtag = Slice(term.wire.bytes + (langtag.bytes - wire.bytes), langtag.size)
     if datatype != NULL and datatype.datatype != NULL:
         term.parts[0] = shared(datatype.datatype)
+    term.doubtful = reader.judged and not is_plain_literal(term)
     if not note_made(reader, term):
         drop(term, &reader.dead)
         return <Term *> refuse(reader, NO_MEMORY)
@@ -673,6 +689,8 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
     reader.given |= given
     if reader.given != reader.required:
         return fail(reader, REFUSED)
+    if reader.judged and given and not is_rdf_1_2(reader):
+        return fail(reader, NOT_RDF_1_2)
     planned.row = reader.row_number
     if given or not reader.has_before:
         planned.event = STATEMENT
@@ -846,6 +864,7 @@ cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
 cdef bint open_reader(Reader *reader) noexcept nogil:
     """Give a reader that is all zeros what it starts with."""
     cdef Slice nothing = Slice(NULL, 0)
+    reader.cache_entries = CACHE_ENTRIES
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
     reader.default_graph = new_term(DEFAULT_GRAPH, nothing, False, nothing)
     return reader.plan != NULL and reader.default_graph != NULL

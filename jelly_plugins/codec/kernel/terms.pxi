@@ -20,6 +20,8 @@ cdef enum:
 cdef struct Term:
     int kind
     int32_t references
+    # Whether a judge has to see it.
+    bint doubtful
     # Row of the frame in which it was made.
     uint64_t row
     # What the factory made of it, owned; NULL before, and always where text is written.
@@ -158,10 +160,10 @@ cdef void clear(Cache *cache, Term **dead) noexcept nogil:
     memset(cache, 0, sizeof(Cache))
 
 
-cdef bint remember(Cache *cache, Term *term, Term **dead) noexcept nogil:
-    """Keep a term, which is not in the cache yet; a full cache starts afresh. False where there
-    is no memory."""
-    if cache.count >= CACHE_ENTRIES:
+cdef bint remember(Cache *cache, size_t entries, Term *term, Term **dead) noexcept nogil:
+    """Keep a term, which is not in the cache yet; a cache of so many entries starts afresh. False
+    where there is no memory."""
+    if cache.count >= entries:
         clear(cache, dead)
     if cache.count * 2 >= cache.capacity and not grow(cache):
         return False

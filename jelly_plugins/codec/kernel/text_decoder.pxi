@@ -13,6 +13,12 @@ cdef struct LineWriter:
     Slice closing
     # The statement that is next in the plan.
     size_t next
+    # Statements that were written, in all frames.
+    uint64_t statements
+    # Bytes of long terms that were written, in this frame.
+    uint64_t long_bytes
+    # A graph that turned out to be empty, until it is taken; NULL otherwise.
+    Term *empty_graph
     # Where writing stands in the statement before: a level for each triple that is quoted in
     # another. There are never more than the limit of nesting allows.
     Level *levels
@@ -22,7 +28,8 @@ cdef struct LineWriter:
 cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
     """Write what is planned, or as much of it as makes a piece; False where there is no memory.
 
-    All of it is written when `lines.next` has reached the end of the plan and `depth` is 0.
+    All of it is written when `lines.next` has reached the end of the plan and `depth` is 0. An
+    empty graph in the plan is set down, and ends the writing too.
     """
     cdef Planned *planned
     while lines.out.size < piece:
@@ -38,8 +45,12 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
             lines.levels[0].terms = planned.terms
             lines.levels[0].count = statement_width(reader, planned)
             lines.levels[0].at = 0
+            lines.statements += 1
             if not write_plain_line(lines):
                 lines.depth = 1
+        elif planned.event == EMPTY_GRAPH:
+            lines.empty_graph = planned.terms[3]
+            return True
     return True
 
 
@@ -53,12 +64,16 @@ cdef bint write_plain_line(LineWriter *lines) noexcept nogil:
     cdef Level *level = &lines.levels[0]
     cdef Buffer *out = &lines.out
     cdef size_t size = 2
+    cdef uint64_t long_bytes = 0
     for at in range(level.count):
         if level.terms[at].kind == TRIPLE:
             return False
         size += level.terms[at].text.size + 1
+        if level.terms[at].text.size > LONG_TERM:
+            long_bytes += level.terms[at].text.size
     if not reserve(out, size):
         return False
+    lines.long_bytes += long_bytes
     for at in range(level.count):
         put(out, level.terms[at].text.bytes, level.terms[at].text.size)
         put_byte(out, c" ")
@@ -81,6 +96,8 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
     term = level.terms[level.at]
     level.at += 1
     if term.kind != TRIPLE:
+        if term.text.size > LONG_TERM:
+            lines.long_bytes += term.text.size
         return append(&lines.out, term.text.bytes, term.text.size)
     level = &lines.levels[lines.depth]
     level.terms = term.parts
@@ -96,6 +113,10 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
     while True:
         if not write_planned(reader, lines, piece):
             return NO_MEMORY
+        if lines.long_bytes > reader.frame_expansion:
+            return TOO_MUCH_TEXT
+        if lines.empty_graph != NULL:
+            return AT_EMPTY_GRAPH
         if lines.next < reader.planned or lines.depth:
             return AT_PLAN_END
         reader.planned = 0
@@ -110,6 +131,8 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
         if status != AT_PLAN_END:
             # What was planned before the stop is written first.
             reader.stopped = status
+        if reader.made_count:
+            return AT_DOUBTS
 
 
 cdef class TextDecoder:
@@ -119,6 +142,8 @@ cdef class TextDecoder:
     cdef LineWriter lines
     cdef readonly object options
     cdef readonly object next_frame
+    cdef readonly object last_frame
+    cdef object judge
     cdef object limits
     cdef object factory
     cdef object notation
@@ -129,17 +154,20 @@ cdef class TextDecoder:
     cdef bint busy
 
     def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, limits=DEFAULT_LIMITS,
-                  first_frame=0):
+                  first_frame=0, judge=None):
         if not open_reader(&self.reader):
             raise MemoryError
         self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
         if self.lines.levels == NULL:
             raise MemoryError
         self.reader.text = True
+        self.reader.cache_entries = TEXT_CACHE_ENTRIES
         set_limits(&self.reader, limits)
         self.limits = limits
         self.next_frame = first_frame
-        self.factory = reference_text.TextFactory(notation)
+        self.judge = judge
+        self.reader.judged = judge is not None
+        self.factory = reference_text.text_factory(notation, judge)
         self.reference = reference_decoder.Decoder(self.factory, limits=limits)
         self.notation = tuple(mark.encode() for mark in notation.value)
         self.lines.opening = slice_of_bytes(self.notation[0])
@@ -149,6 +177,11 @@ cdef class TextDecoder:
         close_reader(&self.reader)
         release(&self.lines.out)
         PyMem_RawFree(self.lines.levels)
+
+    @property
+    def statements(self):
+        """Number of statements so far, in all frames."""
+        return self.lines.statements
 
     @property
     def inside_graph(self):
@@ -177,6 +210,7 @@ cdef class TextDecoder:
             )
         self.frame = Frame(self.next_frame, size=len(data))
         begin_frame(&self.reader, data)
+        self.lines.long_bytes = 0
         if len(data) > self.limits.frame_bytes:
             error = over(self.limits, "frame_bytes", len(data), "the length of a frame")
             raise error.locate(frame=self.next_frame)
@@ -208,12 +242,28 @@ cdef class TextDecoder:
             elif status == AT_FRAME_FIELD:
                 read_frame_field(self.reference, reader, data, self.frame)
             elif status == AT_NAMESPACE:
+                self.frame.namespaces.append(
+                    (text_of(reader.namespace_name), text_of(reader.namespace_iri.text))
+                )
                 drop(reader.namespace_iri, &reader.dead)
                 reader.namespace_iri = NULL
+            elif status == AT_EMPTY_GRAPH:
+                self.frame.empty_graphs.append(text_of(lines.empty_graph.text))
+                lines.empty_graph = NULL
+            elif status == AT_DOUBTS:
+                show_doubts(reader, self.judge)
+            elif status == TOO_MUCH_TEXT:
+                # Which row it was is long past.
+                reader.in_row = False
+                raise reference_text.too_much(self.limits, lines.long_bytes)
+            elif status == NOT_RDF_1_2:
+                raise judged_statement(reader, self.judge)
             elif status != AT_PLAN_END and status != AT_FRAME_END:
                 raise refusal(reader, status, self.options, self.limits, self.factory)
             else:
                 if status == AT_FRAME_END and lines.out.size == 0:
+                    self.frame.rows = reader.rows
+                    self.last_frame = self.frame
                     self.frame = None
                     self.next_frame += 1
                     return None
