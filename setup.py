@@ -1,6 +1,6 @@
-"""Builds the compiled kernel; all else is in pyproject.toml.
+"""Builds what is compiled; all else is in pyproject.toml.
 
-Where there is no C compiler the kernel is left out, and the Python codec does its work.
+Where there is no C compiler it is left out, and Python does its work.
 """
 
 import os
@@ -9,20 +9,22 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-CODEC = Path("jelly_plugins/codec")
+#: Packages with something compiled: `_native.pyx`, made of the files in `kernel`.
+COMPILED = (Path("jelly_plugins/codec"), Path("jelly_plugins/rdflib"))
 
-#: Debugging symbols would make the kernel five times as large. Who sets CFLAGS knows better.
+#: Debugging symbols would make it five times as large. Who sets CFLAGS knows better.
 CHOSEN = sys.platform == "win32" or "CFLAGS" in os.environ
 COMPILER_ARGUMENTS = [] if CHOSEN else ["-O3", "-g0"]
 
 setup(
     ext_modules=[
         Extension(
-            "jelly_plugins.codec._native",
-            [str(CODEC / "_native.pyx")],
-            depends=[str(path) for path in sorted((CODEC / "kernel").glob("*.pxi"))],
+            ".".join((*package.parts, "_native")),
+            [str(package / "_native.pyx")],
+            depends=[str(path) for path in sorted((package / "kernel").glob("*.pxi"))],
             extra_compile_args=COMPILER_ARGUMENTS,
             optional=True,
         )
+        for package in COMPILED
     ]
 )

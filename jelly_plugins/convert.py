@@ -121,6 +121,7 @@ def convert(
     changes: OptionChanges = OptionChanges(),
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
+    restart_every: int | None = None,
     namespaces: bool = False,
     base: str | None = None,
     blank_nodes: BlankNodes = "fresh",
@@ -137,6 +138,8 @@ def convert(
     :param frame_rows: rows after which a frame ends, where Jelly is written. From Jelly to Jelly
         frames stay as they are without it and ``frame_bytes``.
     :param frame_bytes: bytes after which a frame ends.
+    :param restart_every: bytes after which the next frame is a restart point, where a reader may
+        begin; see ``codec.restarts``.
     :param namespaces: write the prefixes of RDF text as namespaces.
     :param base: IRI that relative ones in RDF text are resolved against.
     :param blank_nodes: of several Jelly sources, see ``transcode``. One source keeps its labels.
@@ -165,6 +168,7 @@ def convert(
             options=changes.applied,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            restart_every=restart_every,
             blank_nodes=blank_nodes,
             concatenated=concatenated,
             lossy=lossy,
@@ -181,6 +185,7 @@ def convert(
             changes=changes,
             frame_rows=frame_rows or DEFAULT_FRAME_ROWS,
             frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
+            restart_every=restart_every,
             namespaces=namespaces,
             base=base,
             limits=limits,
@@ -206,6 +211,7 @@ def text_to_jelly(
     changes: OptionChanges = OptionChanges(),
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    restart_every: int | None = None,
     namespaces: bool = False,
     base: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -231,6 +237,7 @@ def text_to_jelly(
         "namespaces": namespaces,
         "frame_rows": frame_rows,
         "frame_bytes": frame_bytes,
+        "restart_every": restart_every,
         "limits": limits,
     }
     while True:

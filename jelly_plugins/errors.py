@@ -73,7 +73,8 @@ class TextError(JellyError):
     """Text that is no N-Triples, N-Quads or RDF Patch, or says what Jelly cannot carry.
 
     :ivar line: number of the line, from 1, where known.
-    :ivar column: number of the character in the line, from 1, where known.
+    :ivar column: number of the character in the line, or in the cell of a table, from 1, where
+        known.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class TextError(JellyError):
     def __str__(self) -> str:
         places = [
             f"{word} {number}"
-            for word, number in (("line", self.line), ("column", self.column))
+            for word, number in (("row", self.row), ("line", self.line), ("column", self.column))
             if number is not None
         ]
         where = [part for part in (self.source, ", ".join(places)) if part]

@@ -86,6 +86,7 @@ class StreamReport:
     :ivar size: bytes of the frames, uncompressed and without delimiters.
     :ivar file_size: bytes of the file as it lies on disk, None if it is no file.
     :ivar frames: number of frames; ``empty_frames`` of them have no rows.
+    :ivar restarts: number of frames that are marked as restart points, see ``codec.restarts``.
     :ivar largest_frame: bytes of the largest frame.
     :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
     :ivar namespaces: declarations, IRIs by name in order of appearance, at most :data:`LISTED`.
@@ -102,6 +103,7 @@ class StreamReport:
     file_size: int | None = None
     frames: int = 0
     empty_frames: int = 0
+    restarts: int = 0
     largest_frame: int = 0
     statements: int = 0
     graphs: int = 0
@@ -186,6 +188,7 @@ def inspect(
             )
             rows += kinds
             _add(report, found)
+            report.restarts += frame.restart
             report.streams += concatenated and opens_with_options(frames.data)
             if on_frame is not None:
                 on_frame(found)

@@ -383,6 +383,7 @@ def encode(
     namespaces: Mapping[str, str] | None = None,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    restart_every: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[bytes]:
     """Encode statements as a flat stream; the bytes of each frame come out without a delimiter.
@@ -393,6 +394,8 @@ def encode(
     :param namespaces: declarations to write first, IRI by name.
     :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
     :param frame_bytes: bytes of a frame after which it ends.
+    :param restart_every: bytes after which the next frame is a restart point, where a reader may
+        begin; see ``codec.restarts``. By default only the first frame is.
     :param limits: bounds of what is written.
     :raises JellyError: a statement cannot be written with these options.
     """
@@ -407,6 +410,7 @@ def encode(
         namespaces=bool(namespaces),
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
+        restart_every=restart_every,
         limits=limits,
     )
     for name, iri in (namespaces or {}).items():
@@ -422,6 +426,7 @@ def encode_frames(
     options: StreamOptions,
     describe: Describe = describe,
     namespaces: bool = False,
+    restart_every: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[bytes]:
     """Encode one frame for each of ``frames``: a :class:`Frame` with all it has, or statements.
@@ -429,6 +434,7 @@ def encode_frames(
     Namespaces of a frame are written before its statements; empty graphs of a frame after them.
 
     :param namespaces: whether frames have namespaces (a declaration needs protocol version 2).
+    :param restart_every: as in :func:`encode`.
     :raises JellyError: a frame cannot be written with these options.
     """
     encoder = Encoder(
@@ -437,6 +443,7 @@ def encode_frames(
         namespaces=namespaces,
         frame_rows=limits.frame_rows + 1,
         frame_bytes=limits.frame_bytes + 1,
+        restart_every=restart_every,
         limits=limits,
     )
     for item in frames:
@@ -468,6 +475,7 @@ def write(
     namespaces: Mapping[str, str] | None = None,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    restart_every: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
     """Write statements in generic terms as a flat, delimited Jelly-RDF stream.
@@ -484,6 +492,7 @@ def write(
             namespaces=namespaces,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            restart_every=restart_every,
             limits=limits,
         ),
         dst,

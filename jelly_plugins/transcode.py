@@ -137,6 +137,7 @@ def transcode(
     options: StreamOptions | Callable[[StreamOptions], StreamOptions] | None = None,
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
+    restart_every: int | None = None,
     blank_nodes: BlankNodes = "fresh",
     concatenated: bool = False,
     lossy: bool = False,
@@ -151,6 +152,8 @@ def transcode(
     :param frame_rows: regroup the statements into frames of about so many rows. Without it and
         ``frame_bytes``, frames stay as they are.
     :param frame_bytes: regroup into frames of about so many bytes.
+    :param restart_every: bytes after which the next frame is a restart point, see
+        ``codec.restarts``.
     :param blank_nodes: ``"fresh"`` keeps the blank nodes of several streams apart by new labels;
         ``"keep"`` takes equal labels for one node. A single stream keeps its labels either way.
     :param concatenated: sources may hold several streams each, see ``FrameReader``.
@@ -194,12 +197,15 @@ def transcode(
                     options,
                     frame_rows=frame_rows or limits.frame_rows,
                     frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
+                    restart_every=restart_every,
                     limits=limits,
                 ),
                 lossy=lossy,
             )
         else:
-            frames = encode_frames(counter, options=options, limits=limits)
+            frames = encode_frames(
+                counter, options=options, restart_every=restart_every, limits=limits
+            )
         write_delimited(frames, dst)
         return counter.statements
 

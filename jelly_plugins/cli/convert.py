@@ -15,11 +15,6 @@ from .console import WrongUsageError
 from .settings import BlankNodesChoice
 
 
-class Preset(StrEnum):
-    BIG = "big"
-    SMALL = "small"
-
-
 class Physical(StrEnum):
     TRIPLES = "triples"
     QUADS = "quads"
@@ -46,23 +41,24 @@ def convert(
         ),
     ] = None,
     force: settings.Force = False,
-    preset: Annotated[
-        Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
-    ] = None,
-    table_names: Annotated[
-        int | None, typer.Option("--table-names", min=8, help="Entries of the name table.")
-    ] = None,
-    table_prefixes: Annotated[
-        int | None, typer.Option("--table-prefixes", min=0, help="Entries of the prefix table.")
-    ] = None,
-    table_datatypes: Annotated[
-        int | None, typer.Option("--table-datatypes", min=0, help="Entries of the datatype table.")
-    ] = None,
+    preset: settings.TablePreset = None,
+    table_names: settings.TableNames = None,
+    table_prefixes: settings.TablePrefixes = None,
+    table_datatypes: settings.TableDatatypes = None,
     frame_rows: Annotated[
         int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
     ] = None,
     frame_bytes: Annotated[
         int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
+    ] = None,
+    restart_every: Annotated[
+        int | None,
+        typer.Option(
+            "--restart-every",
+            parser=settings.parse_size,
+            metavar="SIZE",
+            help="Let readers begin at a frame after each so many bytes; K, M, G may follow.",
+        ),
     ] = None,
     physical: Annotated[
         Physical | None, typer.Option("--physical", help="Physical type of the Jelly written.")
@@ -133,6 +129,7 @@ def convert(
             ),
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            restart_every=restart_every,
             namespaces=namespaces,
             base=base,
             blank_nodes=blank_nodes.value,

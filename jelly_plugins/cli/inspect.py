@@ -77,6 +77,7 @@ def _print_report(report: StreamReport) -> None:
             "streams": report.streams if report.streams > 1 else None,
             "frames": f"{report.frames:,}, {framing}, {report.empty_frames:,} empty, "
             f"the largest {console.size_text(report.largest_frame)}",
+            "restart points": f"{report.restarts:,}" if report.restarts else None,
             "statements": f"{report.statements:,}",
             "per statement": None if per_statement is None else f"{per_statement:.1f} bytes",
             "graphs": f"{report.graphs:,}" if report.graphs else None,

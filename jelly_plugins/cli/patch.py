@@ -217,15 +217,19 @@ def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
             "patches": f"{done.patches:,}",
             "transactions": f"{done.transactions:,}",
             "operations": f"{done.operations:,}",
-            "applied before": f"{done.skipped:,} transactions" if done.skipped else None,
-            "aborted": f"{done.aborted:,} transactions" if done.aborted else None,
+            "applied before": _transactions(done.skipped) if done.skipped else None,
+            "aborted": _transactions(done.aborted) if done.aborted else None,
             "position": None if done.position is None else _position_text(done.position),
         }
     )
 
 
+def _transactions(number: int) -> str:
+    return f"{number:,} transaction{'' if number == 1 else 's'}"
+
+
 def _position_text(position: Position) -> str:
-    rest = "" if position.complete else f", {position.transactions:,} transactions of it"
+    rest = "" if position.complete else f", {_transactions(position.transactions)} of it"
     return f"patch {position.number:,} {position.patch}{rest}"
 
 
@@ -275,6 +279,10 @@ def convert(
     ] = None,
     generalized: Generalized = False,
     rdf_star: Annotated[bool, typer.Option("--rdf-star", help="Declare quoted triples.")] = False,
+    preset: settings.TablePreset = None,
+    table_names: settings.TableNames = None,
+    table_prefixes: settings.TablePrefixes = None,
+    table_datatypes: settings.TableDatatypes = None,
     frame_rows: Annotated[
         int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
     ] = None,
@@ -308,6 +316,10 @@ def convert(
                 stream_type=None if stream_type is None else PatchStreamType[stream_type.name],
                 generalized_statements=generalized or None,
                 rdf_star=rdf_star or None,
+                preset=preset,
+                max_name_table_size=table_names,
+                max_prefix_table_size=table_prefixes,
+                max_datatype_table_size=table_datatypes,
             ),
             **{key: value for key, value in frames.items() if value is not None},
             limits=settings.limits_from(limit),
@@ -554,7 +566,7 @@ def _print_report(report: Report) -> None:
         }
     )
     for number, message in report.problems:
-        print(f"patch {number + 1}: {message}")
+        print(f"patch {number}: {message}")
 
 
 def _report_as_dict(report: Report) -> dict[str, Any]:
@@ -567,9 +579,7 @@ def _report_as_dict(report: Report) -> dict[str, Any]:
         "patches": report.patches,
         "rows": {kind.code: number for kind, number in report.rows.items()},
         **{name: None if term is None else term_text(term) for name, term in ids.items()},
-        "problems": [
-            {"patch": number + 1, "message": message} for number, message in report.problems
-        ],
+        "problems": [problem._asdict() for problem in report.problems],
     }
 
 

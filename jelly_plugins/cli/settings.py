@@ -13,6 +13,11 @@ from ..formats import Format, format_named
 from .console import WrongUsageError
 
 
+class Preset(StrEnum):
+    BIG = "big"
+    SMALL = "small"
+
+
 class BlankNodesChoice(StrEnum):
     FRESH = "fresh"
     KEEP = "keep"
@@ -28,6 +33,22 @@ def parse_format(name: str) -> Format:
         return format_named(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes, at least one, for an option.
+
+    >>> parse_size("64M")
+    67108864
+    """
+    unit = text[-1:].upper() if text[-1:].isalpha() else ""
+    number = text[: len(text) - len(unit)]
+    if not (number.isascii() and number.isdecimal() and unit in _UNITS and int(number)):
+        raise typer.BadParameter(f"{text!r} is no size such as 500K, 64M or 1G")
+    return int(number) * _UNITS[unit]
 
 
 SourceArgument: TypeAlias = Annotated[
@@ -52,6 +73,18 @@ From: TypeAlias = Annotated[
 ]
 StoreFolder: TypeAlias = Annotated[
     str, typer.Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
+]
+TablePreset: TypeAlias = Annotated[
+    Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
+]
+TableNames: TypeAlias = Annotated[
+    int | None, typer.Option("--table-names", min=8, help="Entries of the name table.")
+]
+TablePrefixes: TypeAlias = Annotated[
+    int | None, typer.Option("--table-prefixes", min=0, help="Entries of the prefix table.")
+]
+TableDatatypes: TypeAlias = Annotated[
+    int | None, typer.Option("--table-datatypes", min=0, help="Entries of the datatype table.")
 ]
 Concatenated: TypeAlias = Annotated[
     bool,

@@ -1,6 +1,10 @@
 """The compiled kernel has the interface of its reference."""
 
+from .columns import ColumnDecoder as ColumnDecoder
+from .columns import ColumnEncoder as ColumnEncoder
 from .decoder import Decoder as Decoder
 from .encoder import Encoder as Encoder
+from .patch_decoder import PatchDecoder as PatchDecoder
+from .patch_encoder import PatchEncoder as PatchEncoder
 from .text import TextDecoder as TextDecoder
 from .text import TextEncoder as TextEncoder

@@ -25,6 +25,7 @@ cimport cython
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from cpython.object cimport PyObject
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_SIZE, PyTuple_New
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8
@@ -32,19 +33,28 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
+from . import columns as reference_columns
 from . import decoder as reference_decoder
 from . import encoder as reference_encoder
-from . import lines, ntriples, replay, rules, terms
+from . import lines, ntriples, patch_rules, replay, rules, terms
+from . import patch_decoder as reference_patch_decoder
+from . import patch_encoder as reference_patch_encoder
+from . import patch_term_reader as reference_patch_terms
+from . import patch_term_writer as reference_patch_writer
 from . import term_reader as reference_terms
 from . import term_writer as reference_writer
 from . import text as reference_text
 from .decoder import Frame
 from .limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
+from .operations import END, Header, Namespace, Operation, OperationKind
 from .options import PhysicalType
+from .patch_decoder import PatchFrame
+from .patch_options import PatchStatementType
+from .patch_term_writer import check_width
 from .terms import XSD_STRING, BlankNode, GenericFactory, Iri, Kind, Literal, Quad, Triple
+from .wire import string_field
 
 cdef size_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
-cdef uint64_t CACHE_CHARACTERS = reference_terms.CACHE_CHARACTERS
 cdef size_t CACHED_STRING = reference_terms.CACHED_STRING
 cdef uint64_t LEAST_TRIPLE = reference_writer._LEAST_TRIPLE
 cdef size_t LONG_TERM = reference_text.LONG_TERM
@@ -63,12 +73,19 @@ include "kernel/judge.pxi"
 include "kernel/reader.pxi"
 include "kernel/judgement.pxi"
 include "kernel/decoder.pxi"
+include "kernel/patch_reader.pxi"
+include "kernel/patch_decoder.pxi"
 include "kernel/text_decoder.pxi"
 include "kernel/writer.pxi"
 include "kernel/text_encoder.pxi"
+include "kernel/columns.pxi"
+include "kernel/column_decoder.pxi"
 include "kernel/encoder.pxi"
+include "kernel/column_encoder.pxi"
+include "kernel/patch_encoder.pxi"
 
 load_reader_rules()
+load_patch_rules()
 load_writer_rules()
 load_line_rules()
 load_judge_rules()
@@ -79,3 +96,9 @@ if (
     ROW_NAME, ROW_PREFIX, ROW_DATATYPE,
 ) != tuple(rules.Row):
     raise ImportError("the kernel's rows are not those of codec.rules")
+if (
+    PATCH_OPTIONS, PATCH_ADD, PATCH_DELETE, PATCH_NAMESPACE_ADD, PATCH_NAMESPACE_DELETE,
+    PATCH_START, PATCH_COMMIT, PATCH_ABORT, PATCH_NAME, PATCH_PREFIX, PATCH_DATATYPE,
+    PATCH_HEADER, PATCH_PUNCTUATION,
+) != reference_patch_decoder._ROWS:
+    raise ImportError("the kernel's rows are not those of codec.patch_rules")

@@ -19,7 +19,7 @@ from ..errors import (
     TermError,
     WireError,
 )
-from . import rules
+from . import restarts, rules
 from .limits import DEFAULT_LIMITS, Limits, over
 from .options import PhysicalType, StreamOptions
 from .row_reader import ROW_TAG, RowReader
@@ -73,7 +73,9 @@ class Frame:
         order, empty graphs included.
     :ivar empty_graphs: in physical type GRAPHS, the names of the graphs that end in this frame
         without having had a triple, in this frame or before.
-    :ivar metadata: the frame's metadata, by key.
+    :ivar metadata: the frame's metadata, by key, without the mark of restart points.
+    :ivar restart: whether the frame is marked as a restart point, see
+        :mod:`~jelly_plugins.codec.restarts`.
     :ivar rows: number of rows.
     :ivar size: number of bytes, without a delimiter.
     """
@@ -84,12 +86,16 @@ class Frame:
     graphs: list[Any] = field(default_factory=list)
     empty_graphs: list[Any] = field(default_factory=list)
     metadata: dict[str, bytes] = field(default_factory=dict)
+    restart: bool = False
     rows: int = 0
     size: int = 0
 
 
 def opens_with_options(data: bytes) -> bool:
-    """Whether a frame's first row is a row of options."""
+    """Whether a frame's first row is a row of options, and not of those that a restart point says
+    again."""
+    if data.startswith(restarts.MARK):
+        return False
     pos = 0
     try:
         while pos < len(data):
@@ -287,7 +293,10 @@ class Decoder(RowReader[Row, Frame]):
                     key = read_string(data, start, stop, "a metadata key")
                 else:
                     value = data[start:stop]
-            frame.metadata[key] = value
+            if key == restarts.KEY:
+                frame.restart = True
+            else:
+                frame.metadata[key] = value
         elif tag >> 3 == 15:
             raise wrong_type(15, "RdfStreamFrame")
         else:
@@ -313,6 +322,8 @@ class Decoder(RowReader[Row, Frame]):
     def _read_namespace(
         self, terms: TermReader, data: bytes, pos: int, end: int
     ) -> tuple[str, Any]:
+        assert self.options is not None
+        self.options.check_namespaces()
         name = ""
         value = None
         for number, start, stop, _ in read_fields(

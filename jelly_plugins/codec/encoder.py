@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from ..errors import JellyError, OptionsError, OrderError
-from . import rules
+from ..errors import JellyError, OrderError, TermError
+from . import restarts, rules
 from .limits import DEFAULT_LIMITS, Limits
 from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .row_writer import (
@@ -70,9 +70,13 @@ class Encoder(RowWriter):
     :param frame_rows: rows after which a frame ends; a statement is parted from its
         entries only where they come to more than a reader takes of one frame.
     :param frame_bytes: bytes of a frame after which it ends.
+    :param restart_every: bytes of frames after which the next frame is a restart point, see
+        :mod:`~jelly_plugins.codec.restarts`; by default only those are that :meth:`restart` asks
+        for.
     :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
         what was written.
     :raises OptionsError: the options are inconsistent, or ask for a version that cannot be written.
+    :raises ValueError: ``frame_rows``, ``frame_bytes`` or ``restart_every`` is less than 1.
 
     A statement that is refused leaves the encoder as it was, but for lookup entries that no
     statement uses yet. Frames that ended before it come out of the next :meth:`add`, or of
@@ -90,13 +94,16 @@ class Encoder(RowWriter):
         namespaces: bool = False,
         frame_rows: int = DEFAULT_FRAME_ROWS,
         frame_bytes: int = DEFAULT_FRAME_BYTES,
+        restart_every: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        if restart_every is not None and restart_every < 1:
+            raise ValueError("restart_every is at least 1")
         lowest = VERSION_1_1 if namespaces else VERSION_1_0
         if options.version == 0:
             options = replace(options, version=lowest)
-        if options.version < lowest:
-            raise OptionsError("namespace declarations need protocol version 2")
+        if namespaces:
+            options.check_namespaces()
         options.check(limits)
         super().__init__(limits, frame_rows, frame_bytes, whole_frames=options.grouped)
         #: The options as they are written.
@@ -104,6 +111,11 @@ class Encoder(RowWriter):
         self._writer = self._term_writer(options, describe, limits, self._add_entry)
         self._state = rules.FIRST_STATE[options.physical_type]
         self._graph: Any = None
+        self._restart_every = restart_every
+        #: Bytes of frames since the last restart point.
+        self._since_restart = 0
+        #: Whether the next frame that has rows is a restart point.
+        self._restarting = False
         self._writer.text(options.stream_name, "the stream name")
         self._add_row(Row.OPTIONS, write_options(options))
 
@@ -122,6 +134,8 @@ class Encoder(RowWriter):
         frame_rows = self._frame_rows
         frame_bytes = self._frame_bytes
         for statement in statements:
+            if self._restarting:
+                self._begin_restart()
             try:
                 if len(statement) != width:
                     raise OrderError(
@@ -141,7 +155,7 @@ class Encoder(RowWriter):
             else:
                 self._add_row(row, body)
             if self._rows >= frame_rows or len(buffer) >= frame_bytes:
-                self._end_frame()
+                self._end_full_frame()
         return self._take_ended()
 
     def add_namespace(self, name: str, iri: str) -> None:
@@ -150,8 +164,8 @@ class Encoder(RowWriter):
         :raises OptionsError: the stream's version has no namespace declarations.
         :raises TermError: the name or the IRI cannot be said.
         """
-        if self.options.version < VERSION_1_1:
-            raise OptionsError("namespace declarations need protocol version 2")
+        self.options.check_namespaces()
+        self._begin_restart()
         self._writer.text(name, "a namespace's name")
         iri_tag = (2 << 3 | BYTES).to_bytes()
         self._add_row(Row.NAMESPACE, string_field(1, name) + iri_tag + self._writer.iri(iri))
@@ -163,6 +177,7 @@ class Encoder(RowWriter):
         """
         if self.options.physical_type is not PhysicalType.GRAPHS:
             raise OrderError(f"a graph starts {rules.WHERE[self._state]}")
+        self._begin_restart()
         body = self._writer.graph_name(name)
         self.end_graph()
         self._add_row(Row.GRAPH_START, body)
@@ -181,6 +196,7 @@ class Encoder(RowWriter):
         :param metadata: of the frame; keys are text, values any bytes.
         :return: the frame's bytes, without a delimiter.
         :raises LimitError: the frame is larger than a reader would take.
+        :raises TermError: a key is no text, or the one that restart points have.
         :raises OrderError: frames that ended by themselves, before a statement that was refused,
             were not taken yet.
         """
@@ -189,9 +205,54 @@ class Encoder(RowWriter):
         entries = []
         for key, value in (metadata or {}).items():
             self._writer.text(key, "a metadata key")
+            if key == restarts.KEY:
+                raise TermError(f"the metadata key {key} marks restart points, and is not free")
             entry = string_field(1, key) + (bytes_field(2, value) if value else b"")
             entries.append(bytes_field(15, entry))
+        self._close_before_restart()
         return self._take_frame(b"".join(entries))
+
+    def restart(self) -> list[bytes]:
+        """End the frame, if it has rows, and let the next one be a restart point: a reader may
+        begin there. See :mod:`~jelly_plugins.codec.restarts`.
+
+        :return: the frames that came to their end.
+        """
+        # The first frame needs nothing before it anyway.
+        if self._frames or self._rows > 1:
+            self.end_graph()
+            if self._rows:
+                self._end_frame()
+            self._restarting = True
+        return self._take_ended()
+
+    def _begin_restart(self) -> None:
+        """Where a restart point is due, and nothing is written of the frame yet, begin it."""
+        if not self._restarting or self._rows or self._state is State.INSIDE_GRAPH:
+            return
+        self._restarting = False
+        self._since_restart = 0
+        self._writer.restart()
+        self._buffer += restarts.MARK
+        self._add_row(Row.OPTIONS, write_options(self.options))
+
+    def _begin_frame(self, ended: int) -> None:
+        self._since_restart += len(self._buffer)
+        super()._begin_frame(ended)
+        every = self._restart_every
+        self._restarting |= every is not None and self._since_restart >= every
+
+    def _end_full_frame(self) -> None:
+        self._close_before_restart()
+        super()._end_full_frame()
+
+    def _close_before_restart(self) -> None:
+        """End the graph, if the next frame is a restart point: it starts again there."""
+        every = self._restart_every
+        if self._restarting or (
+            every is not None and self._since_restart + len(self._buffer) >= every
+        ):
+            self.end_graph()
 
     def _end_whole_frame(self) -> None:
         self.end_graph()

@@ -67,13 +67,15 @@ class WriterTable:
     written.
     """
 
-    __slots__ = ("_ids", "_last", "_used", "characters", "name", "size")
+    __slots__ = ("_ids", "_last", "_left", "_used", "characters", "name", "size")
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.size = size
-        #: Characters of all entries together.
+        #: Characters of all entries that a reader has, together.
         self.characters = 0
+        #: Characters of entries that were forgotten and that a reader still has, by id.
+        self._left: list[int] = [0]
         #: Id by value, the least recently used first.
         self._ids: OrderedDict[str, int] = OrderedDict()
         #: Number of the row that used an entry last, by id.
@@ -98,6 +100,8 @@ class WriterTable:
         if len(ids) < self.size:
             entry_id = len(ids) + 1
             self._used.append(row)
+            if entry_id < len(self._left):
+                self.characters -= self._left[entry_id]
         else:
             oldest, entry_id = next(iter(ids.items()))
             if self._used[entry_id] == row:
@@ -110,6 +114,18 @@ class WriterTable:
         written = 0 if entry_id == self._last + 1 else entry_id
         self._last = entry_id
         return entry_id, written
+
+    def forget(self) -> None:
+        """Start with no entries again, for a reader that has none of them as well as for one that
+        has them all."""
+        left = {entry_id: len(value) for value, entry_id in self._ids.items()}
+        known = max(len(self._left), len(left) + 1)
+        self._left = [
+            left.get(n, self._left[n] if n < len(self._left) else 0) for n in range(known)
+        ]
+        self._ids.clear()
+        self._used = [0]
+        self.number_first_entry()
 
     def number_first_entry(self) -> None:
         """Write the id of the next entry in full: a reader may have entries that are not ours."""

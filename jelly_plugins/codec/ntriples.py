@@ -205,6 +205,15 @@ class LineParser(LineReader):
             else:
                 yield Triple(subject, predicate, object_)
 
+    def term(self, data: bytes, position: int) -> Term:
+        """Read a term that stands alone, with nothing around it.
+
+        :param position: that it is to have in a statement.
+        :raises TextError: it is not exactly one term, or one that may not stand there.
+        """
+        self.check_length(len(data))
+        return _Line(self, self.decode(data), 0).whole_term(position)
+
     # Terms. ``text`` and ``pos`` say where the term stands, for an error.
 
     def iri(self, raw: str, text: str, pos: int) -> Iri:
@@ -263,6 +272,15 @@ class _Line:
             statement = Quad(*statement[:3], graph)
         self._end()
         return statement
+
+    def whole_term(self, position: int) -> Term:
+        """Read a line that is no more than a term."""
+        if self._text.startswith((" ", "\t")):
+            self._fail("space stands before the term")
+        term = self._term(position, 0)
+        if self.pos < len(self._text):
+            self._fail("more than a term stands here")
+        return term
 
     def _triple(self, depth: int) -> Triple:
         return Triple(

@@ -141,6 +141,22 @@ class StreamOptions:
         self.check_consistency()
         check_tables(self, limits)
 
+    @property
+    def has_namespaces(self) -> bool:
+        """Whether the protocol version is one with namespace declarations."""
+        return self.version >= VERSION_1_1
+
+    def check_namespaces(self) -> None:
+        """Refuse namespace declarations in a stream of a version that has none.
+
+        :raises OptionsError: the version is too low.
+        """
+        if not self.has_namespaces:
+            raise OptionsError(
+                f"namespace declarations need protocol version {VERSION_1_1}, "
+                f"the stream has {self.version}"
+            )
+
     def check_consistency(self) -> None:
         """Refuse a logical type that does not go with the physical type.
 

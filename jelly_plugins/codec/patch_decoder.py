@@ -262,6 +262,9 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
                 raise OptionsError("the stream options differ from those at the stream's start")
             return
         options.check(self._limits)
+        self._begin_stream(options)
+
+    def _begin_stream(self, options: PatchOptions) -> None:
         self.options = options
         width = 4 if options.statement_type is PatchStatementType.QUADS else 3
         self._terms = PatchTermReader(self._factory, options, self._limits, width)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ..errors import JellyError, OrderError, StatementError
 from . import patch_rules
 from .limits import DEFAULT_LIMITS, Limits
+from .ntriples import LineParser
 from .operations import Namespace, Operation, OperationKind
 from .patch_options import (
     PATCH_VERSION_1_0,
@@ -77,6 +78,9 @@ class PatchEncoder(RowWriter):
     uses yet. Frames that ended before it come out of the next :meth:`add`, or of :meth:`finish`.
     """
 
+    #: What writes the terms; the compiled kernel has its own.
+    _term_writer: ClassVar = PatchTermWriter
+
     def __init__(
         self,
         options: PatchOptions,
@@ -99,7 +103,7 @@ class PatchEncoder(RowWriter):
         #: The options as they are written.
         self.options: Final = options
         self._quads = options.statement_type is PatchStatementType.QUADS
-        self._writer = PatchTermWriter(options, describe, limits, self._add_entry)
+        self._writer = self._term_writer(options, describe, limits, self._add_entry)
         self._state = patch_rules.FIRST_STATE[options.stream_type]
         #: Whether END has come since the last row of a patch.
         self._ended_patch = True
@@ -126,6 +130,16 @@ class PatchEncoder(RowWriter):
                 error.locate(frame=self._frames, row=self._rows)
                 raise
         return self._take_ended()
+
+    def add_lines(self, kind: OperationKind, data: bytes, parser: LineParser) -> list[bytes]:
+        """Write the statements of whole lines of N-Quads or N-Triples, as ``parser`` reads them.
+
+        :param kind: ADD or DELETE.
+        :return: the frames that came to their end.
+        :raises TextError: with the line.
+        :raises JellyError: a statement cannot be written; those before it are.
+        """
+        return self.add(Operation(kind, statement) for statement in parser.statements(data))
 
     def _add(self, kind: OperationKind, value: Any) -> None:
         if kind is OperationKind.END:

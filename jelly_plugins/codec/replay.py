@@ -13,6 +13,9 @@ from .decoder import Decoder, Frame
 from .limits import Limits
 from .lookups import ReaderTable
 from .options import PhysicalType, StreamOptions
+from .patch_decoder import PatchDecoder, PatchFrame
+from .patch_options import PatchOptions
+from .patch_rules import PatchState
 from .rules import State
 from .term_reader import TermReader
 from .terms import TermFactory
@@ -55,22 +58,46 @@ def reason(
     """
     limits = replace(limits, frame_expansion=_NO_LIMIT)
     decoder = Decoder(factory, limits=limits)
-    decoder.options = options
     decoder._state = State(before.state)
     if options is not None:
-        decoder._terms = _terms(factory, options, limits, before)
+        decoder.options = options
+        width = 4 if options.physical_type is PhysicalType.QUADS else 3
+        decoder._terms = TermReader(factory, options, limits, width)
+        _restore(decoder._terms, before)
     try:
         decoder._decode_rows(row, Frame(0))
     except JellyError as error:
         return error
+    return _disagreement()
+
+
+def patch_reason(
+    row: bytes,
+    factory: TermFactory[Any],
+    options: PatchOptions | None,
+    limits: Limits,
+    before: Before,
+) -> JellyError:
+    """The error with which the reference refuses a row of a patch; see :func:`reason`."""
+    limits = replace(limits, frame_expansion=_NO_LIMIT)
+    decoder = PatchDecoder(factory, limits=limits)
+    if options is not None:
+        decoder._begin_stream(options)
+        assert decoder._terms is not None
+        _restore(decoder._terms, before)
+    decoder._state = PatchState(before.state)
+    try:
+        decoder._decode_rows(row, PatchFrame(0))
+    except JellyError as error:
+        return error
+    return _disagreement()
+
+
+def _disagreement() -> WireError:
     return WireError("the row is not valid (the kernels do not agree on it: please report this)")
 
 
-def _terms(
-    factory: TermFactory[Any], options: StreamOptions, limits: Limits, before: Before
-) -> TermReader:
-    width = 4 if options.physical_type is PhysicalType.QUADS else 3
-    terms = TermReader(factory, options, limits, width)
+def _restore(terms: TermReader, before: Before) -> None:
     for entries, next_id, table, keys in (
         (before.names, before.next_ids[0], terms.names, terms._name_keys),
         (before.prefixes, before.next_ids[1], terms.prefixes, terms._prefix_keys),
@@ -83,7 +110,6 @@ def _terms(
     terms._prefix_id = before.prefix_id
     terms._name_id = before.name_id
     terms._missing &= ~before.given
-    return terms
 
 
 def _fill(table: ReaderTable, entries: dict[int, str], next_id: int) -> None:

@@ -110,6 +110,10 @@ class RowWriter:
         self._ended += self._cut()
         self._begin_frame(len(self._ended) - before)
 
+    def _end_full_frame(self) -> None:
+        """End a frame where the next statement is still to be written."""
+        self._end_frame()
+
     def _cut(self) -> Iterator[bytes]:
         """The rows that are pending as frames within the limits."""
         limits = self._limits

@@ -83,7 +83,10 @@ class TermReader:
         self._prefix_keys: list[int] = [0]
         self._iris: dict[int, Any] = {}
         self._iri_characters = 0
-        self._literals: dict[bytes, Any] = {}
+        #: The IRI that each name was last part of, with its key, by the name's id.
+        self._last_iris: list[tuple[int, Any]] = [(0, None)]
+        #: Literals by their wire form, each with the length of its datatype's IRI.
+        self._literals: dict[bytes, tuple[Any, int]] = {}
         self._blank_nodes: dict[bytes, Any] = {}
 
         # The fields that this stream may use: position, its bit and kind of term, by tags as they
@@ -108,6 +111,9 @@ class TermReader:
     def set_name(self, data: bytes, pos: int, end: int) -> None:
         """Read an RdfNameEntry."""
         self._set_entry(self.names, self._name_keys, 0, data, pos, end)
+        missing = len(self._name_keys) - len(self._last_iris)
+        if missing > 0:
+            self._last_iris.extend([(0, None)] * missing)
 
     def set_prefix(self, data: bytes, pos: int, end: int) -> None:
         """Read an RdfPrefixEntry."""
@@ -194,30 +200,32 @@ class TermReader:
         except IndexError:
             name_key = prefix_key = -1
         if name_key > 0 <= prefix_key:
-            term = self._iris.get(prefix_key + name_key)
-            if term is not None:
-                return term
-        return self._make_iri(prefix_id, name_id)
+            key = prefix_key + name_key
+            last_key, term = self._last_iris[name_id]
+            return term if key == last_key else self._make_iri(prefix_id, name_id, key)
+        return self._make_iri(prefix_id, name_id, 0)
 
-    def _make_iri(self, prefix_id: int, name_id: int) -> Any:
+    def _make_iri(self, prefix_id: int, name_id: int, key: int) -> Any:
+        """Put an IRI together, or find it again under its key; 0 for one that is not to be kept."""
         name = self.names.get(name_id)
         prefix = self.prefixes.get(prefix_id) if prefix_id else ""
         size = len(prefix) + len(name)
         limits = self._limits
         if size > limits.string_bytes:
             raise over(limits, "string_bytes", size, "the length of an IRI")
+        # Counted wherever it is not the name's last one, so that no cache has a say in it.
         self._expand(size)
-        term = self._build(self._factory.iri, prefix + name)
-        if size > CACHED_STRING:
-            return term
-        self._iri_characters += size
-        if len(self._iris) >= CACHE_ENTRIES or self._iri_characters > CACHE_CHARACTERS:
-            self._iris.clear()
-            self._iri_characters = size
-        key = self._name_keys[name_id]
-        if prefix_id:
-            key += self._prefix_keys[prefix_id]
-        self._iris[key] = term
+        term = self._iris.get(key)
+        if term is None:
+            term = self._build(self._factory.iri, prefix + name)
+            if size > CACHED_STRING or not key:
+                return term
+            self._iri_characters += size
+            if len(self._iris) >= CACHE_ENTRIES or self._iri_characters > CACHE_CHARACTERS:
+                self._iris.clear()
+                self._iri_characters = size
+            self._iris[key] = term
+        self._last_iris[name_id] = (key, term)
         return term
 
     def _expand(self, size: int) -> None:
@@ -241,9 +249,12 @@ class TermReader:
     def literal(self, data: bytes, pos: int, end: int) -> Any:
         """Read an RdfLiteral."""
         raw = data[pos:end]
-        term = self._literals.get(raw)
-        if term is None:
-            term = self._make_literal(raw, data, pos, end)
+        found = self._literals.get(raw)
+        if found is None:
+            return self._make_literal(raw, data, pos, end)
+        term, size = found
+        if size:
+            self._expand(size)
         return term
 
     def _make_literal(self, raw: bytes, data: bytes, pos: int, end: int) -> Any:
@@ -271,12 +282,12 @@ class TermReader:
         if datatype == XSD_STRING:
             datatype = None
         term = self._build(self._factory.literal, lex, langtag, datatype)
-        if datatype is not None:
-            # A backend may keep a copy of the datatype's IRI in each literal.
-            self._expand(len(datatype))
-            if len(datatype) > CACHED_STRING:
-                return term
-        self._remember(self._literals, raw, term)
+        size = 0 if datatype is None else len(datatype)
+        if size:
+            # A backend may keep a copy of the datatype's IRI in each literal, and text has one.
+            self._expand(size)
+        if size <= CACHED_STRING:
+            self._remember(self._literals, raw, (term, size))
         return term
 
     def quoted_triple(self, data: bytes, pos: int, end: int, depth: int = 1) -> Any:

@@ -29,6 +29,9 @@ _TAGS: Final = {
     for number, (position, kind) in rules.STATEMENT_FIELDS.items()
 }
 
+#: Prefix id and name id before a restart point: no IRI after it may refer to them.
+NO_IDS: Final = (0, 1 << 32)
+
 #: Bytes of a quoted triple, at least: tag and length of its own and of its three terms.
 _LEAST_TRIPLE: Final = 8
 
@@ -105,6 +108,14 @@ class TermWriter:
             )
             for kind in Kind
         }
+
+    def restart(self) -> None:
+        """Write what follows for a reader that has read nothing, as well as for one that has read
+        all that was written before."""
+        self.forget_repeats()
+        self.ids = NO_IDS
+        for table in (self._names, self._prefixes, self._datatypes):
+            table.forget()
 
     def forget_repeats(self) -> None:
         """Write the next statement in full."""

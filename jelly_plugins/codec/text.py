@@ -227,7 +227,7 @@ class TextEncoder:
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may stand in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are.
-    :param settings: ``frame_rows``, ``frame_bytes`` and ``limits``, see
+    :param settings: ``frame_rows``, ``frame_bytes``, ``restart_every`` and ``limits``, see
         :class:`~jelly_plugins.codec.encoder.Encoder`.
 
     >>> from jelly_plugins.codec import GenericFactory
@@ -292,6 +292,11 @@ class TextEncoder:
         self._pending[:] = data[cut:]
         self._parser.check_length(len(self._pending))
         return self._add(whole)
+
+    def restart(self) -> list[bytes]:
+        """Let the next frame be a restart point; see
+        :meth:`~jelly_plugins.codec.encoder.Encoder.restart`."""
+        return self._encoder.restart()
 
     def finish(self) -> list[bytes]:
         """End the stream; the last line may be without a line end.

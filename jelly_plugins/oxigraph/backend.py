@@ -17,8 +17,9 @@ from ..sources import Source
 from .bookkeeping import namespaces, positions, set_position
 from .dumper import dump
 from .loader import load
-from .record import Recorder, Transaction, record
+from .record import Recorder, record
 from .replay import replay
+from .staging import Transaction
 from .terms import OxigraphFactory, describe
 
 

@@ -3,9 +3,10 @@
 The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactions that it tells of:
 
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
-  :class:`~jelly_plugins.patch.position.Position`), as values of ``<urn:jelly-plugins:patch>``,
-  ``<urn:jelly-plugins:number>``, ``<urn:jelly-plugins:transactions>`` and
-  ``<urn:jelly-plugins:complete>``;
+  :class:`~jelly_plugins.patch.position.Position`), as the value of
+  ``<urn:jelly-plugins:position>``: the patch's number, the number of transactions, ``complete`` or
+  ``partial``, and the patch, with spaces between them. Where there are several, the one counts that
+  is the furthest: a recorder that was killed has not removed the other yet;
 - for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
   graph that it was declared for, or ``<urn:jelly-plugins:default>``.
 
@@ -15,6 +16,7 @@ Names are percent-encoded. Patches may not touch this graph.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -33,10 +35,8 @@ _LOG: Final = "urn:jelly-plugins:log:"
 _PREFIX: Final = "urn:jelly-plugins:prefix:"
 _DEFAULT: Final = "<urn:jelly-plugins:default>"
 
-_PATCH: Final = "<urn:jelly-plugins:patch>"
-_NUMBER: Final = "<urn:jelly-plugins:number>"
-_TRANSACTIONS: Final = "<urn:jelly-plugins:transactions>"
-_COMPLETE: Final = "<urn:jelly-plugins:complete>"
+_POSITION: Final = "<urn:jelly-plugins:position>"
+_COMPLETE: Final = {True: "complete", False: "partial"}
 
 
 def _quads(store: Store) -> Iterator[Quad]:
@@ -58,34 +58,58 @@ def positions(store: Store) -> list[Position]:
     >>> positions(Store())
     []
     """
-    logs: dict[str, dict[str, str]] = {}
+    logs: dict[str, Position] = {}
     for subject, predicate, value, _ in _quads(store):
-        if isinstance(subject, NamedNode) and subject.value.startswith(_LOG):
-            assert isinstance(value, Literal)
-            name = unquote(subject.value.removeprefix(_LOG))
-            logs.setdefault(name, {})[str(predicate)] = value.value
-    return [
-        Position(
+        if str(predicate) != _POSITION:
+            continue
+        name = unquote(subject.value.removeprefix(_LOG))
+        number, transactions, complete, patch = value.value.split(" ", 3)
+        found = Position(
             log=name,
-            patch=found[_PATCH],
-            number=int(found[_NUMBER]),
-            transactions=int(found[_TRANSACTIONS]),
-            complete=found[_COMPLETE] == "true",
+            patch=patch,
+            number=int(number),
+            transactions=int(transactions),
+            complete=complete == _COMPLETE[True],
         )
-        for name, found in logs.items()
-    ]
+        if name not in logs or _reach(found) > _reach(logs[name]):
+            logs[name] = found
+    return list(logs.values())
+
+
+def _reach(position: Position) -> tuple[int, int, bool]:
+    """How far in a log a position is."""
+    return position.number, position.transactions, position.complete
+
+
+def position_quad(position: Position) -> Quad:
+    """The quad that tells a position."""
+    return Quad(
+        _log_node(position.log),
+        NamedNode(_POSITION[1:-1]),
+        Literal(_position_text(position)),
+        BOOKKEEPING,
+    )
+
+
+def _position_text(position: Position) -> str:
+    complete = _COMPLETE[position.complete]
+    return f"{position.number} {position.transactions} {complete} {position.patch}"
+
+
+def position_quads(store: Store, log: str) -> list[Quad]:
+    """All quads that tell of a position in a log, those included that count no more."""
+    return list(store.quads_for_pattern(_log_node(log), None, None, BOOKKEEPING))
+
+
+@lru_cache
+def _log_node(log: str) -> NamedNode:
+    return NamedNode(f"{_LOG}{quote(log, safe='')}")
 
 
 def position_rows(position: Position) -> set[Row]:
     """The rows that tell a position."""
-    log = f"<{_LOG}{quote(position.log, safe='')}>"
-    values = {
-        _PATCH: Literal(position.patch),
-        _NUMBER: Literal(position.number),
-        _TRANSACTIONS: Literal(position.transactions),
-        _COMPLETE: Literal(position.complete),
-    }
-    return {(log, predicate, str(value), _GRAPH) for predicate, value in values.items()}
+    value = str(Literal(_position_text(position)))
+    return {(str(_log_node(position.log)), _POSITION, value, _GRAPH)}
 
 
 def set_position(store: Store, position: Position) -> None:
@@ -93,8 +117,7 @@ def set_position(store: Store, position: Position) -> None:
 
     For a store that was filled otherwise: from a copy of another one, for example.
     """
-    known = [position_rows(each) for each in positions(store) if each.log == position.log]
-    before = known[0] if known else set()
+    before = set(map(row_of, position_quads(store, position.log)))
     after = position_rows(position)
     apply(store, before - after, after - before)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from pyoxigraph import Store
@@ -14,7 +15,7 @@ from ..patch.position import Position
 from .bookkeeping import Namespaces, is_reserved, position_rows, positions
 from .rows import Row, graph_text, quads_of
 from .terms import DEFAULT_GRAPH, GraphName
-from .transaction import apply
+from .transaction import Update
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -126,6 +127,8 @@ class StoreTarget:
         self._graph = graph_text(graph)
         self._make: Final = StrictChanges if strict else Changes
         self._namespaces = Namespaces(store)
+        #: The position that the store has reached, and its rows, once it has moved.
+        self._reached: tuple[Position | None, set[Row]] = (None, set())
 
     def positions(self) -> list[Position]:
         """Where the store stands."""
@@ -136,7 +139,7 @@ class StoreTarget:
         return self._make()
 
     def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
-        """Change data, namespaces and position in one transaction.
+        """Change data, namespaces and position in one transaction. The changes are used up.
 
         :raises ConflictError: an operation does nothing, and that is not to be.
         :raises TermError: a statement is in the graph of the bookkeeping.
@@ -145,15 +148,25 @@ class StoreTarget:
         net = changes.net
         if any(map(is_reserved, {row[3] for row in net})):
             raise TermError("a statement is in the graph that keeps the positions of logs")
-        old, new = self._bindings(changes.namespaces)
+        old: set[Row] = set()
+        new: set[Row] = set()
+        if changes.namespaces:
+            old, new = self._bindings(changes.namespaces)
         reached = position_rows(after)
-        left = set() if before is None else position_rows(before)
-        apply(
-            self._store,
-            [*(row for row, there in net.items() if not there), *old, *(left - reached)],
-            [*(row for row, there in net.items() if there), *new, *(reached - left)],
+        known, left = self._reached
+        if before != known:
+            left = set() if before is None else position_rows(before)
+        update = Update()
+        update.change(
+            chain((row for row, there in net.items() if not there), old, left - reached),
+            chain((row for row, there in net.items() if there), new, reached - left),
         )
-        self._namespaces.update(old, new)
+        # They are in the text of the update now, which takes memory enough.
+        net.clear()
+        update.run(self._store)
+        self._reached = after, reached
+        if changes.namespaces:
+            self._namespaces.update(old, new)
 
     def _bindings(self, operations: list[Operation]) -> tuple[set[Row], set[Row]]:
         """Rows that go and rows that come for operations on namespaces."""

@@ -16,13 +16,19 @@ which Oxigraph would take for a missing value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store, Triple
 
 from .bookkeeping import BOOKKEEPING
-from .sparql_parts import SparqlOperation, operations_of, prologue_end, with_variables_as
+from .sparql_parts import (
+    SparqlOperation,
+    inserts_data,
+    operations_of,
+    prologue_end,
+    with_variables_as,
+)
 from .transaction import Function, Update
 
 _NOT_THERE: Final = "<urn:jelly-plugins:not-there>"
@@ -38,13 +44,17 @@ _ANY_GRAPH: Final = "GRAPH ?g { ?s ?p ?o }"
 class Changing(Protocol):
     """A transaction that is being put together."""
 
-    def add(self, quad: Quad) -> None: ...
+    def extend(self, quads: Iterable[Quad]) -> None: ...
 
-    def remove(self, quad: Quad) -> None: ...
+    def remove_all(self, quads: Iterable[Quad]) -> None: ...
 
     def create_graph(self, graph: NamedNode) -> None: ...
 
     def drop_graph(self, graph: NamedNode | BlankNode) -> None: ...
+
+    def known_graphs(self) -> Iterable[NamedNode | BlankNode]:
+        """The named graphs that there may be, empty ones included."""
+        ...
 
     def begin_update(self) -> Update:
         """What has changed so far, as an update."""
@@ -71,15 +81,19 @@ class Effect:
         :raises SyntaxError: the update is none.
         :raises RuntimeError: an operation fails.
         """
+        if inserts_data(text):
+            # What it makes of an empty store is all that it does.
+            store = Store()
+            store.update(text, custom_functions=self._functions, **self._settings)
+            self._transaction.extend(store)
+            return
         self._check(text)
         for operation in operations_of(text):
             if operation.words:
                 self._graph_operation(operation)
             elif operation.data:
-                for quad in self._template(operation, operation.delete):
-                    self._transaction.remove(quad)
-                for quad in self._template(operation, operation.insert):
-                    self._transaction.add(quad)
+                self._transaction.remove_all(self._template(operation, operation.delete))
+                self._transaction.extend(self._template(operation, operation.insert))
             else:
                 self._modify(operation)
 
@@ -106,10 +120,8 @@ class Effect:
             templates.append(list(self._template(operation, template)))
         solutions = list(self._solutions(operation, list(names)))
         deletes, inserts = templates
-        for quad in _fill(deletes, solutions, fresh=False):
-            self._transaction.remove(quad)
-        for quad in _fill(inserts, solutions, fresh=True):
-            self._transaction.add(quad)
+        self._transaction.remove_all(_fill(deletes, solutions, fresh=False))
+        self._transaction.extend(_fill(inserts, solutions, fresh=True))
 
     def _template(self, operation: SparqlOperation, template: str) -> Iterator[Quad]:
         """The quads of a template."""
@@ -194,18 +206,17 @@ class Effect:
     def _load(self, operation: SparqlOperation) -> None:
         store = Store()
         store.update(f"{operation.prologue}{operation.text}", **self._settings)
-        for quad in store:
-            self._transaction.add(quad)
+        self._transaction.extend(store)
 
     def _clear(self, operation: SparqlOperation, graph: str, *, drop: bool) -> None:
         patterns = {"DEFAULT": (_ALL,), "NAMED": (_ANY_GRAPH,), "ALL": (_ALL, _ANY_GRAPH)}
         for pattern in patterns.get(graph, (_in_graph(graph),)):
             self._run_modify(operation, delete=pattern, where=pattern)
         if drop and graph != "DEFAULT":
-            dropped = self._store.named_graphs()
+            dropped = self._transaction.known_graphs()
             if graph not in patterns:
-                dropped = iter([self._iri(operation, graph)])
-            for name in dropped:
+                dropped = [self._iri(operation, graph)]
+            for name in list(dropped):
                 if name != BOOKKEEPING:
                     self._transaction.drop_graph(name)
 

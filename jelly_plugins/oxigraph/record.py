@@ -4,8 +4,8 @@ The log comes first: a patch is written and flushed, then applied to the store, 
 position in the log. A process that ends in between leaves a log that is one patch ahead, which the
 next :func:`record` applies. So log and store never say different things for longer than that.
 
-What is recorded is what changes: statements that go and that come. Where a change does nothing,
-there is no patch, so that a patch can be undone by doing its opposite.
+What is recorded is, unless told otherwise, what changes: statements that go and that come. Where a
+change does nothing, there is no patch, so that a patch can be undone by doing its opposite.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from pyoxigraph import BlankNode, NamedNode, Quad, Store
+from pyoxigraph import Quad, Store
 
 from ..codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ..codec.operations import add, delete
-from ..errors import ChainError, TermError
+from ..errors import ChainError, TextError
 from ..patch.position import Position
 from ..patch.recording import LogWriter
-from .bookkeeping import BOOKKEEPING, position_rows, positions
-from .effect import Effect
+from .bookkeeping import position_quad, position_quads, positions
+from .plain_text import lines_of
 from .replay import replay
-from .rows import Row, describe_text, row_of
-from .terms import DEFAULT_GRAPH, GraphName
-from .transaction import Update
+from .rows import describe_text
+from .staging import Staged, Transaction
 
 
 def record(
@@ -35,6 +34,7 @@ def record(
     log: str | os.PathLike[str],
     *,
     name: str | None = None,
+    exact: bool = True,
     options: PatchOptions | None = None,
     sync: bool = False,
     limits: Limits = DEFAULT_LIMITS,
@@ -45,6 +45,10 @@ def record(
 
     :param log: path of the log; made if there is none. Only one recorder at a time may have it.
     :param name: what the store calls the log, see :func:`.replay`.
+    :param exact: leave out additions of what is there and deletions of what is not, which takes a
+        look at the store for each. Without it, what is asked for is recorded: replaying the log
+        gives the same data all the same, but the opposite of a patch may take away what was there
+        before it.
     :param options: of a new log; by default a Jelly-Patch stream of quads with ``rdf_star``.
     :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`. The store is flushed too.
     :param limits: what is believed of the log that is there.
@@ -52,6 +56,7 @@ def record(
     :raises JellyError: the log cannot be read, or not be written to.
 
     >>> import tempfile
+    >>> from pyoxigraph import BlankNode, NamedNode
     >>> quad = Quad(BlankNode("b"), NamedNode("urn:p"), NamedNode("urn:o"))
     >>> copy = Store()
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +76,7 @@ def record(
         position = None
         if writer.patches:
             position = replay(store, log, name=name, limits=limits).position
-        return Recorder(store, writer, name=name, position=position, sync=sync)
+        return Recorder(store, writer, name=name, position=position, exact=exact, sync=sync)
     except BaseException:
         writer.close()
         raise
@@ -95,12 +100,16 @@ class Recorder:
         *,
         name: str | None,
         position: Position | None,
+        exact: bool,
         sync: bool,
     ) -> None:
         self.store: Final = store
         self.position = position
+        #: What the store has of its position.
+        self._stale = [] if position is None else position_quads(store, position.log)
         self._writer = writer
         self._name = name
+        self._exact = exact
         self._sync = sync
         if name is not None and position is None:
             known = next((each for each in positions(store) if each.log == name), None)
@@ -126,7 +135,7 @@ class Recorder:
 
         An exception in the block leaves store and log as they were.
         """
-        transaction = Transaction(self.store)
+        transaction = Transaction(self.store, exact=self._exact)
         yield transaction
         self._commit(transaction)
 
@@ -151,12 +160,12 @@ class Recorder:
             transaction.update(update, **settings)
 
     def _commit(self, transaction: Transaction) -> None:
-        deletes, adds = transaction.net()
-        if not deletes and not adds:
+        deletes, adds = transaction.staged()
+        if not deletes.quads and not adds.quads:
             # Graphs may have come or gone, which patches cannot say.
-            transaction.begin_update().run(self.store)
+            transaction.make(deletes, adds)
             return
-        size = self._writer.append([*map(delete, deletes), *map(add, adds)])
+        size = self._append(deletes, adds)
         head = self._writer.head
         assert head is not None
         before = self.position
@@ -167,114 +176,31 @@ class Recorder:
             transactions=1,
             complete=True,
         )
-        left = position_rows(before) if before else set()
-        reached = position_rows(after)
-        update = transaction.begin_update()
-        update.change(left - reached, reached - left)
+        reached = position_quad(after)
         try:
-            update.run(self.store)
+            transaction.make(deletes, adds, self._stale, [reached])
             if self._sync:
                 self.store.flush()
         except BaseException:
             # An interrupt may come when all is done.
-            if after in positions(self.store):
-                self.position = after
+            if reached in self.store:
+                self._reach(after)
             else:
                 self._writer.cut(size)
             raise
         self.position = after
+        self._stale = [reached]
 
+    def _reach(self, position: Position) -> None:
+        self.position = position
+        self._stale = position_quads(self.store, position.log)
 
-class Transaction:
-    """Changes that are being put together; see :meth:`Recorder.transaction`. They are not in the
-    store yet."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._net: dict[Row, tuple[bool, Quad]] = {}
-        #: Graphs that exist (True) or are dropped (False), whatever their quads.
-        self._graphs: dict[GraphName, bool] = {}
-
-    def add(self, quad: Quad) -> None:
-        """Add a quad.
-
-        :raises TermError: it is in the graph that keeps the positions of logs.
-        """
-        self._change(quad, True)
-
-    def remove(self, quad: Quad) -> None:
-        """Remove a quad.
-
-        :raises TermError: it is in the graph that keeps the positions of logs.
-        """
-        self._change(quad, False)
-
-    def extend(self, quads: Iterable[Quad]) -> None:
-        """Add quads."""
-        for quad in quads:
-            self._change(quad, True)
-
-    def clear_graph(self, graph: GraphName) -> None:
-        """Remove all quads of a graph, those that were added here included."""
-        for quad in self._store.quads_for_pattern(None, None, None, graph):
-            self._change(quad, False)
-        for there, quad in list(self._net.values()):
-            if there and quad.graph_name == graph:
-                self._change(quad, False)
-
-    def update(self, update: str, **settings: Any) -> None:
-        """Run a SPARQL update on the store and what was changed here so far; its effect is recorded
-        quad by quad.
-
-        It takes about twice the time of the update alone, as that is rehearsed first. ``LOAD``
-        fetches once. Graphs that are created or dropped are not part of a patch, which has no
-        word for it; their quads are.
-
-        :param settings: those of ``pyoxigraph.Store.update``.
-        :raises SyntaxError: the update is none.
-        :raises RuntimeError: it fails.
-        """
-        Effect(self._store, self, settings).update(update)
-
-    def create_graph(self, graph: NamedNode) -> None:
-        """Have a graph, though it be empty. No patch says so."""
-        self._graphs[graph] = True
-
-    def drop_graph(self, graph: NamedNode | BlankNode) -> None:
-        """Not have a graph if it is empty. No patch says so."""
-        self._graphs[graph] = False
-
-    def net(self) -> tuple[list[Row], list[Row]]:
-        """What is to be deleted from the store, and what to be added."""
-        deletes: list[Row] = []
-        adds: list[Row] = []
-        store = self._store
-        for row, (there, quad) in self._net.items():
-            if there is not (quad in store):
-                (adds if there else deletes).append(row)
-        return deletes, adds
-
-    def quads(self) -> tuple[list[Quad], list[Quad]]:
-        """What is to be deleted from the store, and what to be added, as quads."""
-        deletes, adds = self.net()
-        return [self._net[row][1] for row in deletes], [self._net[row][1] for row in adds]
-
-    def begin_update(self) -> Update:
-        """What has changed so far, as an update."""
-        update = Update()
-        update.change(*self.net())
-        if self._graphs:
-            filled = {quad.graph_name for there, quad in self._net.values() if there}
-            for graph, there in self._graphs.items():
-                if graph not in filled and isinstance(graph, NamedNode):
-                    verb = "CREATE" if there else "DROP"
-                    update.operation(f"{verb} SILENT GRAPH {graph}")
-        return update
-
-    def _change(self, quad: Quad, there: bool) -> None:
-        if quad.graph_name == BOOKKEEPING:
-            raise TermError("a statement is in the graph that keeps the positions of logs")
-        self._net[row_of(quad)] = (there, quad)
-        if there and quad.graph_name != DEFAULT_GRAPH:
-            # It stays though the quad may not.
-            self._graphs[quad.graph_name] = True
+    def _append(self, deletes: Staged, adds: Staged) -> int:
+        """Write a patch to the log."""
+        if deletes.text is not None and adds.text is not None:
+            try:
+                return self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
+            except TextError:
+                # What Oxigraph has beyond N-Quads goes term by term.
+                pass
+        return self._writer.append([*map(delete, deletes.rows), *map(add, adds.rows)])

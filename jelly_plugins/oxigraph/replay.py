@@ -61,6 +61,8 @@ def replay(
         or, without ids, by what its first transaction changes; a log that begins with a patch
         whose ``prev`` was applied last continues the log of that one.
     :param until: id of the patch after which to stop: an IRI, or a term in the syntax of N-Triples.
+        Whether the log has it is found out before anything is applied, where the log can be read
+        twice (a file, bytes, a list of patches); otherwise, as in a pipe, once it has ended.
     :param follow: apply what is complete and wait for more, in a file given by its path.
     :param interval: seconds between two looks at a file that is followed.
     :param stop: asked before each wait; ends the replay when it says True.
@@ -70,7 +72,7 @@ def replay(
         ends the replay; what was told is applied.
     :param limits: what is believed of the input.
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
-        nothing was applied of that patch and of those behind it.
+        nothing was applied of that patch and of those behind it. Or the log has no patch ``until``.
     :raises ConflictError: with ``strict``, an operation does nothing; nothing was applied of its
         transaction.
     :raises JellyError: the log cannot be read, or says what the store cannot hold. What was applied

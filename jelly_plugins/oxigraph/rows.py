@@ -55,22 +55,44 @@ class Opaque(str):
 _OPENINGS: Final = (("<", "_"), ("<",), ("<", "_", '"'), ("<", "_", ""))
 _QUOTED: Final = "<<("
 
-#: An xsd:integer that is in canonical form for sure.
-_CANONICAL_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,16}")
-_XSD_INTEGER: Final = "http://www.w3.org/2001/XMLSchema#integer"
+#: What texts of IRIs lie between, and those of blank nodes above: not those of quoted triples,
+#: literals and the default graph.
+_LEAST: Final = "<="
+_MOST: Final = "="
+
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+_DAY: Final = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:[0-2][0-9]|3[01])"
+_NUMBER: Final = r"(?!-0\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?"
+#: Lexical forms that the store keeps for sure, by datatype; of numbers so many digits as come back
+#: from it unchanged. What it makes of all others it is asked for.
+_CANONICAL: Final = {
+    f"{_XSD}{name}": re.compile(pattern)
+    for name, pattern in {
+        "boolean": "true|false",
+        "integer": r"0|-?[1-9][0-9]{0,16}",
+        "decimal": r"(?=.{1,17}\Z)" + _NUMBER,
+        "double": r"(?=.{1,15}\Z)" + _NUMBER,
+        "float": r"(?=.{1,6}\Z)" + _NUMBER,
+        "date": rf"{_DAY}Z?",
+        "dateTime": rf"{_DAY}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{0,8}}[1-9])?Z?",
+    }.items()
+}
+#: XML Schema's datatypes that the store takes for mere text.
+_TEXTS: Final = frozenset(f"{_XSD}{name}" for name in ("anyURI", "language", "token"))
 
 #: RDF 1.2's way to write a base direction behind a language tag.
 _DIRECTION: Final = re.compile(r"(.+)--(ltr|rtl)")
 _DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
 
 _PROBE: Final = NamedNode("urn:jelly-plugins:probe")
+_TERMS: Final = OxigraphFactory(blank_nodes="keep")
 
 
 @lru_cache(maxsize=4096)
 def canonical(literal: Literal) -> Literal:
     """The literal that the store makes of a literal.
 
-    >>> print(canonical(Literal("01", datatype=NamedNode(_XSD_INTEGER))))
+    >>> print(canonical(Literal("01", datatype=NamedNode(f"{_XSD}integer"))))
     "1"^^<http://www.w3.org/2001/XMLSchema#integer>
     """
     # The store knows; a new one, because it never forgets what it was told.
@@ -97,26 +119,30 @@ class RowFactory:
     """
 
     def __init__(self, *, graph: GraphName = DEFAULT_GRAPH, named_graphs: bool = True) -> None:
-        self._terms = OxigraphFactory(blank_nodes="keep")
         self.default_graph: Final = graph_text(graph)
         self._named_graphs = named_graphs
 
     def iri(self, value: str, /) -> str:
-        return str(self._terms.iri(value))
+        try:
+            NamedNode(value)
+        except ValueError:
+            # It says what is wrong with it.
+            return str(_TERMS.iri(value))
+        return f"<{value}>"
 
     def blank_node(self, label: str, /) -> str:
-        node = self._terms.blank_node(label)
+        node = _TERMS.blank_node(label)
         return Opaque.of(str(node), node)
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
-        if datatype is not None:
-            if datatype == _XSD_INTEGER and _CANONICAL_INTEGER.fullmatch(lex):
+        if datatype is None:
+            return _quoted(lex) + _tag(langtag) if langtag is not None else _quoted(lex)
+        if (form := _CANONICAL.get(datatype)) is not None:
+            if form.fullmatch(lex):
                 return f'"{lex}"^^<{datatype}>'
-            return str(canonical(self._terms.literal(lex, None, datatype)))
-        if langtag is not None and (found := _DIRECTION.fullmatch(langtag)):
-            plain: Literal = self._terms.literal(lex, found[1], None)
-            return str(Literal(lex, language=plain.language, direction=_DIRECTIONS[found[2]]))
-        return str(self._terms.literal(lex, langtag, None))
+        elif datatype in _TEXTS or not datatype.startswith(_XSD):
+            return _quoted(lex) + _type(datatype)
+        return str(canonical(_TERMS.literal(lex, None, datatype)))
 
     def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
         terms = (subject, predicate, object_)
@@ -129,23 +155,51 @@ class RowFactory:
         return text
 
     def triple(self, terms: tuple[str, str, str], /) -> Row:
-        return self.quad((*terms, self.default_graph))
+        subject, predicate, object_ = terms
+        if not (subject > _LEAST and _LEAST < predicate < _MOST):
+            _check(terms, "")
+        return (subject, predicate, object_, self.default_graph)
 
     def quad(self, terms: Row, /) -> Row:
-        # Most rows are like this; the long way says what is wrong with the others.
         subject, predicate, _, graph = terms
-        if (
-            predicate[0] != "<"
-            or subject[0] not in "<_"
-            or graph[:1] == '"'
-            or subject[:3] == _QUOTED
-            or predicate[:3] == _QUOTED
-            or graph[:3] == _QUOTED
+        if not (
+            subject > _LEAST and _LEAST < predicate < _MOST and (graph > _LEAST or graph == "")
         ):
             _check(terms, "")
         if graph != self.default_graph and not self._named_graphs:
             raise TermError("a statement is in a named graph, and the target is a single one")
         return terms
+
+
+def _quoted(lex: str) -> str:
+    """The text of a lexical form."""
+    # What can be printed needs no escape, but for these two.
+    if lex.isprintable() and '"' not in lex and "\\" not in lex:
+        return f'"{lex}"'
+    return str(Literal(lex))
+
+
+@lru_cache(maxsize=1024)
+def _tag(langtag: str) -> str:
+    """What a language tag, with a base direction or not, adds to a lexical form.
+
+    :raises TermError: Oxigraph refuses it.
+    """
+    direction = None
+    if found := _DIRECTION.fullmatch(langtag):
+        langtag = found[1]
+        direction = _DIRECTIONS[found[2]]
+    language = _TERMS.literal("", langtag, None).language
+    return str(Literal("", language=language, direction=direction))[2:]
+
+
+@lru_cache(maxsize=1024)
+def _type(datatype: str) -> str:
+    """What a datatype adds to a lexical form.
+
+    :raises TermError: Oxigraph refuses it.
+    """
+    return str(_TERMS.literal("", None, datatype))[2:]
 
 
 def _check(terms: tuple[str, ...], where: str) -> None:

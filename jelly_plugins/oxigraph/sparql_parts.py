@@ -15,12 +15,18 @@ from typing import Final
 
 _ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _LOCAL: Final = r"(?:[\w\-.:·]|%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%])*"
+_IRI: Final = rf"""<(?:[^<>"{{}}|^`\\\x00-\x20]|{_ESCAPE})*>"""
+_STRING: Final = (
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""'
+    r"|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"
+    r'|"(?:[^"\\\r\n]|\\.)*"'
+    r"|'(?:[^'\\\r\n]|\\.)*'"
+)
 _TOKEN: Final = re.compile(
     rf"""
       (?P<space>  \s+ | \#[^\r\n]* )
-    | (?P<iri>    <(?:[^<>"{{}}|^`\\\x00-\x20]|{_ESCAPE})*> )
-    | (?P<string> \"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\" | '''(?:[^'\\]|\\.|'(?!''))*'''
-                | "(?:[^"\\\r\n]|\\.)*" | '(?:[^'\\\r\n]|\\.)*' )
+    | (?P<iri>    {_IRI} )
+    | (?P<string> {_STRING} )
     | (?P<variable> [?$]\w[\w·]* )
     | (?P<name>   (?:[^\W\d_][\w\-.·]*)?:{_LOCAL} | _:[\w\-.·]+ )
     | (?P<tag>    @[A-Za-z]+(?:-[A-Za-z0-9]+)* )
@@ -28,6 +34,11 @@ _TOKEN: Final = re.compile(
     | (?P<other>  . )
     """,
     re.VERBOSE | re.DOTALL,
+)
+_SPACE: Final = re.compile(r"(?:\s++|#[^\r\n]*+)*+")
+#: Whatever has no brace that counts. A name has a sign of a comment or a string only escaped.
+_NO_BRACES: Final = re.compile(
+    rf"""(?:[^{{}}"'<#\\]++|{_IRI}|{_STRING}|#[^\r\n]*+|\\.|[<"'\\])*+""", re.DOTALL
 )
 
 #: Operations on whole graphs, which have no pattern.
@@ -61,53 +72,57 @@ class SparqlOperation:
 
 
 class _Tokens:
-    """The tokens of a text, one after the other, without space between them."""
+    """The tokens of a text, one after the other, without space between them.
+
+    :ivar pos: where the next token starts.
+    :ivar end: where the token before ends.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = [
-            (found.lastgroup or "", found.start(), found.end())
-            for found in _TOKEN.finditer(text)
-            if found.lastgroup != "space"
-        ]
-        self._at = 0
+        self.end = 0
+        self._find(0)
+
+    def _find(self, start: int) -> None:
+        """Find the next token."""
+        space = _SPACE.match(self._text, start)
+        assert space is not None
+        self._found = _TOKEN.match(self._text, space.end())
+        self.pos = space.end()
 
     def __bool__(self) -> bool:
-        return self._at < len(self._tokens)
-
-    @property
-    def pos(self) -> int:
-        """Where the next token starts."""
-        return self._tokens[self._at][1] if self else len(self._text)
-
-    @property
-    def end(self) -> int:
-        """Where the token before ends."""
-        return self._tokens[self._at - 1][2] if self._at else 0
+        return self._found is not None
 
     def peek(self) -> str:
         """The next token; a word in upper case."""
-        if not self:
+        if self._found is None:
             return ""
-        kind, start, end = self._tokens[self._at]
-        token = self._text[start:end]
-        return token.upper() if kind == "word" else token
+        token = self._found[0]
+        return token.upper() if self._found.lastgroup == "word" else token
 
     def take(self) -> str:
         token = self.peek()
-        self._at += 1
+        if self._found is not None:
+            self.end = self._found.end()
+            self._find(self.end)
         return token
 
     def block(self) -> tuple[int, int]:
         """Take a group in braces; return where it starts and ends, braces included."""
-        start = self.pos
+        start = pos = self.pos
         depth = 0
-        while self:
-            token = self.take()
-            depth += (token == "{") - (token == "}")
+        while pos < len(self._text):
+            brace = self._text[pos]
+            pos += 1
+            depth += (brace == "{") - (brace == "}")
             if not depth:
                 break
-        return start, self.end
+            rest = _NO_BRACES.match(self._text, pos)
+            assert rest is not None
+            pos = rest.end()
+        self.end = pos
+        self._find(pos)
+        return start, pos
 
     def skip_prologue(self) -> None:
         while self.peek() in ("BASE", "PREFIX", "VERSION"):
@@ -125,6 +140,22 @@ def prologue_end(text: str) -> int:
     tokens = _Tokens(text)
     tokens.skip_prologue()
     return tokens.end
+
+
+def inserts_data(text: str) -> bool:
+    """Whether a text is one ``INSERT DATA``, if it is an update at all.
+
+    >>> inserts_data("INSERT DATA { }"), inserts_data("INSERT DATA { }; CLEAR ALL")
+    (True, False)
+    """
+    tokens = _Tokens(text)
+    tokens.skip_prologue()
+    if (tokens.take(), tokens.take(), tokens.peek()) != ("INSERT", "DATA", "{"):
+        return False
+    tokens.block()
+    if tokens.peek() == ";":
+        tokens.take()
+    return not tokens
 
 
 def operations_of(text: str) -> Iterator[SparqlOperation]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Store
@@ -34,6 +35,8 @@ _FAILED: Final = "<urn:jelly-plugins:failed>"
 Function: TypeAlias = Callable[..., Any]
 
 _NAMES: Final = ("s", "p", "o", "g")
+#: Rows whose texts are put together at once.
+_BATCH: Final = 4096
 
 
 def apply(store: Store, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
@@ -67,9 +70,9 @@ class Update:
         data: list[str] = []
         guarded: list[str] = []
         for operation, rows in (("DELETE", deletes), ("INSERT", adds)):
-            ground, opaque = _part(rows)
-            if ground:
-                data.append(f"{operation} DATA {{{_data(ground)}}}")
+            text, opaque = _part(rows)
+            if text:
+                data.append(f"{operation} DATA {{{text}}}")
             guarded.extend(_where(operation, group, self._terms) for group in opaque)
         if guarded:
             guarded += [f"CREATE GRAPH {_FAILED}", f"DROP GRAPH {_FAILED}"]
@@ -92,9 +95,12 @@ class Update:
         """
         if not self._parts:
             return
+        text = self.prologue + ";\n".join(self._parts)
+        # Of a large transaction the text alone is a burden.
+        self._parts.clear()
         try:
             store.update(
-                self.prologue + ";\n".join(self._parts),
+                text,
                 custom_functions={_TERM: self._terms.function, **(functions or {})},
                 **settings,
             )
@@ -123,39 +129,49 @@ class _Terms:
         return key
 
 
-def _part(rows: Iterable[Row]) -> tuple[dict[str, list[Row]], list[list[Row]]]:
-    """Ground rows by graph, and the others by the positions in which terms are opaque."""
-    ground: defaultdict[str, list[Row]] = defaultdict(list)
+def _part(rows: Iterable[Row]) -> tuple[str, list[list[Row]]]:
+    """Ground rows as the quads of a DATA operation, and the others by the positions in which terms
+    are opaque."""
+    texts: dict[str, list[str]] = {}
     opaque: defaultdict[tuple[bool, ...], list[Row]] = defaultdict(list)
+    iterator = iter(rows)
+    # Texts of single rows take more memory than what they come to.
+    while batch := list(islice(iterator, _BATCH)):
+        for graph, pieces in _texts(batch, opaque).items():
+            texts.setdefault(graph, []).append("".join(pieces))
+    data = []
+    for graph, pieces in texts.items():
+        quads = ".\n".join(pieces)
+        data.append(f"GRAPH {graph} {{{quads}}}\n" if graph else f"{quads}.\n")
+    return "".join(data), list(opaque.values())
+
+
+def _texts(
+    rows: Iterable[Row], opaque: defaultdict[tuple[bool, ...], list[Row]]
+) -> dict[str, list[str]]:
+    """The text of ground rows in pieces, by graph; other rows go to ``opaque``."""
+    graphs: dict[str, list[str]] = {}
+    pieces: list[str] = []
+    graph_before: str | None = None
+    subject_before = ""
     for row in rows:
-        subject, _, object_, graph = row
-        if type(subject) is str and type(object_) is str and type(graph) is str:
-            ground[graph].append(row)
-        else:
+        subject, predicate, object_, graph = row
+        if type(subject) is not str or type(object_) is not str or type(graph) is not str:
             shape = (type(subject) is str, type(object_) is str, type(graph) is str, graph == "")
             opaque[shape].append(row)
-    return ground, list(opaque.values())
-
-
-def _data(graphs: dict[str, list[Row]]) -> str:
-    """The quads of a DATA operation."""
-    parts = []
-    for graph, rows in graphs.items():
-        parts.append(f"GRAPH {graph} {{" if graph else "")
-        before = ""
+            continue
+        if graph != graph_before:
+            graph_before = graph
+            pieces = graphs.setdefault(graph, [])
+            subject_before = ""
         # Oxigraph's parser is faster where a subject is not repeated.
-        for subject, predicate, object_, _ in rows:
-            if subject == before:
-                parts.append(f";{predicate} {object_}")
-            else:
-                parts.append(
-                    f"\n.{subject} {predicate} {object_}"
-                    if before
-                    else f"{subject} {predicate} {object_}"
-                )
-                before = subject
-        parts.append("}\n" if graph else ".\n")
-    return "".join(parts)
+        if subject == subject_before:
+            pieces.append(f";{predicate} {object_}")
+        else:
+            subject_before = subject
+            start = ".\n" if pieces else ""
+            pieces.append(f"{start}{subject} {predicate} {object_}")
+    return graphs
 
 
 def _where(operation: str, rows: Sequence[Row], terms: _Terms) -> str:

@@ -19,7 +19,7 @@ from .reader import PatchReader
 class Problem(NamedTuple):
     """Something wrong with a log.
 
-    :ivar patch: number of the patch, from 0.
+    :ivar patch: number of the patch in the log, from 1.
     """
 
     patch: int
@@ -66,26 +66,28 @@ def check(
     :param src: path, URL, open binary file or bytes, of either format; see
         :class:`~jelly_plugins.patch.PatchReader`.
     :return: the report; true if there are no problems.
+    :raises SourceError: the source cannot be opened. One that breaks off or is corrupt has a
+        problem.
 
     >>> check(b"H id <urn:1> . Z . H id <urn:2> . H prev <urn:3> .").problems[0].message
     'prev is <urn:3>, but the patch before is <urn:1>'
     """
     report = Report()
     chain = _Chain(report)
+    # A log that cannot be opened is none that could have problems.
+    rows = PatchReader(src, format=format, generalized=generalized, limits=limits)
     try:
-        with PatchReader(src, format=format, generalized=generalized, limits=limits) as rows:
-            try:
-                for kind, value in rows:
-                    if kind is OperationKind.END:
-                        chain.end_patch()
-                        continue
-                    report.rows[kind] += 1
-                    if kind is OperationKind.HEADER:
-                        chain.header(value)
-            finally:
-                report.format = rows.format
+        with rows:
+            for kind, value in rows:
+                if kind is OperationKind.END:
+                    chain.end_patch()
+                    continue
+                report.rows[kind] += 1
+                if kind is OperationKind.HEADER:
+                    chain.header(value)
     except JellyError as error:
-        report.problems.append(Problem(report.patches, str(error)))
+        report.problems.append(Problem(report.patches + 1, str(error)))
+    report.format = rows.format
     return report
 
 
@@ -136,7 +138,7 @@ class _Chain:
             self._problem(
                 f"the id {term_text(patch_id)} is that of patch {self._ids[patch_id]} too"
             )
-        self._ids.setdefault(patch_id, self._report.patches)
+        self._ids.setdefault(patch_id, self._report.patches + 1)
 
     def _problem(self, message: str) -> None:
-        self._report.problems.append(Problem(self._report.patches, message))
+        self._report.problems.append(Problem(self._report.patches + 1, message))

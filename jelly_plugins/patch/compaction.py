@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..codec.operations import Operation, OperationKind
-from ..errors import ChainError
+from .chain import check_follows
 from .model import BEGIN, COMMIT, ID, PREV, Patch
 from .transactions import committed
 
@@ -63,13 +63,11 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     net = _Net()
     first: Patch | None = None
     last: Patch | None = None
-    for number, patch in enumerate(patches):
+    for number, patch in enumerate(patches, 1):
         for operation in committed(patch):
             net.apply(operation)
-        if last is not None and patch.prev is not None and patch.prev != last.id:
-            raise ChainError(
-                f"patch {number} follows {patch.prev!r}, but the patch before it is {last.id!r}"
-            )
+        # The operations may have brought headers of their own.
+        check_follows(number, patch, None if last is None else last.id)
         first = first or patch
         last = patch
     if first is None or last is None:

@@ -5,6 +5,7 @@ Flat in memory: rows are written as they are read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
@@ -22,14 +23,18 @@ from ..codec import (
     PatchStreamType,
 )
 from ..codec.operations import END
+from ..errors import JellyError
 from ..sinks import Destination
-from ..sources import Source
+from ..sources import Input, Source
 from .formats import PatchFormat
 from .logs import join
 from .model import group
 from .reader import PatchReader
 from .writer import LOOK_AHEAD, infer_options, write_rows
 
+#: What opens a quoted triple, in RDF-star and in RDF 1.2.
+_QUOTED: Final = b"<<"
+_PRESETS: Final = {"big": PatchOptions.big, "small": PatchOptions.small}
 _TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 
 
@@ -37,18 +42,32 @@ _TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_
 class PatchOptionChanges:
     """What the options of a Jelly-Patch stream are to be, where the sources do not decide.
 
+    :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``PatchOptions``.
     :ivar statement_type: also what text is read as: with TRIPLES, its statements have no graph.
     :ivar generalized_statements: also whether generalized statements are taken from text.
     """
 
+    preset: str | None = None
     statement_type: PatchStatementType | None = None
     stream_type: PatchStreamType | None = None
     generalized_statements: bool | None = None
     rdf_star: bool | None = None
+    max_name_table_size: int | None = None
+    max_prefix_table_size: int | None = None
+    max_datatype_table_size: int | None = None
 
     def on(self, options: PatchOptions) -> PatchOptions:
-        """Other options, changed."""
+        """Other options, changed.
+
+        >>> PatchOptionChanges(preset="small", max_name_table_size=64).on(PatchOptions())
+        ... # doctest: +ELLIPSIS
+        PatchOptions(..., max_name_table_size=64, max_prefix_table_size=16, ...)
+        """
+        if self.preset is not None:
+            sizes = _PRESETS[self.preset]()
+            options = replace(options, **{name: getattr(sizes, name) for name in _TABLES})
         named = {field.name: getattr(self, field.name) for field in fields(self)}
+        del named["preset"]
         return replace(options, **{k: v for k, v in named.items() if v is not None})
 
 
@@ -67,8 +86,10 @@ def convert(
 
     The rows of one log are kept as they are. Several become one log, see
     :func:`~jelly_plugins.patch.logs.join`; labels of blank nodes are kept, as those of one log are.
-    A Jelly-Patch stream that is written has the options of those that were read, and where text
-    was read, those that its first rows need, see :func:`~jelly_plugins.patch.infer_options`.
+    A Jelly-Patch stream that is written has the options of those that were read. Text becomes
+    quads, unless ``changes`` say that it is triples. Where it can be read twice, because it is a
+    file or bytes, it is looked through for quoted triples first; otherwise the stream is declared
+    to have some as soon as it is longer than a few rows.
 
     :param sources: paths, URLs, open binary files or bytes.
     :param source_format: by default told by each source's content.
@@ -84,6 +105,7 @@ def convert(
     >>> first.prev is None, second.prev == first.id
     (True, True)
     """
+    starts = [_start_of(source) for source in sources]
     with ExitStack() as stack:
         readers = [
             stack.enter_context(
@@ -99,8 +121,8 @@ def convert(
         ]
         first = [list(islice(reader, LOOK_AHEAD)) for reader in readers]
         known = [
-            reader.options or infer_options(rows)
-            for reader, rows in zip(readers, first, strict=True)
+            reader.options or _options_of_text(rows, source, start)
+            for reader, rows, source, start in zip(readers, first, sources, starts, strict=True)
         ]
         logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
         write_rows(
@@ -112,6 +134,51 @@ def convert(
             frame_bytes=frame_bytes,
             limits=limits,
         )
+
+
+def _options_of_text(first: Sequence[Operation], source: Source, start: int | None) -> PatchOptions:
+    """The options that the rows of a text need.
+
+    :param first: the first of them, at most :data:`LOOK_AHEAD`.
+    :param start: where the source starts; None if it can be read only once.
+    """
+    more = len(first) == LOOK_AHEAD
+    options = infer_options(first, more=more)
+    if more and start is not None and not _has_quoted_triples(source, start):
+        return replace(options, rdf_star=False)
+    return options
+
+
+def _start_of(source: Source) -> int | None:
+    """Where a source starts, if it can be read again from there."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return 0
+    if isinstance(source, str | os.PathLike):
+        return None if "://" in os.fspath(source) else 0
+    return source.tell() if source.seekable() else None
+
+
+def _has_quoted_triples(source: Source, start: int) -> bool:
+    """Whether a source has what opens a quoted triple in text, be it in a string."""
+    file = None
+    if not isinstance(source, str | os.PathLike | bytes | bytearray | memoryview):
+        file = source
+        reached = file.tell()
+        file.seek(start)
+    try:
+        with Input(source) as opened:
+            last = b""
+            for piece in opened.pieces():
+                if _QUOTED in piece or _QUOTED in last + piece[:1]:
+                    return True
+                last = piece[-1:]
+        return False
+    except JellyError:
+        # Whoever reads it to its end says what is wrong with it, and where.
+        return True
+    finally:
+        if file is not None:
+            file.seek(reached)
 
 
 def _joined(logs: Sequence[Iterator[Operation]]) -> Iterator[Operation]:

@@ -38,21 +38,21 @@ def format_of(name: str) -> PatchFormat | None:
     return next((each for each in PatchFormat if ending == f".{each}"), None)
 
 
-def detect(head: bytes, name: str = "") -> PatchFormat:
-    """The format of a source by its content, by its name where its content does not tell; what
-    neither tells is Jelly-Patch.
+def detect(head: bytes, name: str = "") -> PatchFormat | None:
+    """The format of a source by its content, by its name where its content does not tell; None if
+    neither tells.
 
     :param head: the first :data:`DETECTION_BYTES`, or all there are.
     :param name: the source's name.
 
-    >>> detect(b"TX .")
-    <PatchFormat.RDF_PATCH: 'rdfp'>
+    >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
+    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
     """
     if _opens_jelly(head):
         return PatchFormat.JELLY_PATCH
     if _TEXT.match(head):
         return PatchFormat.RDF_PATCH
-    return format_of(name) or PatchFormat.JELLY_PATCH
+    return format_of(name)
 
 
 def _opens_jelly(head: bytes) -> bool:

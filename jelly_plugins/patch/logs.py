@@ -11,9 +11,9 @@ from typing import Any
 from uuid import uuid4
 
 from ..codec import Iri
-from ..codec.ntriples import term_text
 from ..codec.operations import Header, Operation, OperationKind
-from ..errors import ChainError, OrderError
+from ..errors import OrderError
+from .chain import check_follows
 from .model import ID, PREV, Patch
 from .undo import invert
 
@@ -38,8 +38,8 @@ def join(patches: Iterable[Patch]) -> Iterator[Patch]:
     ([Header(key='id', value=Iri(value='urn:1'))], Iri(value='urn:1'))
     """
     last: Any = None
-    for number, patch in enumerate(patches):
-        _check_follows(number, patch, last)
+    for number, patch in enumerate(patches, 1):
+        check_follows(number, patch, last)
         own = list(patch.headers)
         headers = list(own)
         if patch.prev is None and last is not None:
@@ -75,8 +75,8 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
     """
     log = list(patches)
     last: Any = None
-    for number, patch in enumerate(log):
-        _check_follows(number, patch, last)
+    for number, patch in enumerate(log, 1):
+        check_follows(number, patch, last)
         last = patch.id
     inverted: list[Patch] = []
     for patch in reversed(log):
@@ -85,22 +85,3 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
         inverted.append(Patch(invert(patch).operations, headers))
         last = made
     return inverted
-
-
-def _check_follows(number: int, patch: Patch, last: Any) -> None:
-    """Refuse a patch that names another one before it.
-
-    :param number: of the patch, from 0; the first may follow anything.
-    :param last: id of the patch before, None without one.
-    """
-    if number == 0 or patch.prev is None or patch.prev == last:
-        return
-    name = f"number {number + 1}" if patch.id is None else term_text(patch.id)
-    found = term_text(patch.prev)
-    expected = None if last is None else term_text(last)
-    before = "has no id" if expected is None else f"is {expected}"
-    raise ChainError(
-        f"patch {name}: it follows patch {found}, but the one before it {before}",
-        expected=expected,
-        found=found,
-    )

@@ -106,6 +106,11 @@ class Patch:
             self._operations = list(self)
         return self._operations
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the operations can be had again and again, because they do not stream."""
+        return self._operations is not None
+
     def __iter__(self) -> Iterator[Operation]:
         return (each for each in self._rows() if each.kind is not OperationKind.HEADER)
 

@@ -5,7 +5,9 @@ Flat in memory: rows come as the source is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Self
 
 from ..codec import (
@@ -69,9 +71,12 @@ class PatchReader:
         self._text = PatchTextReader(
             factory, statement_type=statement_type, generalized=generalized, limits=limits
         )
+        #: Whether nothing tells that the source is a log.
+        self._guessed = False
         #: The source's format; None until something was read, unless it was given.
         self.format = format
-        self._rows = self._read()
+        self._batches = self._read()
+        self._rows = chain.from_iterable(self._batches)
 
     @property
     def name(self) -> str:
@@ -91,8 +96,9 @@ class PatchReader:
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
 
-    def __iter__(self) -> Self:
-        return self
+    def __iter__(self) -> Iterator[Operation]:
+        # Not itself: a call for each row would cost more than decoding it.
+        return self._rows
 
     def __next__(self) -> Operation:
         return next(self._rows)
@@ -105,36 +111,52 @@ class PatchReader:
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        self._rows.close()
+        self._batches.close()
+        self._rows = chain()
         self._input.close()
 
-    def _read(self) -> Generator[Operation]:
-        try:
+    def _read(self) -> Generator[Iterable[Operation]]:
+        """The rows, as many together as come together."""
+        with self._locating():
             if self._wait is not None and self._input.compression is not None:
                 raise SourceError(f"compressed with {self._input.compression}: cannot be followed")
             head, pieces = self._peek()
             if self.format is None:
                 self.format = detect(head, self.name)
+                self._guessed = self.format is None
             if self.format is PatchFormat.RDF_PATCH:
-                yield from self._text.rows(pieces, growing=self._wait is not None)
-                if self._wait is None:
-                    yield from self._text.finish()
+                yield self._read_text(pieces)
             else:
+                self.format = PatchFormat.JELLY_PATCH
                 yield from self._read_jelly(pieces)
+
+    @contextmanager
+    def _locating(self) -> Iterator[None]:
+        """Have errors name the source, and close it in the end."""
+        try:
+            yield
         except JellyError as error:
+            if self._guessed and self._decoder.options is None:
+                error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
             error.locate(source=self.name)
             raise
         finally:
             self._input.close()
 
-    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Operation]:
+    def _read_text(self, pieces: Iterator[bytes]) -> Iterator[Operation]:
+        with self._locating():
+            yield from self._text.rows(pieces, growing=self._wait is not None)
+            if self._wait is None:
+                yield from self._text.finish()
+
+    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[list[Operation]]:
         for piece in pieces:
             for frame in self._splitter.feed(piece):
-                yield from self._decoder.decode(frame).operations
+                yield self._decoder.decode(frame).operations
         if self._wait is None:
             for frame in self._splitter.finish():
-                yield from self._decoder.decode(frame).operations
-            yield from self._decoder.finish()
+                yield self._decoder.decode(frame).operations
+            yield self._decoder.finish()
 
     def _peek(self) -> tuple[bytes, Iterator[bytes]]:
         """The source's first bytes, and all its pieces."""
@@ -144,17 +166,12 @@ class PatchReader:
             head += piece
             if len(head) >= DETECTION_BYTES:
                 break
-        return head, _chain(head, pieces)
+        return head, chain((head,), pieces)
 
     def _pieces(self) -> Iterator[bytes]:
         yield from self._input.pieces()
         while self._wait is not None and self._wait():
             yield from self._input.pieces()
-
-
-def _chain(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    yield head
-    yield from pieces
 
 
 def read_patches(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, BinaryIO, Final, Self
 from uuid import uuid4
 
@@ -138,13 +139,36 @@ class LogWriter:
         :raises JellyError: the log cannot say an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
+        return self._append([(self._serializer.add, operations)])
+
+    def append_lines(self, deleted: bytes, added: bytes) -> int:
+        """Write a patch of one transaction, whose statements are lines of N-Quads.
+
+        :return: what :meth:`cut` takes to remove it again.
+        :raises TextError: a text is no N-Quads; nothing was written.
+        :raises JellyError: the log cannot say a statement; nothing was written.
+        :raises OSError: the file cannot be written; nothing of the patch is left in it.
+        """
+        kinds = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
+        return self._append(
+            [(partial(self._serializer.add_lines, kind), lines) for kind, lines in kinds if lines]
+        )
+
+    def _append(self, parts: list[tuple[Callable[[Any], bytes], Any]]) -> int:
+        """Write a patch.
+
+        :param parts: what writes operations, and what it takes.
+        """
         made = Iri(uuid4().urn)
         headers = [header(ID, made)]
         if self._head is not None:
             headers.append(header(PREV, self._head))
         size = self._size
         try:
-            data = self._serializer.add([*headers, BEGIN, *operations, COMMIT, END])
+            pieces = [self._serializer.add([*headers, BEGIN])]
+            pieces += [write(operations) for write, operations in parts]
+            pieces.append(self._serializer.add([COMMIT, END]))
+            data = b"".join(pieces)
             self._file.write(data)
             self._file.flush()
             if self._sync:

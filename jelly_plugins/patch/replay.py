@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeGuard, cast
 
 from ..codec import DEFAULT_LIMITS, Describe, Kind, Limits, TermFactory, describe
 from ..codec.operations import END, Header, Namespace, Operation, OperationKind
+from ..errors import ChainError, JellyError
 from ..sources import Source
-from .model import Patch
+from .model import ID, Patch
 from .position import Replayed
 from .reader import PatchReader
 from .replaying import Progress, Replay, Target
@@ -45,12 +47,15 @@ def replay_log(
 
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
     """
+    last = None if until is None else as_term(until)
+    if last is not None and not follow and not _may_have(log, last, factory, text, limits):
+        raise _missing(last, "nothing was applied")
     replay: Replay[Any] = Replay(
         target,
         text=text,
         log=name,
         check_prev=check_prev,
-        until=None if until is None else as_term(until),
+        until=last,
         dry_run=dry_run,
         progress=progress,
     )
@@ -66,12 +71,18 @@ def replay_log(
         with PatchReader(
             log, factory=factory, wait=wait if follow else None, limits=limits
         ) as rows:
-            replay.run(rows)
+            reached = replay.run(iter(rows))
     elif follow:
         raise ValueError("only a source of bytes can be followed")
     else:
-        replay.run(_converted(cast(Iterable[Patch], log), factory))
+        reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
+    if last is not None and not reached and not follow:
+        raise _missing(last, "it was read to its end")
     return replay.done
+
+
+def _missing(patch: str, what: str) -> ChainError:
+    return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
 
 
 def as_term(text: str) -> str:
@@ -86,6 +97,54 @@ def as_term(text: str) -> str:
 def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
     data = isinstance(log, str | os.PathLike | bytes | bytearray | memoryview)
     return data or hasattr(log, "read")
+
+
+def _may_have(
+    log: Source | Iterable[Patch],
+    patch: str,
+    factory: TermFactory[Any],
+    text: Callable[[Any], str],
+    limits: Limits,
+) -> bool:
+    """Whether a log may have a patch of this id: False if it has not, and can be read twice."""
+
+    def is_it(value: Any) -> bool:
+        return text(value) == patch
+
+    if isinstance(log, list | tuple):
+        ids = [each.id for each in log]
+        return any(is_it(convert(found, factory)) for found in ids if found is not None)
+    if not _is_source(log):
+        return True
+    with _reread(log) as source:
+        if source is None:
+            return True
+        try:
+            with PatchReader(source, factory=factory, limits=limits) as rows:
+                return any(
+                    kind is OperationKind.HEADER and value.key == ID and is_it(value.value)
+                    for kind, value in rows
+                )
+        except JellyError:
+            # What is wrong with the log is for the replay to say, once it has come so far.
+            return True
+
+
+@contextmanager
+def _reread(log: Source) -> Iterator[Source | None]:
+    """A source that may be read, and be read once more afterwards; None if this one cannot be."""
+    if isinstance(log, bytes | bytearray | memoryview):
+        yield log
+    elif isinstance(log, str | os.PathLike):
+        yield log if os.path.isfile(log) else None
+    elif hasattr(log, "seekable") and log.seekable():
+        start = log.tell()
+        try:
+            yield log
+        finally:
+            log.seek(start)
+    else:
+        yield None
 
 
 def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[Operation]:

@@ -331,7 +331,7 @@ class Replay(Generic[C]):
         if self._pending is None:
             return
         (changes, position), self._pending = self._pending, None
-        self._apply(changes, replace(position, complete=complete))
+        self._apply(changes, replace(position, complete=True) if complete else position)
         self._count_patch(True)
         self.done.transactions += 1
         self.done.operations += changes.operations

@@ -28,6 +28,8 @@ from ..codec import (
     describe,
     rules,
 )
+from ..codec import describe as describe_generic
+from ..codec.ntriples import Dialect, LineParser
 from ..codec.operations import END
 from ..errors import StatementError
 from ..sinks import Destination, open_output
@@ -76,6 +78,7 @@ class PatchSerializer:
     ) -> None:
         known = _with_default_graph(describe)
         self._describe = known
+        self._limits = limits
         self._text: PatchTextWriter | None = None
         if format is PatchFormat.RDF_PATCH:
             self._text = PatchTextWriter(known, continues=continues, limits=limits)
@@ -108,6 +111,19 @@ class PatchSerializer:
         if self._text is not None:
             return b"".join(self._text.write(rows))
         return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+
+    def add_lines(self, kind: OperationKind, lines: bytes) -> bytes:
+        """Write the statements of N-Quads as additions or deletions, as :meth:`add` does.
+
+        :param kind: ADD or DELETE.
+        :param lines: whole lines.
+        :raises TextError: with the line.
+        :raises JellyError: a statement cannot be written.
+        """
+        parser = LineParser(Dialect.RDF_1_2, False, False, self._limits, quads=True)
+        if self._text is None and self._fit == self._to_quad:
+            return b"".join(map(delimit, self._encoder.add_lines(kind, lines, parser)))
+        return self.add(Operation(kind, statement) for statement in parser.statements(lines))
 
     def finish(self) -> bytes:
         """End the stream.
@@ -155,22 +171,34 @@ def _with_default_graph(describe: Describe) -> Describe:
     return known
 
 
-def infer_options(rows: Iterable[Operation], describe: Describe = describe) -> PatchOptions:
+def infer_options(
+    rows: Iterable[Operation], describe: Describe = describe, *, more: bool = False
+) -> PatchOptions:
     """Options for rows that are known: triples only if there are statements or namespaces and none
     has a graph; quoted triples and generalized statements if there are such.
+
+    :param more: whether there may be more rows. The options are then quads, which triples can be
+        written as in no more bytes, and quoted triples.
 
     >>> infer_options([]).statement_type.name
     'QUADS'
     """
-    triples: bool | None = None
-    star = generalized = False
+    triples: bool | None = False if more else None
+    star = more
+    generalized = False
+    # Terms of these types, in these positions, need nothing.
+    plain: set[tuple[int, type]] = set()
     for kind, value in rows:
         if kind in _STATEMENTS:
             triples = triples is not False and len(value) == 3
             for position, term in enumerate(value):
+                if (position, type(term)) in plain:
+                    continue
                 uses_star, uses_generalized = _features(position, term, describe)
                 star = star or uses_star
                 generalized = generalized or uses_generalized
+                if describe is describe_generic and not (uses_star or uses_generalized):
+                    plain.add((position, type(term)))
         elif kind in _NAMESPACES:
             triples = triples is not False and value[2] is None
         elif kind is OperationKind.HEADER:
@@ -184,6 +212,8 @@ def infer_options(rows: Iterable[Operation], describe: Describe = describe) -> P
 
 def _features(position: int, term: Any, describe: Describe) -> tuple[bool, bool]:
     """Whether a term needs ``rdf_star``, and whether it needs ``generalized_statements``."""
+    if term is DEFAULT_GRAPH:
+        return False, position != rules.GRAPH
     kind, *parts = describe(term)
     generalized = rules.undeclared(position, kind, generalized=False, rdf_star=True) is not None
     if kind == Kind.TRIPLE:
@@ -209,7 +239,7 @@ def write_rows(
     iterator = iter(rows)
     if options is None and format is PatchFormat.JELLY_PATCH:
         first = list(islice(iterator, LOOK_AHEAD))
-        options = infer_options(first, _with_default_graph(describe))
+        options = infer_options(first, describe, more=len(first) == LOOK_AHEAD)
         iterator = chain(first, iterator)
     serializer = PatchSerializer(
         format,
@@ -242,8 +272,9 @@ def write_patches(
         replaced only once everything is written.
     :param format: by default what the path's ending says, ``.jellyp`` or ``.rdfp``, and Jelly-Patch
         where it says nothing.
-    :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the first rows
-        tell what else it needs, see :func:`infer_options`.
+    :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
+        tell what else it needs: all of them where they are a list and in memory, otherwise the
+        first rows, see :func:`infer_options`.
     :param describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
         default.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
@@ -258,6 +289,10 @@ def write_patches(
     >>> [patch.id for patch in read_patches(file.getvalue())]
     [Iri(value='urn:1')]
     """
+    format = format or _format_for(dst)  # noqa: A001
+    known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
+    if known and options is None and format is PatchFormat.JELLY_PATCH:
+        options = infer_options(_rows(patches), describe)
     write_rows(
         _rows(patches),
         dst,

@@ -1,14 +1,15 @@
 """An rdflib Graph, Dataset or ConjunctiveGraph to a Jelly-RDF stream.
 
-Statements are written graph by graph, and from a store in memory subject by subject, because its
-own order is that of a hash table: runs of one subject save a third of the size, and sorted
-subjects give the same bytes whenever the same graph is written. Other stores keep their own order.
+Statements are written graph by graph, and from a store in memory subject by subject, in the order
+in which subjects came into it (``memory``): the store's own order is that of a hash table, another
+one in each process, and runs of one subject save a third of the size. Other stores keep their own
+order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, islice
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -34,7 +35,8 @@ from ..sinks import Destination
 from ..streams import BATCH, encode_frames, write_delimited
 from . import oxigraph_store
 from .callers import default_graph
-from .terms import describe_node
+from .memory import triples_by_subject
+from .terms import EncoderTerms
 
 #: Stores without an order worth keeping.
 _UNORDERED: Final = (Memory, SimpleMemory)
@@ -56,18 +58,31 @@ class Part(NamedTuple):
     def triples(self) -> Iterator[tuple[Any, Any, Any]]:
         """All triples, by subject where the store has no order of its own."""
         graph = self.graph
-        if type(graph.store) in _UNORDERED:
+        runs = triples_by_subject(graph)
+        if runs is not None:
+            for run in runs:
+                yield from run
+        elif type(graph.store) in _UNORDERED:
             for subject in sorted(set(graph.subjects()), key=str):
                 yield from graph.triples((subject, None, None))
         else:
             yield from graph.triples((None, None, None))
 
-    def statements(self, physical_type: PhysicalType) -> Iterator[tuple[Any, ...]]:
-        """All triples, or quads where that is what the stream has."""
-        if physical_type is PhysicalType.TRIPLES:
-            return self.triples()
-        name = self.name
-        return ((*triple, name) for triple in self.triples())
+    def batches(
+        self, physical_type: PhysicalType, terms: EncoderTerms
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """All triples, or quads where that is what the stream has, as ``terms`` make them."""
+        behind = () if physical_type is PhysicalType.TRIPLES else (terms.term(self.name),)
+        runs = None if terms.generic is None else triples_by_subject(self.graph)
+        if runs is None:
+            return terms.statements(self.triples(), behind)
+        return runs.generic(terms.generic, behind, BATCH)
+
+    def statements(
+        self, physical_type: PhysicalType, terms: EncoderTerms
+    ) -> Iterator[tuple[Any, ...]]:
+        """The same, one by one."""
+        return chain.from_iterable(self.batches(physical_type, terms))
 
 
 def parts_of(graph: Graph) -> list[Part]:
@@ -145,23 +160,24 @@ def encode(
     if options is None:
         options = flat_options(graph, parts)
     declared = namespaces_of(graph, namespaces)
+    terms = EncoderTerms()
     if options.grouped:
         return encode_frames(
-            _elements(parts, options, declared),
+            _elements(parts, options, declared, terms),
             options=options,
-            describe=describe_node,
+            describe=terms.describe,
             namespaces=bool(declared),
             limits=limits,
         )
     encoder = Encoder(
         options,
-        describe_node,
+        terms.describe,
         namespaces=bool(declared),
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         limits=limits,
     )
-    return _encode_flat(encoder, fit(parts, options), declared)
+    return _encode_flat(encoder, fit(parts, options), declared, terms)
 
 
 def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
@@ -179,55 +195,60 @@ def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
 
 
 def _encode_flat(
-    encoder: Encoder, parts: Iterable[Part], namespaces: Iterable[tuple[str, URIRef]]
+    encoder: Encoder,
+    parts: Iterable[Part],
+    namespaces: Iterable[tuple[str, URIRef]],
+    terms: EncoderTerms,
 ) -> Iterator[bytes]:
     physical_type = encoder.options.physical_type
     for name, iri in namespaces:
         encoder.add_namespace(name, str(iri))
     for part in parts:
         if physical_type is PhysicalType.GRAPHS:
-            encoder.start_graph(part.name)
-        statements = part.statements(physical_type)
-        while batch := list(islice(statements, BATCH)):
+            encoder.start_graph(terms.term(part.name))
+        for batch in part.batches(physical_type, terms):
             yield from encoder.add(batch)
     yield from encoder.finish()
 
 
 def _elements(
-    parts: Iterable[Part], options: StreamOptions, namespaces: list[tuple[str, URIRef]]
+    parts: Iterable[Part],
+    options: StreamOptions,
+    namespaces: list[tuple[str, URIRef]],
+    terms: EncoderTerms,
 ) -> Iterator[Frame]:
     """The elements of a grouped stream, the first one with the namespaces; at least one, because
     without a frame there would be no options."""
-    elements = _divide(fit(parts, options), options)
+    elements = _divide(fit(parts, options), options, terms)
     first = next(elements, Frame(0))
-    first.namespaces = namespaces
+    first.namespaces = [(name, terms.term(iri)) for name, iri in namespaces]
     yield first
     yield from elements
 
 
-def _divide(parts: Iterable[Part], options: StreamOptions) -> Iterator[Frame]:
+def _divide(parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms) -> Iterator[Frame]:
     physical_type = options.physical_type
     if options.logical_type == LogicalType.SUBJECT_GRAPHS:
         for part in parts:
-            for _, statements in groupby(part.statements(physical_type), itemgetter(0)):
+            for _, statements in groupby(part.statements(physical_type, terms), itemgetter(0)):
                 yield Frame(0, statements=list(statements))
     elif options.logical_type == LogicalType.NAMED_GRAPHS:
         for part in parts:
             if part.name is DEFAULT_GRAPH:
                 raise OptionsError("the default graph has no place in a stream of named graphs")
-            yield frame_of([part], physical_type)
+            yield frame_of([part], physical_type, terms)
     else:
-        yield frame_of(parts, physical_type)
+        yield frame_of(parts, physical_type, terms)
 
 
-def frame_of(parts: Iterable[Part], physical_type: PhysicalType) -> Frame:
+def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderTerms) -> Frame:
     """One frame that holds all of ``parts``."""
     frame = Frame(0)
     for part in parts:
         before = len(frame.statements)
-        frame.statements += part.statements(physical_type)
+        frame.statements += part.statements(physical_type, terms)
         if physical_type is PhysicalType.GRAPHS and len(frame.statements) == before:
-            frame.empty_graphs.append(part.name)
+            frame.empty_graphs.append(terms.term(part.name))
     return frame
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
+from rdflib.plugins.stores.memory import Memory
+from rdflib.store import Store
 from rdflib.term import Node, URIRef
 
 #: A triple, as rdflib has it.
@@ -78,14 +80,41 @@ class Journal:
         self._undo.append(namespace_restorer(graph))
 
 
+def membership(store: Store) -> Callable[[Triple, Any], bool]:
+    """A function that says whether a triple is in a graph of a store."""
+
+    def has(triple: Triple, graph: Any) -> bool:
+        return next(iter(store.triples(triple, graph)), None) is not None
+
+    # rdflib's store in memory makes generators of generators for that. What its index does not
+    # have at all, as most triples that are added, is in no graph.
+    index = getattr(store, "_Memory__spo", None) if type(store) is Memory else None
+    if not isinstance(index, dict):
+        return has
+
+    def has_indexed(triple: Triple, graph: Any) -> bool:
+        subject, predicate, object_ = triple
+        of_subject = index.get(subject)
+        if of_subject is None:
+            return False
+        objects = of_subject.get(predicate)
+        return objects is not None and object_ in objects and has(triple, graph)
+
+    return has_indexed
+
+
 def graph_exists(graph: Any) -> bool:
     """Whether a store has a graph, be it empty. A default graph always exists."""
     if not isinstance(graph, Graph) or graph.identifier == DATASET_DEFAULT_GRAPH_ID:
         return True
-    # Most graphs have something in them, and graphs are many.
-    if next(iter(graph.store.triples((None, None, None), graph)), None) is not None:
-        return True
-    return any(_name(context) == graph.identifier for context in graph.store.contexts())
+    store = graph.store
+    # Most graphs have something in them, and graphs are many. rdflib's store in memory copies a
+    # graph before it gives anything of it.
+    if isinstance(store, Memory):
+        filled = store.__len__(graph) > 0
+    else:
+        filled = next(iter(store.triples((None, None, None), graph)), None) is not None
+    return filled or any(_name(context) == graph.identifier for context in store.contexts())
 
 
 def namespace_restorer(graph: Graph) -> Callable[[], None]:

@@ -1,12 +1,13 @@
 """A Jelly-RDF source into an rdflib Graph, Dataset or ConjunctiveGraph.
 
-Statements go through rdflib's public interface, whatever the store; a graph over an Oxigraph store
-is left to the backend of that name (``oxigraph_store``).
+Statements go into the indices of rdflib's own stores in memory (``memory``), and through its public
+interface into any other; a graph over an Oxigraph store is left to the backend of that name
+(``oxigraph_store``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain, groupby
 from typing import Any
@@ -20,6 +21,7 @@ from ..sources import Source
 from ..streams import FrameReader
 from . import oxigraph_store
 from .callers import dataset_parsing_into, default_graph
+from .memory import BulkWriter, writable
 from .namespaces import DeclaredNamespaces
 from .terms import RdflibFactory, check_graph
 
@@ -41,18 +43,24 @@ class Target:
 
     def add(self, frames: Sequence[Frame]) -> None:
         """Add the statements of frames that were made for this target, and their graphs though
-        they be empty.
+        they be empty. A store in memory takes all of them or none.
 
         :raises TermError: the store refuses a statement.
         """
+        filled = [frame.statements for frame in frames if frame.statements]
+        if writable(self.default):
+            BulkWriter(self.default.store, self._graph_or_default).add(filled)
+        else:
+            self._add_by_interface(filled)
         for name in chain.from_iterable(frame.empty_graphs for frame in frames):
             self._graph(name)
+
+    def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
         default = self.default
         graph = self._graph
-        # All frames of a stream have statements of one width; those of several streams may not.
-        filled = (frame.statements for frame in frames if frame.statements)
         try:
-            for width, run in groupby(filled, key=lambda statements: len(statements[0])):
+            # All frames of a stream have statements of one width; those of several streams may not.
+            for width, run in groupby(batches, key=lambda statements: len(statements[0])):
                 statements = chain.from_iterable(run)
                 if width == 3:
                     default.addN((s, p, o, default) for s, p, o in statements)
@@ -62,6 +70,9 @@ class Target:
             raise
         except ValueError as error:
             raise TermError(f"the store refuses a statement: {error}") from error
+
+    def _graph_or_default(self, name: Any) -> Graph:
+        return self.default if name is None else self._graph(name)
 
     def _graph(self, name: Any) -> Graph:
         graph = self._graphs.get(name)

@@ -60,16 +60,15 @@ class NativeUpdate:
         self._transaction = backend.transaction(inner_store_of(store))
         self._transaction.update(update, prefixes=dict(prefixes))
         factory = RdflibFactory(blank_nodes="keep")
-        deletes, adds = self._transaction.quads()
+        self._staged = self._transaction.staged()
 
         def statement(quad: Any) -> tuple[Any, Graph]:
             *triple, name = (convert(term, factory, backend.describe) for term in quad)
             return tuple(triple), Graph(store, name)
 
         #: Triples that go and that come, each with its graph.
-        self.deletes = list(map(statement, deletes))
-        self.adds = list(map(statement, adds))
+        self.deletes, self.adds = (list(map(statement, part.quads)) for part in self._staged)
 
     def run(self) -> None:
         """Make the changes, all of them or none."""
-        self._transaction.begin_update().run(inner_store_of(self._store))
+        self._transaction.make(*self._staged)

@@ -20,13 +20,17 @@ from ..codec.operations import Operation, OperationKind, add_namespace, delete_n
 from ..patch.position import BOOKKEEPING_IRI, Position
 from ..patch.recording import LogWriter
 from .callers import default_graph
-from .journal import Triple, namespace_restorer
+from .journal import namespace_restorer
 from .replay import positions, replay, set_position
 from .terms import describe
-from .watch import StoreWatch
+from .watch import StoreWatch, What
 
 #: What an Oxigraph store keeps for itself.
 _BOOKKEEPING: Final = URIRef(BOOKKEEPING_IRI)
+
+_KINDS: Final = {What.ADD: OperationKind.ADD, What.REMOVE: OperationKind.DELETE}
+#: In the place of what is not known yet.
+_UNKNOWN: Final = ("unknown",)
 
 
 def record(
@@ -96,7 +100,7 @@ class GraphRecorder:
         if isinstance(graph, ConjunctiveGraph):
             main = default_graph(graph)
         self._main: Final = main.identifier
-        self._watch = StoreWatch(graph.store, self._seen)
+        self._watch = StoreWatch(graph.store)
         self._inside = False
         # Its first use binds rdflib's own namespaces, which is no change.
         _ = graph.namespace_manager
@@ -163,8 +167,6 @@ class GraphRecorder:
             self._watch.detach()
 
     def _begin(self) -> None:
-        #: What was done to each statement; doing the opposite leaves nothing.
-        self._net: dict[tuple[Any, ...], OperationKind] = {}
         self._namespaces = dict(self.graph.store.namespaces())
         self._restore_namespaces = namespace_restorer(self.graph)
         self._watch.keep()
@@ -176,7 +178,7 @@ class GraphRecorder:
         :raises OSError: the log cannot be written; the transaction was taken back.
         """
         rows = self._namespace_changes()
-        rows += [Operation(kind, statement) for statement, kind in self._net.items()]
+        rows += self._changes()
         if rows:
             try:
                 self._writer.append(rows)
@@ -193,22 +195,41 @@ class GraphRecorder:
             self._restore_namespaces()
         self._begin()
 
-    def _seen(self, added: bool, triple: Triple, context: Any) -> None:
-        statement: tuple[Any, ...] = triple
+    def _changes(self) -> list[Operation]:
+        """What has changed in the end: doing something and its opposite leaves nothing."""
+        changes = self._watch.changes
+        names: dict[int, tuple[Any, ...] | None] = {}
+        rows = []
+        removed = False
+        for what, triple, context in changes:
+            kind = _KINDS.get(what)
+            if kind is None:
+                continue
+            name = names.get(id(context), _UNKNOWN)
+            if name is _UNKNOWN:
+                name = names[id(context)] = self._graph_of(context)
+            if name is not None:
+                removed = removed or kind is OperationKind.DELETE
+                rows.append(Operation(kind, (*triple, *name)))
+        if not removed:
+            # Each was missing before it was added.
+            return rows
+        net: dict[tuple[Any, ...], OperationKind] = {}
+        for kind, statement in rows:
+            if net.setdefault(statement, kind) is not kind:
+                del net[statement]
+        return [Operation(kind, statement) for statement, kind in net.items()]
+
+    def _graph_of(self, context: Any) -> tuple[Any, ...] | None:
+        """What a statement of a graph has behind its triple; None if it is not recorded."""
         name = context.identifier if isinstance(context, Graph) else context
         if name == _BOOKKEEPING:
-            return
+            return None
+        main = name is None or name == self._main
         if self._whole:
-            main = name is None or name == self._main
-            statement = (*triple, DATASET_DEFAULT_GRAPH_ID if main else name)
-        elif name is not None and name != self._main:
-            # Another graph of the same store.
-            return
-        kind = OperationKind.ADD if added else OperationKind.DELETE
-        if self._net.get(statement, kind) is kind:
-            self._net[statement] = kind
-        else:
-            del self._net[statement]
+            return (DATASET_DEFAULT_GRAPH_ID if main else name,)
+        # Or it is another graph of the same store.
+        return () if main else None
 
     def _namespace_changes(self) -> list[Operation]:
         before = self._namespaces

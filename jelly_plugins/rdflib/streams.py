@@ -27,7 +27,7 @@ from ..streams import encode_frames, write_delimited
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
 from .load import Target, check_frame, open_frames
 from .namespaces import DeclaredNamespaces
-from .terms import Statement, describe_node
+from .terms import EncoderTerms, Statement
 
 
 def read_statements(
@@ -140,11 +140,12 @@ def write_graphs(
     first = next(iterator, Graph())
     if options is None:
         options = _grouped_options(first)
+    terms = EncoderTerms()
     write_delimited(
         encode_frames(
-            _frames(chain([first], iterator), options, namespaces),
+            _frames(chain([first], iterator), options, namespaces, terms),
             options=options,
-            describe=describe_node,
+            describe=terms.describe,
             namespaces=bool(namespaces),
             limits=limits,
         ),
@@ -159,7 +160,10 @@ def _grouped_options(graph: Graph) -> StreamOptions:
 
 
 def _frames(
-    graphs: Iterable[Graph], options: StreamOptions, namespaces: Namespaces
+    graphs: Iterable[Graph],
+    options: StreamOptions,
+    namespaces: Namespaces,
+    terms: EncoderTerms,
 ) -> Iterator[Frame]:
     declared: set[tuple[str, URIRef]] = set()
     named = options.logical_type in (
@@ -170,9 +174,8 @@ def _frames(
         parts = parts_of(graph)
         if named and not isinstance(graph, ConjunctiveGraph):
             parts = [Part(graph.identifier, graph)]
-        frame = frame_of(fit(parts, options), options.physical_type)
-        frame.namespaces = [
-            pair for pair in namespaces_of(graph, namespaces) if pair not in declared
-        ]
-        declared.update(frame.namespaces)
+        frame = frame_of(fit(parts, options), options.physical_type, terms)
+        new = [pair for pair in namespaces_of(graph, namespaces) if pair not in declared]
+        frame.namespaces = [(name, terms.term(iri)) for name, iri in new]
+        declared.update(new)
         yield frame

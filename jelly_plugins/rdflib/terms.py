@@ -1,13 +1,17 @@
 """rdflib's terms: made for a decoder, taken apart for an encoder.
 
-Terms come out of rdflib's own constructors, so that they equal what any other parser of rdflib
-makes: with its normalised lexical forms (``rdflib.NORMALIZE_LITERALS``), values and warnings.
+Terms are those of rdflib's own constructors, so that they equal what any other parser of rdflib
+makes: with its normalised lexical forms (``rdflib.NORMALIZE_LITERALS``), values and warnings. The
+compiled module makes the usual ones without calling them.
 Statements are plain tuples. What rdflib cannot hold is refused where it is met: files that declare
 ``rdf_star`` or ``generalized_statements`` without using them are common, and are read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import rdflib
@@ -15,10 +19,14 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
-from ..codec import DefaultGraph, Kind
+from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Describe, Iri, Kind
+from ..codec import Literal as GenericLiteral
+from ..codec import describe as describe_generic
 from ..codec.rules import POSITIONS
 from ..codec.terms import XSD_STRING
 from ..errors import JellyError, TermError
+from ..streams import BATCH
+from .compiled import compiled
 
 #: What factories make: a triple, or a quad whose last term is the name of its graph.
 Statement: TypeAlias = tuple[Node, Node, Node] | tuple[Node, Node, Node, Node]
@@ -49,8 +57,6 @@ class RdflibFactory:
     #: The name of a dataset's default graph, as ``Dataset.add`` and ``Dataset.addN`` take it.
     default_graph: Final = DATASET_DEFAULT_GRAPH_ID
 
-    iri = staticmethod(URIRef)
-
     def __init__(
         self,
         *,
@@ -60,61 +66,94 @@ class RdflibFactory:
     ) -> None:
         if blank_nodes not in ("fresh", "keep"):
             raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
-        self._scope = BNode() if blank_nodes == "fresh" else None
-        self._generalized = generalized
-        self._named_graphs = named_graphs
-        self._datatypes: dict[str, URIRef] = {}
-
-    def blank_node(self, label: str, /) -> BNode:
-        if self._scope is None:
-            return BNode(label)
-        # Derived, not remembered: a stream may have more labels than memory holds. "b" and "x"
-        # tell a label as it is from one in hexadecimal, whose characters no format minds.
-        if label.isascii() and label.isalnum():
-            return BNode(f"{self._scope}b{label}")
-        return BNode(f"{self._scope}x{label.encode().hex()}")
-
-    def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
-        try:
-            if langtag is not None:
-                return Literal(lex, lang=langtag)
-            if datatype is None:
-                return Literal(lex)
-            if datatype == _XSD_DECIMAL:
-                _check_decimal(lex)
-            return Literal(lex, datatype=self._datatype(datatype))
-        except JellyError:
-            raise
-        except Exception as error:
-            # Converters of lexical forms are rdflib's and the user's (rdflib.term.bind), and raise
-            # what they like.
-            raise TermError(f"rdflib cannot hold a literal: {error}") from error
-
-    def _datatype(self, datatype: str) -> URIRef:
-        term = self._datatypes.get(datatype)
-        if term is None:
-            if len(self._datatypes) >= 1024:
-                self._datatypes.clear()
-            term = self._datatypes[datatype] = URIRef(datatype)
-        return term
+        scope = BNode() if blank_nodes == "fresh" else None
+        module = compiled()
+        self.iri: Callable[[str], URIRef] = URIRef
+        self.blank_node: Callable[[str], BNode] = BNode
+        self.literal: Callable[[str, str | None, str | None], Literal] = make_literal
+        self.triple: Callable[[tuple[Any, Any, Any]], Any] = _check_triple
+        if scope is not None:
+            self.blank_node = partial(_fresh_node, scope)
+        if module is not None:
+            self.iri = module.iri
+            self.literal = module.Literals(make_literal).literal
+            self.triple = module.Statements(_check_triple).check
+            if scope is None:
+                self.blank_node = module.blank_node
+            else:
+                fresh = partial(_fresh_node, scope)
+                self.blank_node = module.Scope(f"{scope}b", fresh).blank_node
+        if generalized:
+            self.triple = _same
+        self.quad: Callable[[tuple[Any, Any, Any, Any]], Any]
+        if not named_graphs:
+            self.quad = partial(_in_default_graph, self.triple)
+        elif generalized:
+            self.quad = _check_graph_of
+        elif module is not None:
+            self.quad = module.Statements(_check_quad).check
+        else:
+            self.quad = _check_quad
 
     def quoted_triple(self, _subject: Any, _predicate: Any, _object: Any, /) -> Any:
         raise TermError("rdflib cannot hold quoted triples")
 
-    def triple(self, terms: tuple[Any, Any, Any], /) -> Any:
-        if (type(terms[1]) is not URIRef or type(terms[0]) is Literal) and not self._generalized:
-            raise _generalized(terms)
-        return terms
 
-    def quad(self, terms: tuple[Any, Any, Any, Any], /) -> Any:
-        if not self._named_graphs:
-            check_graph(terms[3], named_graphs=False)
-            return self.triple(terms[:3])
-        if type(terms[3]) is Literal:
-            check_graph(terms[3], named_graphs=True)
-        if (type(terms[1]) is not URIRef or type(terms[0]) is Literal) and not self._generalized:
-            raise _generalized(terms)
-        return terms
+def _fresh_node(scope: str, label: str) -> BNode:
+    """The node of a label in a reading."""
+    # Derived, not remembered: a stream may have more labels than memory holds. "b" and "x"
+    # tell a label as it is from one in hexadecimal, whose characters no format minds.
+    if label.isascii() and label.isalnum():
+        return BNode(f"{scope}b{label}")
+    return BNode(f"{scope}x{label.encode().hex()}")
+
+
+def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
+    """A literal out of rdflib's constructor.
+
+    :raises TermError: rdflib refuses it.
+    """
+    try:
+        if datatype == _XSD_DECIMAL:
+            _check_decimal(lex)
+        return Literal(lex, lang=langtag, datatype=datatype)
+    except JellyError:
+        raise
+    except Exception as error:
+        # Converters of lexical forms are rdflib's and the user's (rdflib.term.bind), and raise
+        # what they like.
+        raise TermError(f"rdflib cannot hold a literal: {error}") from error
+
+
+def _same(terms: Any, /) -> Any:
+    return terms
+
+
+def _check_triple(terms: Any, /) -> Any:
+    """The terms as they are.
+
+    :raises TermError: the statement is a generalized one.
+    """
+    if type(terms[1]) is not URIRef or type(terms[0]) is Literal:
+        raise _generalized(terms)
+    return terms
+
+
+def _check_graph_of(terms: Any, /) -> Any:
+    if type(terms[3]) is Literal:
+        check_graph(terms[3], named_graphs=True)
+    return terms
+
+
+def _check_quad(terms: Any, /) -> Any:
+    _check_graph_of(terms)
+    return _check_triple(terms)
+
+
+def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
+    """A quad's triple."""
+    check_graph(terms[3], named_graphs=False)
+    return check(terms[:3])
 
 
 def check_graph(name: Node, named_graphs: bool) -> None:
@@ -170,6 +209,58 @@ def describe_node(term: object) -> tuple[Any, ...]:
     if isinstance(term, DefaultGraph):
         return (Kind.DEFAULT_GRAPH,)
     raise TermError(f"{type(term).__name__} {str(term)[:80]!r} is not an RDF term")
+
+
+def generic_term(description: tuple[Any, ...]) -> Any:
+    """The generic term of a description; see :data:`~jelly_plugins.codec.Describe`."""
+    kind, *parts = description
+    return _GENERIC[kind](*parts)
+
+
+_GENERIC: Final[dict[Kind, Callable[..., Any]]] = {
+    Kind.IRI: Iri,
+    Kind.BLANK_NODE: BlankNode,
+    Kind.LITERAL: GenericLiteral,
+    Kind.DEFAULT_GRAPH: lambda: DEFAULT_GRAPH,
+}
+
+
+class EncoderTerms:
+    """Terms of graphs on their way to an encoder: the compiled module makes generic ones of them,
+    which the codec knows; without it they stay what they are.
+
+    :ivar describe: takes apart for the encoder what comes out here.
+    :ivar generic: the compiled half, None without it.
+    """
+
+    def __init__(self) -> None:
+        module = compiled()
+        self.generic: Any = None if module is None else module.Generic(describe_node, generic_term)
+        self.describe: Describe = describe_node if module is None else describe_generic
+
+    def term(self, term: Any) -> Any:
+        """A term, or ``codec.DEFAULT_GRAPH``.
+
+        :raises TermError: it is no RDF term.
+        """
+        return term if self.generic is None else self.generic.term(term)
+
+    def statements(
+        self, triples: Iterable[tuple[Any, ...]], behind: tuple[Any, ...]
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Batches of statements.
+
+        :param behind: what :meth:`term` gave, put behind the terms of each triple.
+        :raises TermError: a term is no RDF term.
+        """
+        iterator = iter(triples)
+        while batch := list(islice(iterator, BATCH)):
+            if self.generic is not None:
+                yield self.generic.statements(batch, behind)
+            elif behind:
+                yield [(*triple, *behind) for triple in batch]
+            else:
+                yield batch
 
 
 def describe(term: object) -> tuple[Any, ...]:

@@ -8,17 +8,30 @@ Update included, comes to them in the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.store import Store
 
-from .journal import Triple, graph_exists
+from .journal import Triple, graph_exists, membership
 from .oxigraph_patches import NativeUpdate
 from .oxigraph_store import inner_store_of
 
-#: Told whether a triple came (or went), the triple, and its graph.
-Seen: TypeAlias = Callable[[bool, Triple, Any], object]
+
+class What(Enum):
+    """What a change does."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    #: The graph was not there before.
+    MAKE_GRAPH = "make graph"
+    #: The graph is not there any more.
+    DROP_GRAPH = "drop graph"
+
+
+#: What was done, the triple, and its graph; of graphs, there is no triple.
+Change: TypeAlias = tuple[What, Any, Any]
 
 _REPLACED: Final[tuple[str, ...]] = ("add", "addN", "remove", "add_graph", "remove_graph", "update")
 
@@ -28,14 +41,15 @@ class StoreWatch:
 
     A triple that is added and there already, or removed and not there, is no change.
 
-    :param seen: told each change, just before it is made.
+    :ivar changes: what was done since :meth:`keep`, in order; each is noted before it is made.
     """
 
-    def __init__(self, store: Store, seen: Seen) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._seen = seen
-        self._undo: list[Callable[[], object]] = []
+        self._has = membership(store)
+        self.changes: list[Change] = []
         self._attached = False
+        self.keep()
 
     def attach(self) -> None:
         """Start watching.
@@ -64,51 +78,68 @@ class StoreWatch:
 
     def keep(self) -> None:
         """Have what was done until now stay."""
-        self._undo.clear()
+        self.changes.clear()
+        #: Names of graphs that are known to exist, and the last graph that was found to.
+        self._graphs: set[Any] = set()
+        self._last_graph: Any = None
 
     def undo(self) -> None:
         """Take back what was done since :meth:`keep`."""
-        while self._undo:
-            self._undo.pop()()
+        opposites: dict[What, Callable[[Any, Any], object]] = {
+            What.ADD: self._remove,
+            What.REMOVE: lambda triple, graph: self._add(triple, graph, False),
+            What.MAKE_GRAPH: lambda _, graph: self._remove_graph(graph),
+            What.DROP_GRAPH: lambda _, graph: self._add_graph(graph),
+        }
+        while self.changes:
+            what, triple, graph = self.changes.pop()
+            opposites[what](triple, graph)
+        self.keep()
 
     def _on_add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
-        if self._missing(triple, context):
+        if not self._has(triple, context):
             # Before it is made: an interrupt may come at any point.
-            self._note_addition(triple, context)
+            if context is not self._last_graph:
+                self._note_graph(context)
+            self.changes.append((What.ADD, triple, context))
         self._add(triple, context, quoted)
 
-    def _note_addition(self, triple: Triple, context: Any) -> None:
-        if self._store.graph_aware and not graph_exists(context):
-            self._undo.append(lambda: self._remove_graph(context))
-        self._undo.append(lambda: self._remove(triple, context))
-        self._seen(True, triple, context)
+    def _note_graph(self, graph: Any) -> None:
+        """Note that a graph is not there, so that it will not be there again."""
+        name = graph.identifier if isinstance(graph, Graph) else graph
+        if name not in self._graphs:
+            if self._store.graph_aware and not graph_exists(graph):
+                self.changes.append((What.MAKE_GRAPH, None, graph))
+            self._graphs.add(name)
+        self._last_graph = graph
 
     def _on_addN(self, quads: Iterable[tuple[Any, Any, Any, Any]]) -> None:  # noqa: N802
         for subject, predicate, object_, context in quads:
             self._on_add((subject, predicate, object_), context)
 
     def _on_remove(self, pattern: Any, context: Any = None) -> None:
-        if None not in pattern and context is not None and self._missing(pattern, context):
-            return
-        for triple, contexts in list(self._store.triples(pattern, context)):
-            # A store without contexts has no other word for its only one.
-            for graph in [context] if context is not None else list(contexts) or [None]:
-                self._note_removal(triple, graph)
+        if None not in pattern and context is not None:
+            if not self._has(pattern, context):
+                return
+            self.changes.append((What.REMOVE, pattern, context))
+        else:
+            for triple, contexts in list(self._store.triples(pattern, context)):
+                # A store without contexts has no other word for its only one.
+                for graph in [context] if context is not None else list(contexts) or [None]:
+                    self.changes.append((What.REMOVE, triple, graph))
         self._remove(pattern, context)
 
-    def _note_removal(self, triple: Triple, graph: Any) -> None:
-        self._undo.append(lambda: self._add(triple, graph, False))
-        self._seen(False, triple, graph)
-
     def _on_add_graph(self, graph: Graph) -> None:
-        if not graph_exists(graph):
-            self._undo.append(lambda: self._remove_graph(graph))
+        self._note_graph(graph)
         self._add_graph(graph)
 
     def _on_remove_graph(self, graph: Graph) -> None:
-        if graph_exists(graph):
-            self._undo.append(lambda: self._add_graph(graph))
+        there = graph_exists(graph)
         self._on_remove((None, None, None), graph)
+        if there:
+            self.changes.append((What.DROP_GRAPH, None, graph))
+        self._graphs.clear()
+        self._last_graph = None
         self._remove_graph(graph)
 
     def _on_update(
@@ -126,10 +157,8 @@ class StoreWatch:
         prefixes = {name: str(iri) for name, iri in self._store.namespaces()} | dict(initNs)
         change = NativeUpdate(self._store, update, prefixes)
         for triple, graph in change.deletes:
-            self._note_removal(triple, graph)
+            self.changes.append((What.REMOVE, triple, graph))
         for triple, graph in change.adds:
-            self._note_addition(triple, graph)
+            self._note_graph(graph)
+            self.changes.append((What.ADD, triple, graph))
         change.run()
-
-    def _missing(self, triple: Triple, context: Any) -> bool:
-        return next(iter(self._store.triples(triple, context)), None) is None

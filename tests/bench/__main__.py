@@ -3,59 +3,90 @@
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 from pathlib import Path
 
-from jelly_plugins import native
-
+from . import results
 from .data import Data, from_file, mix, usual
-from .jobs import JOBS
-from .measure import Measured, measure
+from .measure import Measured
+from .plot import plot
+from .registry import GROUPS, chosen
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"jobs: {', '.join(JOBS)}")
+def main(arguments: list[str] | None = None) -> None:
+    asked = _parser().parse_args(arguments)
+    if asked.source:
+        environment, measured = results.load([Path(name) for name in asked.source])
+    else:
+        environment, measured = _measure(asked)
+    if asked.json:
+        results.save(Path(asked.json), environment, measured)
+    if asked.markdown:
+        print(results.markdown(measured))
+    if asked.plot:
+        plot(measured, environment, Path(asked.plot), asked.plot_data)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description="Measure jobs: ours and each peer on the same data in turn.",
+        epilog=f"Groups of jobs: {', '.join(GROUPS)}.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="jobs or groups of jobs")
     parser.add_argument("--data", action="append", metavar="FILE", help="Jelly or N-Triples")
     parser.add_argument("--mix", type=int, metavar="COUNT", help="a made mix of COUNT triples")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each (default: 5)")
     parser.add_argument(
         "--cpu", action="store_true", help="time of the processor, for a machine that is not quiet"
     )
-    parser.add_argument("--json", metavar="FILE", help="write all times to FILE")
-    arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(JOBS)
-    if unknown:
-        parser.error(f"no such job: {', '.join(sorted(unknown))}")
-    chosen: list[Data] = [from_file(Path(name)) for name in arguments.data or ()]
-    if arguments.mix:
-        chosen.append(mix(arguments.mix))
-    print(f"kernel: {'native' if native else 'python'}; medians of {arguments.rounds} rounds")
-    clock = time.process_time if arguments.cpu else time.perf_counter
-    results = []
-    for data in chosen or usual():
-        for name in arguments.names or JOBS:
-            job = JOBS[name]
-            runs = job(data)
-            measured = measure(
-                job.__doc__ or name, data.name, data.count, runs, arguments.rounds, clock
-            )
-            print(row(measured), flush=True)
-            results.append(measured)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps([vars(found) for found in results], indent=1))
+    parser.add_argument("--json", metavar="FILE", help="write all figures to FILE")
+    parser.add_argument("--markdown", action="store_true", help="print a table in Markdown, too")
+    parser.add_argument("--plot", metavar="FILE", help="draw a chart: FILE.svg or FILE.png")
+    parser.add_argument("--plot-data", metavar="NAME", help="the data to draw (default: the mix)")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        action="append",
+        metavar="FILE",
+        help="measure nothing: take the figures that --json wrote; may be given more than once",
+    )
+    parser.add_argument("--list", action="store_true", help="name the jobs, and stop")
+    return parser
 
 
-def row(measured: Measured) -> str:
-    """A job's figures as lines of text."""
-    lines = [f"{measured.job} ({measured.data}, {measured.count:,} triples)"]
-    for who in measured.seconds:
-        lines.append(
-            f"  {who:<40}{measured.rate(who) / 1000:>10,.0f} k triples/s"
-            f"{measured.ratio(who):>9.2f} times our time"
-        )
-    return "\n".join(lines)
+def _measure(asked: argparse.Namespace) -> tuple[results.Environment, list[Measured]]:
+    try:
+        jobs = chosen(asked.names)
+    except KeyError as error:
+        sys.exit(f"no such job or group: {error.args[0]}")
+    if asked.list:
+        for job in jobs:
+            print(f"{job.group:<10}{job.name:<28}{job.title}")
+        sys.exit()
+    sets: list[Data] = [from_file(Path(name)) for name in asked.data or ()]
+    if asked.mix:
+        sets.append(mix(asked.mix))
+    clock = time.process_time if asked.cpu else time.perf_counter
+    environment = results.environment(asked.rounds, cpu=asked.cpu)
+    print(results.opening(environment), flush=True)
+    measured = []
+
+    def report(found: Measured) -> None:
+        print(results.rows(found), flush=True)
+        measured.append(found)
+
+    on_data = [job for job in jobs if job.takes_data]
+    # One set at a time is held in memory.
+    for data in (sets or usual()) if on_data else ():
+        for job in on_data:
+            report(job.run(data, asked.rounds, clock))
+        data.forget()
+    for job in jobs:
+        if not job.takes_data:
+            report(job.run(None, asked.rounds, clock))
+    return environment, measured
 
 
 if __name__ == "__main__":

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import gzip
-import io
+import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jelly_plugins.codec import (
     DEFAULT_LIMITS,
-    BlankNode,
     FrameSplitter,
-    Iri,
     LogicalType,
     StreamOptions,
     TextDecoder,
     TextEncoder,
-    Triple,
     delimit,
 )
-from jelly_plugins.codec import Literal as JellyLiteral
-from jelly_plugins.codec.ntriples import statement_text
+from jelly_plugins.sinks import open_output
 from jelly_plugins.sources import Input
 from jelly_plugins.streams import read
 
 from ..shared_data import SHARED
 
 #: Triples of the made mix.
-MIX = 1_000_000
+MIX: Final = 1_000_000
 #: Options of every stream that is written: those that pyjelly takes by default.
-OPTIONS = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+OPTIONS: Final = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+
+#: The real files, by what the tables call them.
+FILES: Final = {
+    "weather": "assist-iot-weather_100kt.jelly.gz",
+    "so": "so.nt.gz",
+    "qudt": "qudt-vocab.nt.gz",
+}
 
 
 class Data:
@@ -59,11 +63,7 @@ class Data:
         """A delimited flat stream."""
         if not self._is_text:
             return self._loaded
-        out = io.BytesIO()
-        encoder = TextEncoder(OPTIONS)
-        for frame in (*encoder.feed(self._loaded), *encoder.finish()):
-            out.write(delimit(frame))
-        return out.getvalue()
+        return b"".join(encoded([self._loaded]))
 
     @cached_property
     def frames(self) -> list[bytes]:
@@ -87,69 +87,118 @@ class Data:
     @cached_property
     def count(self) -> int:
         """Number of triples, repeats included."""
-        return len(self.statements)
+        return sum(1 for _ in read(self.jelly))
+
+    def forget(self) -> None:
+        """Give up all forms; they are made again if they are needed again."""
+        for name in ("_loaded", "jelly", "frames", "ntriples", "statements", "count"):
+            self.__dict__.pop(name, None)
 
 
-def from_file(path: Path) -> Data:
+def encoded(pieces: Iterator[bytes] | list[bytes]) -> Iterator[bytes]:
+    """N-Triples in pieces as a delimited stream in pieces."""
+    encoder = TextEncoder(OPTIONS)
+    for piece in pieces:
+        yield from map(delimit, encoder.feed(piece))
+    yield from map(delimit, encoder.finish())
+
+
+def from_file(path: Path, name: str | None = None) -> Data:
     """A file of Jelly or N-Triples, compressed or not."""
 
     def load() -> bytes:
         with Input(path) as source:
             return b"".join(source.pieces())
 
-    return Data(path.name.split(".")[0], load)
+    return Data(name or path.name.split(".")[0], load)
 
 
 def mix(count: int = MIX) -> Data:
     """Triples as they come: IRIs under several prefixes, all kinds of literals, blank nodes."""
-    return Data(f"mix of {count:,}", lambda: gzip.decompress(_mix(count)))
+    return Data(f"mix of {count:,}", lambda: gzip.decompress(mix_file(count).read_bytes()))
 
 
-def _mix(count: int) -> bytes:
+def mix_file(count: int) -> Path:
+    """The mix as a file of N-Triples, which is made when it is first asked for."""
+    return _cached(f"mix-{count}.nt.gz", lambda: mix_pieces(count))
+
+
+def mix_stream(count: int) -> Path:
+    """The mix as a file of Jelly."""
+    # Unpacked, so that unpacking has no part in what is measured.
+    return _cached(f"mix-{count}.jelly", lambda: encoded(_unpacked(mix_file(count))))
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    with Input(path) as source:
+        yield from source.pieces()
+
+
+def _cached(name: str, make: Callable[[], Iterator[bytes]]) -> Path:
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    # The number changes with what mix_pieces makes.
+    path = root / "jelly-plugins-bench" / "1" / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_output(path) as out:
+            for piece in make():
+                out.write(piece)
+    return path
+
+
+def mix_pieces(count: int) -> Iterator[bytes]:
+    """The lines of the mix, the same ones each time, some thousand in a piece."""
+    lines = islice(_mix_lines(count), count)
+    while piece := "".join(islice(lines, 4096)):
+        yield piece.encode()
+
+
+def _mix_lines(count: int) -> Iterator[str]:
     rng = random.Random(0)
     xsd = "http://www.w3.org/2001/XMLSchema#"
-    namespaces = [f"http://example.org/{name}/" for name in ("person", "place", "work", "event")]
-    predicates = [Iri(f"http://example.org/vocabulary#property{n}") for n in range(40)]
-    words = [f"word{n}" for n in range(2000)]
+    namespaces = [
+        "http://example.org/person/",
+        "http://example.org/place/",
+        "http://data.example.com/id/work#",
+        "https://example.net/2026/event/",
+        "urn:example:item:",
+    ]
+    predicates = [
+        "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>",
+        "<http://www.w3.org/2000/01/rdf-schema#label>",
+        *(f"<http://example.org/vocabulary#property{number}>" for number in range(40)),
+    ]
+    words = [f"word{number}" for number in range(1900)] + [f"größe{n} 寸法{n}" for n in range(100)]
+    words += ['\\"quoted\\"', "two\\nlines", "back\\\\slash"]
+    languages = ("en", "de", "fr", "pt-BR")
 
-    def node() -> Any:
+    def node() -> str:
         if rng.random() < 0.1:
-            return BlankNode(f"b{rng.randrange(count // 20)}")
-        return Iri(f"{rng.choice(namespaces)}{rng.randrange(count // 8)}")
+            return f"_:b{rng.randrange(count // 20 + 1)}"
+        return f"<{rng.choice(namespaces)}{rng.randrange(count // 8 + 1)}>"
 
-    def value() -> Any:
+    def value() -> str:
         kind = rng.random()
         if kind < 0.5:
             return node()
-        text = " ".join(rng.choices(words, k=rng.randrange(1, 8)))
-        if kind < 0.65:
-            return JellyLiteral(text)
         if kind < 0.8:
-            return JellyLiteral(text, rng.choice(("en", "de", "fr")))
-        if kind < 0.9:
-            return JellyLiteral(str(rng.randrange(100_000)), None, f"{xsd}integer")
-        return JellyLiteral(f"2026-01-{rng.randrange(1, 29):02}", None, f"{xsd}date")
+            text = f'"{" ".join(rng.choices(words, k=rng.randrange(1, 8)))}"'
+            return text if kind < 0.65 else f"{text}@{rng.choice(languages)}"
+        if kind < 0.87:
+            return f'"{rng.randrange(100_000)}"^^<{xsd}integer>'
+        if kind < 0.94:
+            return f'"{rng.randrange(10_000) / 100}"^^<{xsd}decimal>'
+        return f'"20{rng.randrange(10, 27)}-01-{rng.randrange(1, 29):02}"^^<{xsd}date>'
 
-    out = io.BytesIO()
-    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1) as file:
-        made = 0
-        while made < count:
-            subject = node()
-            for _ in range(min(rng.randrange(1, 12), count - made)):
-                line = statement_text(Triple(subject, rng.choice(predicates), value()))
-                file.write(f"{line}\n".encode())
-                made += 1
-    return out.getvalue()
+    def about(subject: str) -> list[str]:
+        return [
+            f"{subject} {rng.choice(predicates)} {value()} .\n" for _ in range(rng.randrange(1, 12))
+        ]
+
+    return chain.from_iterable(about(node()) for _ in range(count))
 
 
 def usual() -> list[Data]:
     """The data that jobs run on where nothing else is asked for."""
-    paths = [
-        SHARED / "data" / name
-        for name in (
-            "assist-iot-weather_100kt.jelly.gz",
-            "so.nt.gz",
-            "qudt-vocab.nt.gz",
-        )
-    ]
-    return [*(from_file(path) for path in paths if path.exists()), mix()]
+    files = {name: SHARED / "data" / file for name, file in FILES.items()}
+    return [*(from_file(path, name) for name, path in files.items() if path.exists()), mix()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from jelly_plugins import (
     write,
     write_frames,
 )
+from jelly_plugins.codec import find_restarts
 from jelly_plugins.compare import compare_datasets, compare_streams
 
 from ..shared_data import shared
@@ -417,3 +419,21 @@ def test_real_files_there_and_back(name: str, form: str, tmp_path: Path) -> None
     for src, dst in ((source, first), (first, text), (text, second)):
         assert jelly("convert", src, "-o", dst).code == 0
     assert jelly("validate", second, "--against", source, "--ordered").code == 0
+
+
+def test_restart_points(tmp_path: Path) -> None:
+    source = tmp_path / "in.nt"
+    source.write_text("".join(f"<urn:s{n}> <urn:p> <urn:o{n}> .\n" for n in range(3000)))
+    out = tmp_path / "out.jelly"
+    assert jelly("convert", source, "-o", out, "--restart-every", "10K").code == 0
+    with open(out, "rb") as file:
+        points = list(find_restarts(file))
+    assert len(points) > 2
+    assert len(list(read(out))) == 3000
+    assert re.search(rf"restart points +{len(points) - 1}\n", jelly("inspect", out).text)
+    again = tmp_path / "again.jelly"
+    assert jelly("convert", out, "-o", again, "--restart-every", "1M").code == 0
+    with open(again, "rb") as file:
+        assert len(list(find_restarts(file))) == 1
+    for size in ("0", "x", "1T", "-1"):
+        assert jelly("convert", out, "-o", again, "--restart-every", size).code == 2

@@ -151,6 +151,16 @@ def test_options_of_the_stream(tmp_path: Path) -> None:
     assert_failed(jelly("patch", "convert", log, "--triples"), 1, "graph")
 
 
+def test_table_sizes_of_the_stream(tmp_path: Path) -> None:
+    path, small = log_file(tmp_path), tmp_path / "small.jellyp"
+    sizes = ("--table-names", "64", "--table-datatypes", "0")
+    assert jelly("patch", "convert", path, "-o", small, "--preset", "small", *sizes).code == 0
+    options = options_of(small)
+    assert options.max_name_table_size == 64
+    assert options.max_prefix_table_size == 16
+    assert options.max_datatype_table_size == 0
+
+
 def test_several_logs_become_one(tmp_path: Path) -> None:
     first = log_file(tmp_path)
     others = [log_file(tmp_path, f"{n}.rdfp", WITHOUT_IDS % n) for n in range(2)]

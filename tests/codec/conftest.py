@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -10,10 +10,10 @@ import pytest
 
 from jelly_plugins.codec import DEFAULT_LIMITS, Frame, GenericFactory, Limits, StreamOptions
 
-#: Module that has the Decoder, module that has the Encoder, by kernel.
+#: Modules that have the Decoder, the Encoder, and both for columns, by kernel.
 KERNELS = {
-    "python": ("jelly_plugins.codec.decoder", "jelly_plugins.codec.encoder"),
-    "native": ("jelly_plugins.codec._native", "jelly_plugins.codec._native"),
+    "python": tuple(f"jelly_plugins.codec.{name}" for name in ("decoder", "encoder", "columns")),
+    "native": ("jelly_plugins.codec._native",) * 3,
 }
 
 
@@ -23,6 +23,8 @@ class Kernel(NamedTuple):
     name: str
     Decoder: Any
     Encoder: Any
+    ColumnDecoder: Any
+    ColumnEncoder: Any
 
     def decode(
         self,
@@ -54,15 +56,41 @@ class Kernel(NamedTuple):
 
 def load_kernel(name: str) -> Kernel:
     """A kernel by name."""
-    decoder, encoder = KERNELS[name]
+    decoder, encoder, columns = map(import_module, _modules(name))
+    return Kernel(
+        name, decoder.Decoder, encoder.Encoder, columns.ColumnDecoder, columns.ColumnEncoder
+    )
+
+
+def _modules(name: str) -> tuple[str, ...]:
+    modules = KERNELS[name]
     if name == "native":
         pytest.importorskip(
-            decoder, reason="the compiled kernel is not built", exc_type=ImportError
+            modules[0], reason="the compiled kernel is not built", exc_type=ImportError
         )
-    return Kernel(name, import_module(decoder).Decoder, import_module(encoder).Encoder)
+    return modules
 
 
 @pytest.fixture(params=list(KERNELS))
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     """Each kernel in turn."""
     return load_kernel(request.param)
+
+
+#: Modules that hold a codec of Jelly-Patch under its name, besides those of tests.
+_PATCH_USERS = ("jelly_plugins.patch.reader", "jelly_plugins.patch.writer")
+
+
+@pytest.fixture(scope="module", params=list(KERNELS))
+def patch_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each kernel in turn, in the place of what a module calls PatchDecoder and PatchEncoder."""
+    load_kernel(request.param)
+    found = {}
+    for name, reference in (("PatchDecoder", "patch_decoder"), ("PatchEncoder", "patch_encoder")):
+        module = "_native" if request.param == "native" else reference
+        found[name] = getattr(import_module(f"jelly_plugins.codec.{module}"), name)
+    with pytest.MonkeyPatch.context() as patched:
+        for user in (request.module, *map(import_module, _PATCH_USERS)):
+            for name, cls in found.items():
+                patched.setattr(user, name, cls, raising=False)
+        yield request.param

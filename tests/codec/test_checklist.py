@@ -598,6 +598,19 @@ def test_10_our_version_and_lower_ones_are_accepted(kernel: Kernel, version: int
     assert kernel.statements(w.frame(w.options(version=version), *w.SPO, w.spo())) == [SPO]
 
 
+@pytest.mark.parametrize("physical", [w.TRIPLES, w.QUADS, w.GRAPHS])
+def test_10_namespaces_are_of_version_2(kernel: Kernel, physical: int) -> None:
+    space = w.namespace("ex", w.iri(name=1))
+    accepted = w.frame(w.options(physical, version=2), w.name("urn:s"), space)
+    assert kernel.decode(accepted)[0].namespaces == [("ex", S)]
+    refused(
+        kernel,
+        OptionsError,
+        *(w.options(physical, version=1), w.name("urn:s"), space),
+        match="namespace declarations need protocol version 2, the stream has 1",
+    )
+
+
 def test_10_writers_take_the_lowest_version_that_fits(kernel: Kernel) -> None:
     assert kernel.Encoder(StreamOptions()).options.version == 1
     assert kernel.Encoder(StreamOptions(), namespaces=True).options.version == 2

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -86,6 +88,7 @@ def test_nothing_leaks_when_frames_are_refused() -> None:
         for data in damaged:
             refuse(lambda data=data: kernel.Decoder(GenericFactory()).decode(data))
             refuse(lambda data=data: list(kernel.TextDecoder().decode(data)))
+            refuse(lambda data=data: list(kernel.ColumnDecoder(batch_rows=9).decode(data)))
 
     assert memory_held_by(decode, 10) == 0
 
@@ -128,6 +131,22 @@ def test_nothing_leaks_when_statements_are_refused() -> None:
         encoder = kernel.Encoder(OPTIONS)
         for statement in bad:
             refuse(lambda statement=statement: encoder.add([good, statement]))
+        encoder.finish()
+
+    assert memory_held_by(encode) == 0
+
+
+def test_nothing_leaks_when_columns_are_refused() -> None:
+    kernel = native()
+    [columns] = column_batches(kernel, stream(50))
+    bad = replace(columns, object=replace(columns.object, data=b"x" * len(columns.object.data)))
+    short = replace(columns, graph=replace(columns.subject, data=b""))
+
+    def encode() -> None:
+        encoder = kernel.ColumnEncoder(OPTIONS)
+        for given in (bad, columns, short):
+            with suppress(JellyError):
+                encoder.add(given)
         encoder.finish()
 
     assert memory_held_by(encode) == 0
@@ -180,14 +199,15 @@ def test_threads_with_streams_of_their_own() -> None:
     kernel = native()
     salts = ["a", "b", "c", "d"]
     expected = {
-        salt: [quads(kernel, stream(2000, salt)), text(kernel, stream(2000, salt))]
+        salt: [made(kernel, stream(2000, salt)) for made in (quads, text, column_batches)]
         for salt in salts
     }
     found: dict[str, Any] = {}
 
     def work(salt: str) -> None:
         for _ in range(5):
-            found[salt] = [quads(kernel, stream(2000, salt)), text(kernel, stream(2000, salt))]
+            frames = stream(2000, salt)
+            found[salt] = [made(kernel, frames) for made in (quads, text, column_batches)]
 
     threads = [threading.Thread(target=work, args=(salt,)) for salt in salts]
     for thread in threads:
@@ -205,6 +225,12 @@ def quads(kernel: Any, frames: list[bytes]) -> list[Any]:
 def text(kernel: Any, frames: list[bytes]) -> bytes:
     decoder = kernel.TextDecoder()
     return b"".join(piece for frame in frames for piece in decoder.decode(frame))
+
+
+def column_batches(kernel: Any, frames: list[bytes]) -> list[Any]:
+    decoder = kernel.ColumnDecoder()
+    batches = [columns for frame in frames for columns in decoder.decode(frame)]
+    return [*batches, *decoder.finish()]
 
 
 def test_a_decoder_cannot_be_entered_twice() -> None:

@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,111 +35,10 @@ from jelly_plugins.codec.ntriples import (
 from jelly_plugins.codec.terms import Term
 from jelly_plugins.errors import TextError
 
-from ..shared_data import SHARED, shared
+from ..shared_data import shared
 
-rdflib = pytest.importorskip("rdflib")
-
-MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
-RDFT = "http://www.w3.org/ns/rdftest#Test"
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
 LINE = "<urn:s> <urn:p> <urn:o> .\n"
-
-
-# The W3C's suites
-
-
-def manifest(folder: str) -> Iterator[tuple[str, Path, Path | None]]:
-    """Cases of a manifest: kind (``NTriplesPositiveSyntax``), action, result."""
-    path = SHARED / "conformance/w3c" / folder / "manifest.ttl"
-    if not path.exists():
-        return
-    graph = rdflib.Graph()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        graph.parse(path, format="turtle", publicID=path.as_uri())
-    entries = next(graph.objects(None, rdflib.URIRef(MF + "entries")))
-    for case in rdflib.collection.Collection(graph, entries):
-
-        def file(name: str, case: Any = case) -> Path | None:
-            found = graph.value(case, rdflib.URIRef(MF + name))
-            return None if found is None else path.parent / str(found).rpartition("/")[2]
-
-        kind = str(graph.value(case, rdflib.RDF.type)).removeprefix(RDFT)
-        action = file("action")
-        assert action is not None
-        yield kind, action, file("result")
-
-
-def cases(folder: str) -> list[Any]:
-    return [
-        pytest.param(kind, action, result, id=f"{folder}/{action.name}")
-        for kind, action, result in manifest(folder)
-    ] or [pytest.param("", Path(), None, marks=pytest.mark.skip(reason=f"{folder} is not there"))]
-
-
-def parse(path: Path, dialect: Dialect) -> list[Any]:
-    parser = parse_nquads if path.suffix == ".nq" else parse_ntriples
-    return list(parser(path.read_bytes(), dialect=dialect))
-
-
-@pytest.mark.parametrize("dialect", Dialect)
-@pytest.mark.parametrize(
-    ("kind", "action", "result"), [*cases("rdf-n-triples"), *cases("rdf-n-quads")]
-)
-def test_rdf_1_1_suite(kind: str, action: Path, result: Path | None, dialect: Dialect) -> None:
-    assert result is None
-    if kind.endswith("PositiveSyntax"):
-        parse(action, dialect)
-    else:
-        assert kind.endswith("NegativeSyntax")
-        with pytest.raises(TextError):
-            parse(action, dialect)
-
-
-def map_terms(change: Callable[[Term], Term], triple: Triple) -> Triple:
-    return Triple(
-        *(
-            map_terms(change, term) if isinstance(term, Triple) else change(term)
-            for term in (triple.subject, triple.predicate, triple.object)
-        )
-    )
-
-
-def lower_case_tag(term: Term) -> Term:
-    if isinstance(term, Literal) and term.langtag is not None:
-        return replace(term, langtag=term.langtag.lower())
-    return term
-
-
-@pytest.mark.parametrize(
-    ("kind", "action", "result"),
-    [*cases("rdf12/rdf-n-triples/syntax"), *cases("rdf12/rdf-n-triples/c14n")],
-)
-def test_rdf_1_2_suite(kind: str, action: Path, result: Path | None) -> None:
-    if kind.endswith("NegativeSyntax"):
-        with pytest.raises(TextError):
-            parse(action, Dialect.RDF_1_2)
-        return
-    if b"--ltr" in action.read_bytes() or b"--rtl" in action.read_bytes():
-        with pytest.raises(TextError, match="Jelly cannot carry the base direction"):
-            parse(action, Dialect.RDF_1_2)
-        return
-    triples = parse(action, Dialect.RDF_1_2)
-    assert parse(action, Dialect.RDF_STAR) == triples
-    if kind.endswith("C14N"):
-        # Tags are kept as they were said; the canonical form has them in lower case.
-        lowered = [map_terms(lower_case_tag, triple) for triple in triples]
-        assert result is not None
-        assert b"".join(write_lines(lowered, Notation.RDF_1_2)) == result.read_bytes()
-    else:
-        assert kind.endswith("PositiveSyntax")
-
-
-def test_suites_were_found() -> None:
-    shared("conformance/w3c")
-    assert len(list(manifest("rdf-n-triples"))) > 60
-    assert len(list(manifest("rdf-n-quads"))) > 80
-    assert len(list(manifest("rdf12/rdf-n-triples/c14n"))) > 30
 
 
 def test_agrees_with_the_texts_of_the_official_jelly_suite() -> None:
@@ -333,6 +229,15 @@ atoms = st.one_of(
     ),
 )
 terms = st.recursive(atoms, lambda parts: st.builds(Triple, parts, parts, parts), max_leaves=6)
+
+
+def map_terms(change: Callable[[Term], Term], triple: Triple) -> Triple:
+    return Triple(
+        *(
+            map_terms(change, term) if isinstance(term, Triple) else change(term)
+            for term in (triple.subject, triple.predicate, triple.object)
+        )
+    )
 
 
 def relabel(term: Term) -> Term:

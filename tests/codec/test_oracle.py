@@ -18,7 +18,8 @@ from .strategies import streams
 
 #: The kernel is the same for all examples of a run.
 many = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -60,6 +60,8 @@ from jelly_plugins.proto import patch_pb2, rdf_pb2
 
 from . import patch_wire as w
 
+pytestmark = pytest.mark.usefixtures("patch_kernel")
+
 S, P, OB, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"), Iri("urn:h")
 SPO = Triple(S, P, OB)
 SPOG = Quad(S, P, OB, G)

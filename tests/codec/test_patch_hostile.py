@@ -37,6 +37,8 @@ from jelly_plugins.patch import PatchFormat, PatchReader, write_rows
 from ..patch.strategies import logs
 from ..shared_data import shared
 
+pytestmark = pytest.mark.usefixtures("patch_kernel")
+
 S, P, G = Iri("http://x/s"), Iri("http://x/p"), Iri("http://x/g")
 ROWS = [
     header("id", Iri("uuid:1")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from jelly_plugins.proto import patch_pb2
 
 from ..patch.strategies import logs
 from .patch_oracle import PatchOracle
+
+pytestmark = pytest.mark.usefixtures("patch_kernel")
 
 
 @given(logs(), st.sampled_from([1, 2, 5, 256]))

@@ -1,8 +1,8 @@
 """Compares the compiled kernel with its reference on inputs that nobody would write by hand.
 
-Four sorts: decoding frames that were cut, flipped and spliced at random, to terms and to text, and
-encoding statements and text of which some cannot be written. Both kernels must give the same events
-and the same bytes, or refuse with the same error at the same frame and row.
+Decoding frames that were cut, flipped and spliced at random, to terms, to text and to columns, and
+encoding statements, text and columns of which some cannot be written. Both kernels must give the
+same events and the same bytes, or refuse with the same error at the same frame and row.
 
 ``python -m tests.fuzz.differential CASES [SEED]`` runs as long as it is asked to.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,13 +35,20 @@ from jelly_plugins.codec import (
     StreamOptions,
     Triple,
 )
+from jelly_plugins.codec.columns import Column, ColumnDecoder, ColumnEncoder, Columns
 from jelly_plugins.codec.decoder import Decoder
 from jelly_plugins.codec.encoder import Encoder
-from jelly_plugins.codec.ntriples import Dialect, statement_text
+from jelly_plugins.codec.ntriples import (
+    Dialect,
+    Notation,
+    parse_ntriples,
+    statement_text,
+    term_text,
+)
 from jelly_plugins.codec.text import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 
-from ..shared_data import SHARED
+from ..shared_data import ROOT, SHARED
 
 #: What a stream or a series of statements came to: what came out, and the error at the end.
 Outcome = tuple[list[Any], tuple[Any, ...] | None]
@@ -116,14 +124,12 @@ def encoded(
     encoder_class: Callable[..., Any],
     options: StreamOptions,
     steps: list[tuple[Any, ...]],
-    limits: Limits,
+    settings: dict[str, Any],
 ) -> Outcome:
     """All that an encoder makes of a series of steps; one that is refused does not end it."""
     made: list[Any] = []
     try:
-        encoder = encoder_class(
-            options, namespaces=options.version != 1, frame_rows=20, limits=limits
-        )
+        encoder = encoder_class(options, namespaces=options.version != 1, frame_rows=20, **settings)
     except JellyError as error:
         return made, describe_error(error)
     for name, *arguments in steps:
@@ -139,16 +145,20 @@ def encoded(
 
 
 def compare_encoders(
-    options: StreamOptions, steps: list[tuple[Any, ...]], limits: Limits = DEFAULT_LIMITS
+    options: StreamOptions, steps: list[tuple[Any, ...]], **settings: Any
 ) -> Outcome:
     """Encode with both kernels; return what they agree on.
 
     :raises AssertionError: they do not agree.
     """
-    expected = encoded(Encoder, options, steps, limits)
-    found = encoded(native().Encoder, options, steps, limits)
-    assert found == expected, _difference(found, expected, (options, steps, limits))
+    expected = encoded(Encoder, options, steps, settings)
+    found = encoded(native().Encoder, options, steps, settings)
+    assert found == expected, _difference(found, expected, (options, steps, settings))
     return expected
+
+
+#: How many streams of ours there are to start from.
+_MADE: Final = 5000
 
 
 class Terms:
@@ -162,7 +172,7 @@ class Terms:
         rng = self.rng
         sizes = (0, 1, 3, 3, 5, 8, 130)
         alphabet = "aab/#é€😀\ud800" if rng.random() < 0.02 else "aaab/#:é€😀"
-        return "".join(rng.choice(alphabet) for _ in range(rng.choice(sizes)))
+        return "".join(rng.choices(alphabet, k=rng.choice(sizes)))
 
     def iri(self) -> Iri:
         rng = self.rng
@@ -226,6 +236,11 @@ def random_options(rng: random.Random) -> StreamOptions:
     )
 
 
+def random_restarts(rng: random.Random) -> dict[str, Any]:
+    """How often an encoder writes restart points."""
+    return {"restart_every": rng.choice((1, 80, 400))} if rng.random() < 0.3 else {}
+
+
 def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, ...]]:
     """What may be done with an encoder: names of methods, with their arguments."""
     terms = Terms(rng)
@@ -240,6 +255,8 @@ def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, 
             steps.append(("flush", rng.choice(({}, {"key": b"value"}, {"": b""}))))
         elif kind < 0.25:
             steps.append(("start_graph", terms.any(3)))
+        elif kind < 0.3:
+            steps.append(("restart",))
         else:
             batch = []
             for _ in range(rng.randrange(12)):
@@ -255,18 +272,25 @@ def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, 
 def made_stream(rng: random.Random) -> list[bytes]:
     """A stream of ours, with nothing wrong in it yet."""
     options = replace(random_options(rng), version=0)
-    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)))
+    settings = random_restarts(rng)
+    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)), **settings)
     frames: list[bytes] = []
-    for name, argument, *more in random_steps(rng, options):
+    for name, *arguments in random_steps(rng, options):
         try:
-            made = getattr(encoder, name)(argument, *more)
+            made = getattr(encoder, name)(*arguments)
         except JellyError:
             continue
-        if name == "add":
+        if name in ("add", "restart"):
             frames += made
         elif name == "flush":
             frames.append(made)
     return frames + encoder.finish()
+
+
+@cache
+def made_stream_of(number: int) -> list[bytes]:
+    """One of the made streams; to make one takes longer than to read it."""
+    return made_stream(random.Random(f"made/{number}"))
 
 
 def split(data: bytes) -> list[bytes]:
@@ -276,24 +300,39 @@ def split(data: bytes) -> list[bytes]:
 
 @cache
 def real_streams() -> list[list[bytes]]:
-    """The official suite's streams and the start of a real one, where they are at hand."""
+    """Our vectors and, where they are at hand, the official suite's streams and pieces of real
+    files."""
     streams = []
-    for path in sorted((SHARED / "conformance/jelly-rdf").glob("**/*.jelly")):
+    folders = (ROOT / "conformance/vectors", SHARED / "conformance/jelly-rdf")
+    for path in sorted(path for folder in folders for path in folder.glob("**/*.jelly")):
         if path.stat().st_size < 20_000:
             try:
                 streams.append(split(path.read_bytes()))
             except JellyError:
-                # The suite has files that are not even framed.
+                # The suites have files that are not even framed.
                 continue
+    files = real_statements()
+    for start in range(0, 2000, 40):
+        for statements in files:
+            if piece := statements[start : start + 40]:
+                encoder = Encoder(StreamOptions(), frame_rows=40)
+                streams.append(encoder.add(piece) + encoder.finish())
+    return streams
+
+
+def real_statements() -> list[list[Any]]:
+    """The first statements of each real file."""
+    found: list[list[Any]] = []
     weather = SHARED / "data/assist-iot-weather_100kt.jelly.gz"
     if weather.exists():
         decoder = Decoder(GenericFactory())
-        statements: list[Any] = []
-        for frame in split(gzip.decompress(weather.read_bytes()))[:2]:
-            statements += decoder.decode(frame).statements
-        encoder = Encoder(StreamOptions(), frame_rows=40)
-        streams.append(encoder.add(statements[:80]) + encoder.finish())
-    return streams
+        frames = split(gzip.decompress(weather.read_bytes()))[:8]
+        found.append([each for frame in frames for each in decoder.decode(frame).statements])
+    for path in (SHARED / "data/so.nt.gz", SHARED / "data/qudt-vocab.nt.gz"):
+        if path.exists():
+            with gzip.open(path) as file:
+                found.append(list(parse_ntriples(islice(file, 2000))))
+    return found
 
 
 def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[bytes]:
@@ -337,7 +376,9 @@ def damaged_stream(rng: random.Random) -> list[bytes]:
     streams = real_streams()
 
     def pick() -> list[bytes]:
-        return made_stream(rng) if not streams or rng.random() < 0.5 else rng.choice(streams)
+        if not streams or rng.random() < 0.5:
+            return made_stream_of(rng.randrange(_MADE))
+        return rng.choice(streams)
 
     return mutate(rng, pick(), pick())
 
@@ -438,6 +479,7 @@ def random_text(rng: random.Random) -> list[bytes]:
 
 def text_case(rng: random.Random) -> Outcome:
     settings = {
+        **random_restarts(rng),
         "limits": limits_for(rng),
         "dialect": rng.choice(list(Dialect)),
         "generalized": rng.random() < 0.2,
@@ -446,20 +488,187 @@ def text_case(rng: random.Random) -> Outcome:
     return compare_text_encoders(random_options(rng), random_text(rng), **settings)
 
 
+# Columns
+
+
+def decoded_columns(
+    decoder_class: Callable[..., Any], frames: list[bytes], settings: dict[str, Any]
+) -> Outcome:
+    """A stream as columns: batches, or where it is refused, the rows of the frames before."""
+    decoder = decoder_class(**settings)
+    batches: list[Columns] = []
+    try:
+        for frame in frames:
+            batches.extend(decoder.decode(frame))
+        return [*batches, *decoder.finish(), decoder.options, decoder.inside_graph], None
+    except JellyError as error:
+        batches += decoder.flush()
+        rows = [row for batch in batches for row in rows_of(batch)]
+        return [row for row in rows if row[0] < decoder.next_frame], describe_error(error)
+
+
+def rows_of(columns: Columns) -> Iterator[tuple[Any, ...]]:
+    """Rows with the numbers of their frames."""
+    numbers = [number for number, rows in columns.frames for _ in range(rows)]
+    assert len(numbers) == columns.rows
+    graph = [None] * columns.rows if columns.graph is None else columns.graph.values()
+    named = (columns.subject, columns.predicate, columns.object)
+    return zip(numbers, *(column.values() for column in named), graph, strict=True)
+
+
+def compare_column_decoders(frames: list[bytes], **settings: Any) -> Outcome:
+    """Decode to columns with both kernels; return what they agree on.
+
+    :raises AssertionError: they do not agree.
+    """
+    expected = decoded_columns(ColumnDecoder, frames, settings)
+    found = decoded_columns(native().ColumnDecoder, frames, settings)
+    assert found == expected, _difference(found, expected, (frames, settings))
+    return expected
+
+
+def encoded_columns(
+    encoder_class: Callable[..., Any],
+    options: StreamOptions,
+    batches: list[Columns],
+    settings: dict[str, Any],
+) -> Outcome:
+    """The frames that columns come to; one batch that is refused does not end them."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(options, frame_rows=20, **settings)
+    except JellyError as error:
+        return made, describe_error(error)
+    refused = None
+    for batch in batches:
+        try:
+            made.append(encoder.add(batch))
+        except JellyError as error:
+            refused = describe_error(error)
+            made.append(refused)
+    made.append(encoder.finish())
+    return made, refused
+
+
+def compare_column_encoders(
+    options: StreamOptions, batches: list[Columns], **settings: Any
+) -> Outcome:
+    """Encode columns with both kernels; return what they agree on.
+
+    :raises AssertionError: they do not agree.
+    """
+    expected = encoded_columns(ColumnEncoder, options, batches, settings)
+    found = encoded_columns(native().ColumnEncoder, options, batches, settings)
+    assert found == expected, _difference(found, expected, (options, batches, settings))
+    return expected
+
+
+def column_of(cells: list[bytes | None], skipped: int = 0) -> Column:
+    """A column of cells, of which the first ones do not count."""
+    offsets = [0]
+    for cell in cells:
+        offsets.append(offsets[-1] + len(cell or b""))
+    bits = sum(1 << row for row, cell in enumerate(cells) if cell is not None)
+    return Column(
+        rows=len(cells) - skipped,
+        offsets=struct.pack(f"<{len(offsets)}i", *offsets),
+        data=b"".join(cell or b"" for cell in cells),
+        validity=None if None not in cells else bits.to_bytes((len(cells) + 7) // 8, "little"),
+        offset=skipped,
+    )
+
+
+def random_columns(rng: random.Random, width: int) -> Columns:
+    """Columns with something wrong in them now and then."""
+    terms = Terms(rng)
+    rows: list[list[bytes | None]] = []
+    before = None
+    for _ in range(rng.randrange(20)):
+        before = terms.statement(width, before)
+        cells: list[bytes | None] = []
+        for term in (*before, DEFAULT_GRAPH)[:4]:
+            try:
+                text = term_text(term)
+            except JellyError:
+                text = ""
+            cell = text.encode("utf-8", "surrogatepass")
+            kind = rng.random()
+            if kind < 0.01:
+                cell = bytearray(cell or b"x")
+                cell[rng.randrange(len(cell))] = rng.choice(b'<>"\\@^_:. \n\t\xc3\xed\xff\x00Aa0')
+                cell = bytes(cell)
+            elif kind < 0.02:
+                cell = (
+                    rng.choice((b" ", b"")) + cell + rng.choice((b" ", b".", b"@en", b"\n", b"#"))
+                )
+            elif kind < 0.03:
+                cell = cell.replace(b"a", rng.choice((b"\\u0061", b"\\U00000061", b"\\uD800")))
+            cells.append(None if not cell and rng.random() < 0.5 else cell)
+        rows.append(cells)
+    skipped = rng.randrange(len(rows) + 1) if rng.random() < 0.3 else 0
+    made = [column_of([row[position] for row in rows], skipped) for position in range(4)]
+    if rng.random() < 0.05:
+        at = rng.randrange(4)
+        damage: list[dict[str, Any]] = [
+            {"offsets": bytes(made[at].offsets)[: rng.randrange(1 + len(made[at].offsets))]},
+            {"offsets": bytes(rng.choice((0, 0, 0, 1, 255)) for _ in made[at].offsets)},
+            {"data": made[at].data[:-1]},
+            {"validity": b""},
+            {"rows": rng.choice((-1, made[at].rows + 1))},
+            {"offset": rng.choice((-1, 1, 1 << 70))},
+        ]
+        made[at] = replace(made[at], **rng.choice(damage))
+    subject, predicate, object_, graph = made
+    return Columns(
+        rows=len(rows) - skipped,
+        subject=subject,
+        predicate=predicate,
+        object=object_,
+        graph=None if width == 3 and rng.random() < 0.5 else graph,
+    )
+
+
+def column_case(rng: random.Random) -> Outcome:
+    if rng.random() < 0.5:
+        bounds = rng.choice(({}, {"batch_rows": rng.randrange(1, 9)}, {"batch_bytes": 300}))
+        notation = rng.choice(list(Notation))
+        limits = limits_for(rng)
+        stream = damaged_stream(rng)
+        return compare_column_decoders(stream, limits=limits, notation=notation, **bounds)
+    options = random_options(rng)
+    width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
+    if rng.random() < 0.05:
+        width = 7 - width
+    batches = [random_columns(rng, width) for _ in range(rng.randrange(1, 4))]
+    return compare_column_encoders(
+        options,
+        batches,
+        **random_restarts(rng),
+        limits=limits_for(rng),
+        dialect=rng.choice((Dialect.RDF_STAR, *Dialect)),
+        generalized=rng.random() < 0.2,
+        relative_iris=rng.random() < 0.8,
+    )
+
+
 def run(cases: int, seed: int) -> Iterator[Outcome]:
     """Compare the kernels on so many cases, of every sort in turn."""
     for number in range(cases):
         rng = random.Random(f"{seed}/{number}")
-        sort = number % 6
+        sort = number % 8
         if sort < 3:
             yield compare_decoders(damaged_stream(rng), limits_for(rng))
         elif sort == 3:
             options = random_options(rng)
-            yield compare_encoders(options, random_steps(rng, options), limits_for(rng))
+            steps = random_steps(rng, options)
+            settings = {"limits": limits_for(rng), **random_restarts(rng)}
+            yield compare_encoders(options, steps, **settings)
         elif sort == 4:
             yield compare_text_decoders(damaged_stream(rng), limits_for(rng))
-        else:
+        elif sort == 5:
             yield text_case(rng)
+        else:
+            yield column_case(rng)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from jelly_plugins import ChainError, SourceError, TermError
 from jelly_plugins.codec import OperationKind
-from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay
+from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay, staging
 from jelly_plugins.oxigraph.transaction import Update
 from jelly_plugins.patch import invert, read_patches, write_patches
 
@@ -156,9 +156,13 @@ def test_a_store_that_cannot_be_written(
             raise OSError("the disk is full")
 
         monkeypatch.setattr(Update, "run", fail)
-        for _ in range(2):
+        monkeypatch.setattr(staging, "extend", fail)
+        for change in (
+            lambda: recorder.extend([quad(2), *SHAPES[:2]]),
+            lambda: recorder.remove(quad(1)),
+        ):
             with pytest.raises(OSError, match="full"):
-                recorder.extend([quad(2), *SHAPES[:2]])
+                change()
             assert everything(store) == before
             assert path.stat().st_size == size
         monkeypatch.undo()
@@ -170,21 +174,32 @@ def test_a_store_that_cannot_be_written(
 def test_an_interrupt_when_all_is_done(
     store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Update.run
+    run, extend = Update.run, staging.extend
 
     def interrupted(self: Update, *args: Any, **settings: Any) -> None:
         run(self, *args, **settings)
         raise KeyboardInterrupt
 
+    def extended(*args: Any) -> None:
+        extend(*args)
+        raise KeyboardInterrupt
+
     copy = ox.Store()
     with record(store, path) as recorder:
+        recorder.add(quad(0))
         monkeypatch.setattr(Update, "run", interrupted)
+        monkeypatch.setattr(staging, "extend", extended)
         with pytest.raises(KeyboardInterrupt):
             recorder.add(quad(1))
+        with pytest.raises(KeyboardInterrupt):
+            recorder.remove(quad(0))
+        # As if the process had ended there.
+        assert [position.number for position in positions(store)] == [3]
         monkeypatch.undo()
         recorder.add(quad(2))
     replay(copy, path)
     assert data(copy) == data(store) == {str(quad(1)), str(quad(2))}
+    assert len(list(store.quads_for_pattern(None, None, None, BOOKKEEPING))) == 1
 
 
 def test_recording_goes_on(store: ox.Store, path: Path) -> None:
@@ -328,3 +343,101 @@ def test_kills(tmp_path: Path, suffix: str) -> None:
         acknowledged = int(at.object.value)
         assert len(data(store)) == acknowledged + 1
         del store
+
+
+HOSTILE = [
+    rb"<urn:a\u003E\u0020\u003Curn:b> <urn:p> <urn:o> .",
+    rb"<urn:a\u003E\u0020\u003Cp\u003E\u0020\u003Co\u003E\u0020.\u0020#> <urn:p> <urn:o> .",
+    rb"<urn:a\u003E\u0020\u003Cp\u003E\u0020\u003Co\u003E\u0020.\u000A\u003Cx> <urn:p> <urn:o> .",
+    rb"<urn:s> <urn:p> <urn:o\u003E\u0020\u003Cg> .",
+    rb"<urn:s> <urn:p> <urn:o> <urn:g\u003E\u0020\u007D> .",
+    rb'<urn:s> <urn:p> "x"^^<urn:d\u003E\u0020\u003Cg> .',
+    rb"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o\u003E\u0020> )>> .",
+    rb"<urn:s> <urn:p> <urn:a b> .",
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+@pytest.mark.parametrize("exact", [True, False])
+def test_terms_that_would_be_read_as_something_else(
+    store: ox.Store, path: Path, line: bytes, exact: bool
+) -> None:
+    """What a lenient parser takes from a text is no IRI, and may hold anything."""
+    hostile = list(ox.parse(line, ox.RdfFormat.N_QUADS, lenient=True))
+    with record(store, path, exact=exact) as recorder:
+        recorder.add(quad(1))
+        before, size = everything(store), path.stat().st_size
+        for quads in (hostile, [*hostile, quad(2)], [quad(2, N), *hostile]):
+            with pytest.raises(TermError, match="is no IRI"):
+                recorder.extend(quads)
+        store.extend(hostile)
+        with pytest.raises(TermError, match="is no IRI"):
+            recorder.remove(hostile[0])
+        store.remove(hostile[0])
+        assert everything(store) >= before
+        assert path.stat().st_size == size
+        recorder.add(quad(2))
+    copy = ox.Store()
+    replay(copy, path)
+    assert data(copy) == data(store) == {str(quad(1)), str(quad(2))}
+
+
+def test_what_is_asked_for_instead_of_what_changes(store: ox.Store, path: Path) -> None:
+    copy = ox.Store()
+    with record(store, path, exact=False) as recorder:
+        recorder.extend([quad(1), quad(2), quad(1)])
+        recorder.extend([quad(1), quad(3)])
+        recorder.remove(quad("none"))
+        with recorder.transaction() as transaction:
+            transaction.remove(quad(2))
+            transaction.add(quad(2))
+            transaction.add(quad(4))
+            transaction.remove(quad(4))
+    assert kinds(path) == ["A A", "A A", "D", "D A"]
+    replay(copy, path)
+    assert data(copy) == data(store) == {str(quad(n)) for n in (1, 2, 3)}
+
+
+def test_two_forms_of_one_literal(store: ox.Store, path: Path) -> None:
+    forms = [ox.Quad(N, P, ox.Literal(text, datatype=INTEGER)) for text in ("1", "01", "+1")]
+    copy = ox.Store()
+    for exact in (True, False):
+        with record(store, path, exact=exact) as recorder:
+            recorder.extend(forms)
+            assert len(data(store)) == 1
+            with recorder.transaction() as transaction:
+                transaction.add(forms[1])
+                transaction.remove(forms[2])
+            assert data(store) == set()
+            with recorder.transaction() as transaction:
+                transaction.remove(forms[1])
+                transaction.add(forms[2])
+            assert len(data(store)) == 1
+            recorder.remove(forms[0])
+    replay(copy, path)
+    assert data(copy) == data(store) == set()
+
+
+def test_many_kinds_of_graphs_and_literals(new_store: Callable[[], ox.Store], path: Path) -> None:
+    store, copy = new_store(), new_store()
+    date = ox.NamedNode(f"{XSD}date")
+    graphs = [ox.DefaultGraph(), N, ox.NamedNode("urn:g#a.b"), ox.BlankNode("g")]
+    texts = ["x", " .\n", '" <urn:g> .', "_:b", "<<( )>>", "\u2028\ufffe\x7f é😀"]
+    quads = [
+        ox.Quad(N, P, literal, graph)
+        for graph in graphs
+        for text in texts
+        for literal in (
+            ox.Literal(text),
+            ox.Literal(text, language="en-GB"),
+            ox.Literal(text, datatype=N),
+            ox.Literal("2026-01-01", datatype=date),
+        )
+    ]
+    with record(store, path) as recorder:
+        recorder.extend(quads)
+        assert data(store) == set(map(str, quads))
+        with recorder.transaction() as transaction:
+            transaction.remove_all(quads[::2])
+    replay(copy, path, strict=True)
+    assert data(copy) == data(store) == set(map(str, quads)) - set(map(str, quads[::2]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jelly_plugins import (
+    ChainError,
     ConflictError,
     JellyError,
     LogicalType,
@@ -23,7 +26,7 @@ from jelly_plugins import (
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad, Triple
 from jelly_plugins.codec.operations import BEGIN, COMMIT, add, add_namespace, delete
 from jelly_plugins.oxigraph import BOOKKEEPING, count, dump, namespaces, read_quads, replay
-from jelly_plugins.patch import Patch
+from jelly_plugins.patch import Patch, read_patches
 from jelly_plugins.streams import write_bytes
 
 from .replays import XSD, counting, data, everything, jelly_log, log, patch, patches_of, transaction
@@ -312,6 +315,74 @@ def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox
         replay(store, log(*counting(3)), progress=stop)
     assert count(store) == 1
     assert replay(store, log(*counting(3))).transactions == 2
+
+
+def _file(data: bytes, tmp_path: Path) -> Any:
+    path = tmp_path / "log"
+    path.write_bytes(data)
+    return path
+
+
+class Pipe(io.RawIOBase):
+    """Bytes that come once."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._data.readinto(buffer)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(lambda data, _: data, id="bytes"),
+        pytest.param(_file, id="path"),
+        pytest.param(lambda data, _: io.BytesIO(data), id="file"),
+        pytest.param(lambda data, _: list(read_patches(data)), id="patches"),
+    ],
+)
+@pytest.mark.parametrize("write", [log, jelly_log])
+def test_until_a_patch_that_is_not_there(
+    store: ox.Store, tmp_path: Path, source: Any, write: Any
+) -> None:
+    data_of_log = write(*counting(3))
+    with pytest.raises(ChainError, match="no patch <urn:p:4>; nothing was applied") as caught:
+        replay(store, source(data_of_log, tmp_path), until="urn:p:4")
+    assert caught.value.expected == "<urn:p:4>"
+    assert everything(store) == set()
+    # Looking for it has used nothing up.
+    assert replay(store, source(data_of_log, tmp_path), until="urn:p:2").patches == 2
+
+
+class Reads:
+    """The least that a file can do."""
+
+    def __init__(self, data: bytes) -> None:
+        self.read = io.BytesIO(data).read
+
+
+@pytest.mark.parametrize(
+    "source",
+    [Pipe, Reads, lambda data: (each for each in read_patches(data))],
+    ids=["pipe", "reader", "iterator"],
+)
+def test_until_a_patch_that_is_not_there_read_once(store: ox.Store, source: Any) -> None:
+    with pytest.raises(ChainError, match="no patch <urn:p:4>; it was read to its end"):
+        replay(store, source(log(*counting(3))), until="urn:p:4")
+    assert len(data(store)) == 3
+
+
+def test_until_a_patch_behind_something_wrong(store: ox.Store) -> None:
+    broken = log(*counting(2), patch(3, "A nonsense ."), *counting(4)[3:])
+    with pytest.raises(JellyError, match="patch <urn:p:3>"):
+        replay(store, broken, until="urn:p:4")
+    # What comes before it is applied, as without until.
+    assert len(data(store)) == 2
+    assert replay(ox.Store(), broken, until="urn:p:2").patches == 2
 
 
 @pytest.mark.parametrize("until", ["urn:p:2", "<urn:p:2>"])

@@ -1,5 +1,5 @@
-"""kill -9 in the middle of a replay on disk: the same command again, and the store is what it would
-have been."""
+"""kill -9 in the middle of ``jelly patch apply``: the same command again, and the store is what it
+would have been."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,21 +15,8 @@ import pytest
 
 from jelly_plugins.oxigraph import positions, replay
 
+from ..cli.command import command
 from .replays import data, jelly_log, patch, transaction
-
-#: Replays the log of a path into the store of a folder; says when it begins.
-REPLAYS = """
-import sys
-from pyoxigraph import Store
-from jelly_plugins.oxigraph import replay
-
-folder, path = sys.argv[1:]
-store = Store(folder)
-print("begins", flush=True)
-replay(store, path)
-"""
-
-ROOT = Path(__file__).parents[2]
 
 
 def swinging(patches: int, size: int) -> list[str]:
@@ -66,20 +52,28 @@ class Crashes:
         self._random = random.Random(7)
 
     def replay(self, seconds: float | None) -> None:
-        """Replay in another process, which is killed after a time."""
+        """Replay in another process, which is killed a time after it has opened the store."""
+        before = self._opened()
         with subprocess.Popen(
-            [sys.executable, "-c", REPLAYS, str(self.store), str(self.path)],
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
+            command("patch", "apply", self.path, "--store", self.store),
+            stdout=subprocess.DEVNULL,
         ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"begins\n"
+            while process.poll() is None and self._opened() == before:
+                time.sleep(0.001)
             try:
                 process.wait(seconds)
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 self.kills += 1
-            process.wait()
+            code = process.wait()
+        assert code in (0, -signal.SIGKILL)
+
+    def _opened(self) -> int:
+        """What changes whenever the store is opened."""
+        try:
+            return (self.store / "CURRENT").stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
 
     def run(self, kills: int) -> None:
         """Kill replays at random moments, into a new store whenever one has come to its end; after

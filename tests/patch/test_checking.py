@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+from pathlib import Path
 
 import pytest
 
-from jelly_plugins import Iri
+from jelly_plugins import Iri, SourceError
 from jelly_plugins.codec import OperationKind
 from jelly_plugins.patch import PatchFormat, PatchReader, check, write_rows
 
@@ -52,21 +54,21 @@ def test_a_good_log() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problems"),
     [
-        ("prev <urn:1>", "prev <urn:7>", [(1, "prev is <urn:7>, but the patch before is <urn:1>")]),
-        ("H prev <urn:1> .", "", [(1, "no prev")]),
+        ("prev <urn:1>", "prev <urn:7>", [(2, "prev is <urn:7>, but the patch before is <urn:1>")]),
+        ("H prev <urn:1> .", "", [(2, "no prev")]),
         ("H prev <urn:0> .", "", []),
         (
             "H id <urn:2> .",
             "",
-            [(1, "no id"), (2, "prev is <urn:2>, but the patch before has no id")],
+            [(2, "no id"), (3, "prev is <urn:2>, but the patch before has no id")],
         ),
         (
             "id <urn:3>",
             "id <urn:1>",
-            [(2, "the id <urn:1> is that of patch 0 too")],
+            [(3, "the id <urn:1> is that of patch 1 too")],
         ),
-        ("H prev <urn:1> .", "H prev <urn:1> . H prev <urn:1> .", [(1, "2 headers prev")]),
-        ("TX . TA .", "TX . H id <urn:9> . TA .", [(1, "2 headers id")]),
+        ("H prev <urn:1> .", "H prev <urn:1> . H prev <urn:1> .", [(2, "2 headers prev")]),
+        ("TX . TA .", "TX . H id <urn:9> . TA .", [(2, "2 headers id")]),
     ],
 )
 def test_a_broken_chain(old: str, new: str, problems: list[tuple[int, str]]) -> None:
@@ -80,21 +82,38 @@ def test_a_broken_chain(old: str, new: str, problems: list[tuple[int, str]]) -> 
 def test_a_log_without_ids() -> None:
     assert check(b"TX . TC . Z . TX . TC .")
     # Those who begin with them later do not follow anything.
-    assert check(b"TX . TC . H id <urn:1> .").problems == [(1, "no prev")]
+    assert check(b"TX . TC . H id <urn:1> .").problems == [(2, "no prev")]
 
 
 def test_what_cannot_be_read() -> None:
     text, jelly = both(GOOD)
     assert check(text.replace(b"TX . TA .", b"TX . TX .")).problems == [
-        (1, "<bytes>: line 7, column 6: a row TX inside a transaction")
+        (2, "<bytes>: line 7, column 6: a row TX inside a transaction")
     ]
     report = check(jelly[:-1])
     assert report.patches == 2
     assert report.last_id == Iri("urn:2")
-    assert report.problems == [(2, "<bytes>: frame 2: the input ends inside a frame")]
-    assert check(b"\x01").problems[0].patch == 0
-    assert check("absent.jellyp").problems[0].message == "absent.jellyp: No such file or directory"
-    assert check("absent.jellyp").format is None
+    assert report.problems == [(3, "<bytes>: frame 2: the input ends inside a frame")]
+    assert check(b"\x01").problems[0].patch == 1
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    for path in ("absent.jellyp", tmp_path):
+        with pytest.raises(SourceError, match=str(path)):
+            check(path)
+
+
+def test_what_is_corrupt(tmp_path: Path) -> None:
+    path = tmp_path / "log.rdfp.gz"
+    whole = gzip.compress(GOOD.encode())
+    for broken, message in (
+        (whole[:10] + b"\xff" * 20, "the compressed data is corrupt"),
+        (whole[:40], "the compressed data ends too early"),
+    ):
+        path.write_bytes(broken)
+        [(number, found)] = check(path).problems
+        assert number == 1
+        assert message in found
 
 
 def test_real_logs() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 
 from jelly_plugins import (
     DEFAULT_GRAPH,
@@ -231,6 +231,7 @@ def test_real_log_of_all_features() -> None:
 
 
 @given(logs())
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_from_jelly_to_text_and_back(log: tuple[PatchOptions, list[Operation]]) -> None:
     options, rows = log
     jelly = written(rows, PatchFormat.JELLY_PATCH, options=options)
@@ -249,6 +250,22 @@ def test_from_jelly_to_text_and_back(log: tuple[PatchOptions, list[Operation]]) 
         )
     )
     assert again == rows
+
+
+def test_files_that_are_no_logs(tmp_path: Path) -> None:
+    for name, content in (
+        ("data.nt", b"<urn:s> <urn:p> <urn:o> .\n"),
+        ("data.ttl", b"@prefix : <urn:> . :s :p :o ."),
+        ("data", b"{}"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(JellyError, match=f"{name}: .*neither Jelly-Patch nor RDF Patch text"):
+            list(PatchReader(path))
+        # Whoever says what it is, is told what is wrong with it.
+        with pytest.raises(JellyError) as found:
+            list(PatchReader(path, format=PatchFormat.JELLY_PATCH))
+        assert "neither" not in str(found.value)
 
 
 # Options
@@ -304,8 +321,8 @@ def test_text_of_triples() -> None:
 
 def test_frames_have_the_size_asked_for() -> None:
     rows = [add(Quad(Iri(f"urn:{number}"), P, OB, G)) for number in range(100)] + [END]
-    for settings in ({"frame_rows": 10}, {"frame_bytes": 200}):
-        data = written(rows, PatchFormat.JELLY_PATCH, **settings)
+    for sizes in ({"frame_rows": 10}, {"frame_bytes": 200}):
+        data = written(rows, PatchFormat.JELLY_PATCH, **sizes)
         splitter = FrameSplitter()
         frames = [*splitter.feed(data), *splitter.finish()]
         assert len(frames) > 5

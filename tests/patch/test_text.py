@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, Triple
@@ -381,6 +381,7 @@ def test_what_text_cannot_say() -> None:
 
 
 @given(logs())
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_round_trip(log: tuple[PatchOptions, list[Operation]]) -> None:
     options, rows = log
     try:

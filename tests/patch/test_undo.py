@@ -125,7 +125,8 @@ def test_the_ends_of_the_chain_are_kept() -> None:
     result = compact(patch(number, number - 1) for number in (5, 6, 7))
     assert result.headers == [("id", Iri("urn:7")), ("prev", Iri("urn:4"))]
     assert compact([patch(1, None), patch(2, None)]).headers == [("id", Iri("urn:2"))]
-    with pytest.raises(ChainError, match=r"patch 1 follows .*urn:9.* is .*urn:1"):
+    message = "patch <urn:2>: it follows patch <urn:9>, but the one before it is <urn:1>"
+    with pytest.raises(ChainError, match=message):
         compact([patch(1, 0), patch(2, 9)])
 
 

@@ -331,7 +331,7 @@ def test_into_oxigraph(path: Path) -> None:
     replay_into_oxigraph(store, path, strict=True)
     copy: Any = Dataset()
     replay(copy, path)
-    assert len(quads(copy)) == len(store) - 4 - sum(
+    assert len(quads(copy)) == len(store) - 1 - sum(
         "prefix" in str(quad.predicate) for quad in store
     )
 

@@ -137,15 +137,20 @@ def test_a_decimal_is_taken_as_it_is_where_rdflib_does_not_normalise(
     assert str(made) == "1E999999999"
 
 
-def test_a_converter_that_raises_anything_is_a_term_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly_plugins.rdflib import terms
-
-    def explode(*_: Any, **__: Any) -> Any:
+def test_a_converter_that_raises_anything_is_a_term_error() -> None:
+    def explode(_: Any) -> Any:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(terms, "Literal", explode)
-    with pytest.raises(TermError, match="boom"):
-        RdflibFactory().literal("x", None, EX + "d")
+    class Value:
+        def __init__(self, _: str) -> None:
+            pass
+
+    rdflib.term.bind(URIRef(EX + "d"), Value, lexicalizer=explode)
+    try:
+        with pytest.raises(TermError, match="boom"):
+            RdflibFactory().literal("x", None, EX + "d")
+    finally:
+        rdflib.term._reset_bindings()
 
 
 def test_blank_nodes_is_one_of_two_words() -> None:

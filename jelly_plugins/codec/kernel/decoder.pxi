@@ -1,7 +1,14 @@
 # The decoder of `decoder.py`: what the reader plans becomes terms and statements of a factory.
 
-cdef class Decoder:
-    """See :class:`jelly_plugins.codec.decoder.Decoder`, which this is the compiled form of."""
+cdef enum:
+    # Language tags that are kept, and bytes of one of them, at most.
+    LANGTAGS = 16
+    LANGTAG_BYTES = 32
+
+
+cdef class ObjectDecoder:
+    """Makes terms and statements of what a reader plans, in the order in which the reference makes
+    them; what a format's decoder is made of."""
 
     cdef Reader reader
     cdef readonly object options
@@ -28,14 +35,18 @@ cdef class Decoder:
     # The row that is worked on, for errors, and the statement that may be repeated.
     cdef object row
     cdef object before
+    # Where statements go.
+    cdef list taken
+    # Language tags that were met before.
+    cdef list langtags
 
     def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
         if not open_reader(&self.reader):
             raise MemoryError
         self.factory = factory
-        self.reference = reference_decoder.Decoder(factory, limits=limits)
         self.limits = limits
         self.frames = first_frame
+        self.langtags = [None] * LANGTAGS
         set_limits(&self.reader, limits)
 
     def __dealloc__(self):
@@ -45,19 +56,6 @@ cdef class Decoder:
     def next_frame(self):
         """Number of the frame that is next."""
         return self.frames
-
-    @property
-    def inside_graph(self):
-        """Whether a graph was started and not ended, in physical type GRAPHS."""
-        return self.reader.state == INSIDE_GRAPH
-
-    def finish(self):
-        """Say that no frame follows.
-
-        :raises OptionsError: the stream had no options, because it had no rows at all.
-        """
-        if self.options is None:
-            raise OptionsError("the stream has no options: it is empty")
 
     def decode(self, data):
         """Decode the next frame.
@@ -69,7 +67,7 @@ cdef class Decoder:
             data = bytes(memoryview(data))
         if self.failed or self.busy:
             raise OrderError("nothing can be decoded after an error, nor while decoding")
-        frame = Frame(self.frames, size=len(data))
+        frame = self._new_frame(len(data))
         self.busy = self.failed = True
         self.row = None
         try:
@@ -82,6 +80,7 @@ cdef class Decoder:
         finally:
             self.busy = False
             self.before = None
+            self.taken = None
             self._let_go()
         self.failed = False
         self.frames += 1
@@ -92,27 +91,19 @@ cdef class Decoder:
         self.reader.planned = 0
         self.reader.made_count = 0
         self.reader.made_bytes = 0
-        sweep(&self.reader.dead)
+        sweep(&self.reader.pool)
+
+    cdef object _new_frame(self, size):
+        """An empty frame of the format."""
+        raise TypeError("this decodes no format of its own")
 
     cdef int _decode_rows(self, bytes data, frame) except -1:
-        cdef Reader *reader = &self.reader
-        cdef Status status
-        begin_frame(reader, data)
-        while True:
-            status = read_rows(reader)
-            self._make_planned(frame)
-            if status == AT_FRAME_END:
-                frame.rows = reader.rows
-                return 0
-            self.row = row_number(reader)
-            if status == AT_OPTIONS:
-                self.options = read_options(reader, data, self.options, self.limits)
-            elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, data, frame)
-            elif status == AT_NAMESPACE:
-                self._take_namespace(frame)
-            elif status != AT_PLAN_END:
-                raise refusal(reader, status, self.options, self.limits, GenericFactory())
+        """Decode all rows of a frame."""
+        raise TypeError("this decodes no format of its own")
+
+    cdef int _take(self, Planned *planned, frame) except -1:
+        """Do what was planned, once all its terms are made."""
+        raise TypeError("this decodes no format of its own")
 
     cdef int _choose_constructors(self) except -1:
         """Find out what makes terms and statements, once there are any to make."""
@@ -124,7 +115,7 @@ cdef class Decoder:
         self.plain_iri = KNOWN_TERMS and self.make_iri is Iri
         self.plain_blank_node = KNOWN_TERMS and self.make_blank_node is BlankNode
         self.plain_literal = KNOWN_TERMS and self.make_literal is Literal
-        if self.options.physical_type == PhysicalType.TRIPLES:
+        if self.reader.width == 3:
             made = self.factory.triple
             generic = made is GenericFactory.triple
             self.statement_class = Triple if generic else tuple
@@ -137,20 +128,11 @@ cdef class Decoder:
             self.statement_class = tuple
         return 0
 
-    cdef int _take_namespace(self, frame) except -1:
-        cdef Reader *reader = &self.reader
-        cdef Term *iri = reader.namespace_iri
-        reader.namespace_iri = NULL
-        frame.namespaces.append((text_of(reader.namespace_name), <object> iri.object))
-        drop(iri, &reader.dead)
-        return 0
-
     # From the plan to objects, in the order in which the reference makes them.
 
     cdef int _make_planned(self, frame) except -1:
         cdef Reader *reader = &self.reader
         cdef Planned *planned
-        cdef list statements = frame.statements
         cdef size_t made = 0
         cdef size_t at
         if not self.chosen and (reader.planned or reader.made_count):
@@ -160,15 +142,7 @@ cdef class Decoder:
             while made < reader.made_count and reader.made[made].row <= planned.row:
                 self._make_term(reader.made[made])
                 made += 1
-            if planned.event == STATEMENT:
-                self.before = self._make_statement(planned)
-                statements.append(self.before)
-            elif planned.event == REPEAT:
-                statements.append(self.before)
-            elif planned.event == GRAPH_START:
-                frame.graphs.append(self._graph(planned.terms[3]))
-            else:
-                frame.empty_graphs.append(self._graph(planned.terms[3]))
+            self._take(planned, frame)
         while made < reader.made_count:
             self._make_term(reader.made[made])
             made += 1
@@ -201,11 +175,11 @@ cdef class Decoder:
 
     cdef object _call_factory(self, Term *term):
         if term.kind == IRI:
-            value = text_of(term.text)
+            value = text_with(term.text, term.characters)
             return new_iri(value) if self.plain_iri else self.make_iri(value)
         if term.kind == LITERAL:
-            lex = text_of(term.lex)
-            langtag = text_of(term.langtag) if term.langtag.size else None
+            lex = text_with(term.lex, term.characters)
+            langtag = self._langtag(term.langtag) if term.langtag.size else None
             datatype = datatype_iri(term.parts[0]) if term.parts[0] != NULL else None
             if self.plain_literal:
                 return new_literal(lex, langtag, datatype)
@@ -218,6 +192,19 @@ cdef class Decoder:
             <object> term.parts[1].object,
             <object> term.parts[2].object,
         )
+
+    cdef object _langtag(self, Slice langtag):
+        """A language tag as a string; short ones that were met before are kept, one in each
+        place."""
+        cdef size_t place = (langtag.bytes[0] + langtag.bytes[langtag.size - 1]) % LANGTAGS
+        known = self.langtags[place]
+        if (known is None or not PyUnicode_IS_ASCII(known)
+                or not same(<const uint8_t *> PyUnicode_DATA(known), PyUnicode_GET_LENGTH(known),
+                            langtag.bytes, langtag.size)):
+            known = text_of(langtag)
+            if langtag.size <= LANGTAG_BYTES:
+                self.langtags[place] = known
+        return known
 
     cdef object _make_statement(self, Planned *planned):
         cdef int width = self.reader.width
@@ -242,6 +229,70 @@ cdef class Decoder:
             raise
         except ValueError as error:
             raise TermError(str(error)) from error
+
+
+cdef class Decoder(ObjectDecoder):
+    """See :class:`jelly_plugins.codec.decoder.Decoder`, which this is the compiled form of."""
+
+    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
+        self.reference = reference_decoder.Decoder(factory, limits=limits)
+
+    @property
+    def inside_graph(self):
+        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        return self.reader.state == INSIDE_GRAPH
+
+    def finish(self):
+        """Say that no frame follows.
+
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        if self.options is None:
+            raise OptionsError("the stream has no options: it is empty")
+
+    cdef object _new_frame(self, size):
+        return Frame(self.frames, size=size)
+
+    cdef int _decode_rows(self, bytes data, frame) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Status status
+        self.taken = frame.statements
+        begin_frame(reader, data)
+        while True:
+            status = read_rows(reader)
+            self._make_planned(frame)
+            if status == AT_FRAME_END:
+                frame.rows = reader.rows
+                return 0
+            self.row = row_number(reader)
+            if status == AT_OPTIONS:
+                self.options = read_options(reader, data, self.options, self.limits)
+            elif status == AT_FRAME_FIELD:
+                read_frame_field(self.reference, reader, data, frame)
+            elif status == AT_NAMESPACE:
+                self._take_namespace(frame)
+            elif status != AT_PLAN_END:
+                raise refusal(reader, status, self.options, self.limits, GenericFactory())
+
+    cdef int _take_namespace(self, frame) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Term *iri = reader.namespace_iri
+        reader.namespace_iri = NULL
+        frame.namespaces.append((text_of(reader.namespace_name), <object> iri.object))
+        drop(iri, &reader.pool)
+        return 0
+
+    cdef int _take(self, Planned *planned, frame) except -1:
+        if planned.event == STATEMENT:
+            self.before = self._make_statement(planned)
+            self.taken.append(self.before)
+        elif planned.event == REPEAT:
+            self.taken.append(self.before)
+        elif planned.event == GRAPH_START:
+            frame.graphs.append(self._graph(planned.terms[3]))
+        else:
+            frame.empty_graphs.append(self._graph(planned.terms[3]))
+        return 0
 
 
 cdef object datatype_iri(Term *datatype):

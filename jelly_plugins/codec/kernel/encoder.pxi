@@ -13,6 +13,9 @@ cdef enum:
     WRITE_STATEMENT
     WRITE_GRAPH
     WRITE_IRI
+    # In patches: a namespace's IRI and graph, and a header's value.
+    WRITE_NAMESPACE
+    WRITE_HEADER
 
 
 cdef dict TABLE_NAMES = {ROW_NAME: "name", ROW_PREFIX: "prefix", ROW_DATATYPE: "datatype"}
@@ -53,6 +56,12 @@ cdef class TermWriter:
     cdef Writer writer
     cdef object reference
     cdef object entry
+    # Names of the lookups, by the row that sets an entry.
+    cdef dict table_names
+    # Rows and bytes that are left of the encoder's frame, once they were asked for.
+    cdef bint asked
+    cdef uint64_t room_rows
+    cdef uint64_t room_bytes
     cdef object limits
     cdef uint64_t string_bytes
     cdef uint64_t row_bytes
@@ -82,6 +91,7 @@ cdef class TermWriter:
         open_writer(&self.writer)
         self.reference = reference_writer.TermWriter(options, describe, limits, entry)
         self.entry = entry
+        self.table_names = TABLE_NAMES
         self.limits = limits
         self.nesting = bounded(limits.nesting)
         self.string_bytes = bounded(
@@ -108,6 +118,14 @@ cdef class TermWriter:
             Py_XDECREF(self.identities[at].term)
             Py_XDECREF(self.identities[at].description)
 
+    def restart(self):
+        """Write what follows for a reader that has read nothing as well, see the reference."""
+        self.forget_repeats()
+        self.ids = reference_writer.NO_IDS
+        forget_entries(&self.writer.names)
+        forget_entries(&self.writer.prefixes)
+        forget_entries(&self.writer.datatypes)
+
     def forget_repeats(self):
         """Write the next statement in full."""
         self.last = [None] * 4
@@ -132,17 +150,15 @@ cdef class TermWriter:
 
     def add(self, encoder, statements, uint8_t tag, Py_ssize_t width, bint in_graphs):
         """Write statements as rows of an encoder, and end its frames where they end."""
-        cdef Writer *writer = &self.writer
         cdef object terms
-        cdef uint64_t room_rows = 0
-        cdef uint64_t room_bytes = 0
-        cdef bint moved = True
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
         self._speak()
         try:
             for statement in statements:
                 writing = True
+                if not self.asked:
+                    encoder._begin_restart()
                 terms = statement if isinstance(statement, tuple) else tuple(statement)
                 if PyTuple_GET_SIZE(terms) != width:
                     raise OrderError(
@@ -154,22 +170,8 @@ cdef class TermWriter:
                     self._statement(terms[:3])
                 else:
                     self._hand_over(encoder)
-                    moved = True
                     encoder._triple_in_graph(terms)
-                if writer.body.size == 0:
-                    self._hand_over(encoder)
-                    moved = True
-                    encoder._count_repeat()
-                if not write_row(writer, tag):
-                    raise MemoryError
-                if moved:
-                    room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
-                    room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
-                    moved = False
-                if writer.row_count >= room_rows or writer.rows.size >= room_bytes:
-                    self._hand_over(encoder)
-                    moved = True
-                    encoder._end_frame()
+                self._end_row(encoder, tag)
                 writing = False
         except JellyError as error:
             self._hand_over(encoder)
@@ -178,6 +180,23 @@ cdef class TermWriter:
             raise
         finally:
             self._hand_over(encoder)
+
+    cdef int _end_row(self, encoder, uint8_t tag) except -1:
+        """Write the statement in `body` as a row of an encoder, and end its frame if it is full."""
+        cdef Writer *writer = &self.writer
+        if writer.body.size == 0:
+            self._hand_over(encoder)
+            encoder._count_repeat()
+        if not write_row(writer, tag):
+            raise MemoryError
+        if not self.asked:
+            self.asked = True
+            self.room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+            self.room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+        if writer.row_count >= self.room_rows or writer.rows.size >= self.room_bytes:
+            self._hand_over(encoder)
+            encoder._end_full_frame()
+        return 0
 
     def add_text(self, encoder, bytes data, parser, uint8_t tag):
         """Write whole lines as rows of an encoder, and end its frames where they end.
@@ -194,6 +213,8 @@ cdef class TermWriter:
         cdef uint64_t room_bytes
         cdef uint64_t count = 0
         cdef bint full
+        # Whether nothing but empty lines was read since the frame could have been ended.
+        cdef bint at_start
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
         lines.quads = parser.quads
@@ -202,14 +223,20 @@ cdef class TermWriter:
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
             # The reference says what is wrong with the whole of it before it reads any of it.
             self._speak()
-            encoder._add(parser.statements(data))
+            encoder._add_unusual(parser.statements(data))
             return
         try:
             while pos < end:
+                if encoder._restarting:
+                    # A restart point begins with a statement, not with a line that has none.
+                    hear_line(lines, pos, end, &line)
+                    if line == LINE_WRITTEN:
+                        encoder._begin_restart()
                 self._listen()
                 room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
                 room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
                 full = False
+                at_start = True
                 with nogil:
                     while pos < end and not full:
                         start = pos
@@ -225,6 +252,9 @@ cdef class TermWriter:
                         if line == LINE_UNUSUAL:
                             pos = line_after(start, end)
                             break
+                        if line == LINE_EMPTY and at_start:
+                            break
+                        at_start = False
                         full = line == LINE_WRITTEN and (
                             writer.row_count >= room_rows or writer.rows.size >= room_bytes
                         )
@@ -236,14 +266,65 @@ cdef class TermWriter:
                     parser.line_ends += line_ends_in(counted, start)
                     counted = pos
                     self._speak()
-                    encoder._add(parser.statements((<const char *> start)[:pos - start]))
+                    encoder._add_unusual(parser.statements((<const char *> start)[:pos - start]))
                 elif full:
                     self._hand_over(encoder)
-                    encoder._end_frame()
+                    encoder._end_full_frame()
         finally:
             self._hand_over(encoder)
             parser.count += count
         parser.line_ends += line_ends_in(counted, end)
+
+    def add_columns(self, owner, columns, ColumnSource source, uint8_t tag):
+        """Write the rows of columns, and end the encoder's frames where they end.
+
+        :param owner: a ``ColumnEncoder`` of the reference; writes the rows that are not of the
+            usual form.
+        """
+        cdef Writer *writer = &self.writer
+        cdef LineReader *lines = &self.lines
+        cdef uint64_t row = 0
+        cdef uint64_t room_rows
+        cdef uint64_t room_bytes
+        cdef bint full
+        cdef bint usual = True
+        cdef Written written = DONE
+        encoder = owner._encoder
+        parser = owner._parser
+        lines.quads = parser.quads
+        lines.relative_iris = parser.relative_iris
+        lines.string_bytes = self.string_bytes
+        try:
+            while row < source.rows:
+                if encoder._restarting and hear_row(lines, source.given, row, self.line_bytes):
+                    encoder._begin_restart()
+                self._listen()
+                room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+                room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+                full = False
+                with nogil:
+                    while row < source.rows and not full:
+                        usual = hear_row(lines, source.given, row, self.line_bytes)
+                        if usual:
+                            written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
+                            usual = written != ALL_REPEATED
+                        if not usual or written != DONE:
+                            break
+                        row += 1
+                        full = writer.row_count >= room_rows or writer.rows.size >= room_bytes
+                self._hand_over(encoder)
+                if not usual:
+                    self._speak()
+                    written = DONE
+                    ended = owner._add_rows(columns, row, row + 1)
+                    encoder._ended += ended
+                    row += 1
+                elif written != DONE:
+                    raise owner._located(self._refusal(written), row)
+                elif full:
+                    encoder._end_full_frame()
+        finally:
+            self._hand_over(encoder)
 
     cdef int _listen(self) except -1:
         """Compare the next terms with those that were heard."""
@@ -279,6 +360,7 @@ cdef class TermWriter:
         encoder._rows += writer.row_count
         writer.rows.size = 0
         writer.row_count = 0
+        self.asked = False
         return 0
 
     # One row at a time. Entries are written through `entry`, the body is returned.
@@ -322,7 +404,7 @@ cdef class TermWriter:
             pos = read_field(pos, end, &row)
             read_field(row.start, row.stop, &field)
             self.entry(
-                TABLE_NAMES[field.number],
+                self.table_names[field.number],
                 (<const char *> field.start)[:field.stop - field.start],
             )
         self.writer.rows.size = 0
@@ -372,7 +454,7 @@ cdef class TermWriter:
         self.writer.body.size = 0
         if what == WRITE_STATEMENT:
             return self._terms(terms, 0)
-        return self._single(terms[0], what)
+        return self._single(terms, what)
 
     cdef object _refusal(self, Written written):
         cdef Writer *writer = &self.writer
@@ -383,7 +465,7 @@ cdef class TermWriter:
             return reason_of(self.reference._check_row, writer.body.size)
         if written == NO_DATATYPES:
             return reason_of(self.reference._datatype, text_of(writer.datatype))
-        table = TABLE_NAMES[writer.full.row_tag >> 3]
+        table = self.table_names[writer.full.row_tag >> 3]
         if written == TOO_LONG:
             return over(
                 self.limits, "lookup_characters", writer.found,
@@ -450,8 +532,9 @@ cdef class TermWriter:
             return written
         return write_wire(&self.writer, said)
 
-    cdef Written _single(self, term, int what) except? OUT_OF_MEMORY:
+    cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
         """Write the name of a graph, or an IRI as it is."""
+        term = terms[0]
         cdef Description description = (
             self._describe(term) if what == WRITE_GRAPH else self._new_generic(term)
         )
@@ -663,6 +746,10 @@ class Encoder(reference_encoder.Encoder):
         row, width = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
         in_graphs = self.options.physical_type == PhysicalType.GRAPHS
         self._writer.add(self, statements, row << 3 | BYTES, width, in_graphs)
+
+    def _add_unusual(self, statements):
+        """Write the statements of lines that the reference's parser had to read."""
+        self._add(statements)
 
     def _take_ended(self):
         frames = self._ended

@@ -32,15 +32,29 @@ cdef object read_options(Reader *reader, bytes data, known, limits):
     reader.state = rules.FIRST_STATE[options.physical_type]
     reader.width = 3 if options.physical_type == PhysicalType.TRIPLES else 4
     reader.required = 0b1111 if options.physical_type == PhysicalType.QUADS else 0b111
+    set_features(reader, options)
+    reader.has_namespaces = options.has_namespaces
+    fill_declared(reader.declared_graph, rules.GRAPH_START_FIELDS, rules.GRAPH, options)
+    return options
+
+
+cdef int set_features(Reader *reader, options) except -1:
+    """Take from a stream's options what all formats have in common."""
     reader.names.size = options.max_name_table_size
     reader.prefixes.size = options.max_prefix_table_size
     reader.datatypes.size = options.max_datatype_table_size
-    features = options.generalized_statements, options.rdf_star
     for number, (position, kind) in rules.STATEMENT_FIELDS.items():
-        reader.declared[<int> number] = rules.undeclared(position, kind, *features) is None
-    for number, kind in rules.GRAPH_START_FIELDS.items():
-        reader.declared_graph[<int> number] = rules.undeclared(rules.GRAPH, kind, *features) is None
-    return options
+        fill_declared(&reader.declared[0], {number: kind}, position, options)
+    return 0
+
+
+cdef int fill_declared(bint *declared, fields, position, options) except -1:
+    """Note which fields a stream may use, each for a kind of term in one position."""
+    for number, kind in fields.items():
+        declared[<int> number] = rules.undeclared(
+            position, kind, options.generalized_statements, options.rdf_star
+        ) is None
+    return 0
 
 
 cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -1:
@@ -51,8 +65,12 @@ cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -
     return 0
 
 
-cdef object refusal(Reader *reader, Status status, options, limits, factory):
-    """The error for a stop after which there is nothing to read."""
+cdef object refusal(Reader *reader, Status status, options, limits, factory,
+                    explain=replay.reason):
+    """The error for a stop after which there is nothing to read.
+
+    :param explain: has the format's reference say what is wrong with a row.
+    """
     if status == NO_MEMORY:
         return MemoryError()
     if status == TOO_MANY_ROWS:
@@ -65,7 +83,7 @@ cdef object refusal(Reader *reader, Status status, options, limits, factory):
         return over(
             limits, "frame_expansion", reader.expansion, "what IRIs of a frame expand to"
         )
-    return reason(reader, options, limits, factory)
+    return reason(reader, options, limits, factory, explain)
 
 
 cdef object row_number(Reader *reader):
@@ -73,10 +91,10 @@ cdef object row_number(Reader *reader):
     return reader.row_number if reader.in_row else None
 
 
-cdef object reason(Reader *reader, options, limits, factory):
+cdef object reason(Reader *reader, options, limits, factory, explain=replay.reason):
     """Have the reference read the row again, from the state before it, and say what is wrong."""
     cdef const uint8_t *stop = reader.pos if reader.pos > reader.row else reader.end
-    return replay.reason(
+    return explain(
         (<const char *> reader.row)[:stop - reader.row],
         factory,
         options,

@@ -62,10 +62,12 @@ cdef extern from "Python.h":
     void Py_INCREF(PyObject *) noexcept nogil
     bint PyUnicode_IS_ASCII(object)
     void *PyUnicode_DATA(object)
+    str PyUnicode_New(Py_ssize_t size, Py_UCS4 longest)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     Py_UCS4 PyUnicode_MAX_CHAR_VALUE(object)
     void PyTuple_SET_ITEM_steal "PyTuple_SET_ITEM" (object, Py_ssize_t, PyObject *)
     PyObject *PyTuple_GET_ITEM_borrow "PyTuple_GET_ITEM" (object, Py_ssize_t)
+    void PyObject_GC_Track(object)
     void PyObject_GC_UnTrack(object)
 
 
@@ -80,6 +82,15 @@ cdef bint KNOWN_TERMS = min(
     IRI_VALUE, BLANK_NODE_LABEL, LITERAL_LEX, LITERAL_LANGTAG, LITERAL_DATATYPE
 ) > 0
 cdef bint KNOWN_STATEMENTS = is_bare_tuple(terms.Triple) and is_bare_tuple(terms.Quad)
+
+
+cdef inline str text_with(Slice slice, uint64_t characters):
+    """Valid UTF-8 of so many characters as a string."""
+    if characters != slice.size:
+        return text_of(slice)
+    text = PyUnicode_New(slice.size, 0x7F)
+    memcpy(PyUnicode_DATA(text), slice.bytes, slice.size)
+    return text
 
 
 cdef inline str text_of(Slice slice):

@@ -14,6 +14,7 @@ cdef enum Status:
     # Terms were made that the judge has to see, see kernel/judge.pxi.
     AT_DOUBTS
     AT_EMPTY_GRAPH
+    AT_HEADER
     # Stops after which it does not.
     AT_FRAME_END
     REFUSED
@@ -31,14 +32,15 @@ cdef enum Event:
     REPEAT
     GRAPH_START
     EMPTY_GRAPH
+    # A row of a patch that says nothing but its kind.
+    BARE_ROW
 
 
 cdef enum:
-    # Entries of a cache where text is made: a term costs little to make again, and more to fetch
-    # from memory that the processor does not keep at hand.
-    TEXT_CACHE_ENTRIES = 1 << 12
     # Statements that are planned before any is made.
     PLAN = 512
+    # Bytes of an entry that is not long.
+    ENTRY_BYTES = 64
     # And bytes of new terms.
     PLAN_BYTES = 1 << 22
     STATES = 8
@@ -59,6 +61,8 @@ cdef enum:
 
 cdef struct Planned:
     Event event
+    # In patches, which row it is.
+    int kind
     uint64_t row
     # Not owned. A graph event has its name in the last.
     Term *terms[4]
@@ -70,7 +74,9 @@ cdef struct Entry:
     size_t size
     size_t characters
     uint64_t serial
-    # For a name: the IRI that was last made with it, not owned, and with which prefix.
+    # Bytes that there is room for.
+    size_t capacity
+    # For a name: the IRI that it was last part of, owned, and with which prefix.
     Term *iri
     uint64_t iri_prefix
     # For a datatype: its IRI, owned.
@@ -93,6 +99,11 @@ cdef struct Reader:
     bint judged
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
+    bint declared_value[FIELD_NUMBERS]
+    bint has_namespaces
+    # Rows of the format, and the state after each of them, FIELD_NUMBERS for each state before.
+    const int8_t *row_fields
+    const int8_t *next_states
     # Terms of a statement as the factory gets it, and the positions that a row must have set.
     int width
     int required
@@ -102,8 +113,10 @@ cdef struct Reader:
     uint64_t frame_rows
     uint64_t frame_repeats
     uint64_t frame_expansion
-    # Entries of a cache that is full.
-    size_t cache_entries
+    # Bytes that a term's text may have.
+    uint64_t term_bytes
+    # Bytes of a quoted triple's text besides its terms.
+    uint64_t triple_overhead
 
     # What carries over frames.
     int state
@@ -119,10 +132,9 @@ cdef struct Reader:
     bint graph_is_empty
     Term *default_graph
     Cache iris
-    uint64_t iri_characters
     Cache literals
     Cache blank_nodes
-    Term *dead
+    Pool pool
     Buffer scratch
 
     # The frame.
@@ -136,6 +148,8 @@ cdef struct Reader:
     const uint8_t *row
     uint64_t row_number
     bint in_row
+    # In patches, which row it is.
+    int row_kind
     uint64_t row_prefix_id
     uint64_t row_name_id
     int row_given
@@ -145,6 +159,7 @@ cdef struct Reader:
     # A stop that is dealt with once what was planned before it is done; READ for none.
     Status stopped
     Field stopped_at
+    # Of a namespace, or a header's key and value. The IRI is NULL where a patch gives none.
     Slice namespace_name
     Term *namespace_iri
 
@@ -243,7 +258,6 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     cdef uint64_t total
     cdef Py_ssize_t characters = 0
     cdef Entry *entry
-    cdef uint8_t *bytes
     cdef int found
     open_fields(&walk, pos, end, ENTRY_FIELDS)
     found = next_field(&walk)
@@ -269,15 +283,14 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     total = table.characters + characters - entry.characters
     if total > reader.lookup_characters:
         return <Entry *> refuse(reader, REFUSED)
-    bytes = <uint8_t *> PyMem_RawRealloc(entry.bytes, value.size + 1)
-    if bytes == NULL:
+    if not make_room(entry, value.size):
         return <Entry *> refuse(reader, NO_MEMORY)
     if value.size:
-        memcpy(bytes, value.bytes, value.size)
+        memcpy(entry.bytes, value.bytes, value.size)
     table.characters = total
-    entry.bytes = bytes
     entry.size = value.size
     entry.characters = characters
+    drop(entry.iri, &reader.pool)
     entry.iri = NULL
     reader.serial += 1
     entry.serial = reader.serial
@@ -285,13 +298,26 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     return entry
 
 
+cdef bint make_room(Entry *entry, size_t size) noexcept nogil:
+    """Let an entry have room for so many bytes, and not for many more; False where there is no
+    memory."""
+    cdef size_t capacity = ENTRY_BYTES if size < ENTRY_BYTES else size
+    cdef uint8_t *bytes
+    if entry.capacity == capacity:
+        return True
+    bytes = <uint8_t *> PyMem_RawRealloc(entry.bytes, capacity)
+    if bytes == NULL:
+        return False
+    entry.bytes = bytes
+    entry.capacity = capacity
+    return True
+
+
 cdef bint set_datatype(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
     cdef Entry *entry = set_entry(reader, &reader.datatypes, pos, end)
     if entry == NULL:
         return False
-    # Literals' wire forms may name the entry.
-    clear(&reader.literals, &reader.dead)
-    drop(entry.datatype, &reader.dead)
+    drop(entry.datatype, &reader.pool)
     entry.datatype = NULL
     if same(entry.bytes, entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
         # A literal of this datatype is a plain one.
@@ -310,7 +336,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
                 and append_iri(&reader.scratch, entry.bytes, entry.size)):
             return NULL
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    datatype = new_term(DATATYPE, nothing, False, text)
+    datatype = new_term(&reader.pool, DATATYPE, nothing, False, text)
     if datatype != NULL:
         datatype.doubtful = reader.judged and not is_plain_datatype(text)
         datatype.characters = entry.characters
@@ -391,23 +417,25 @@ cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noex
 cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept nogil:
     cdef Entry *name = entry_at(&reader.names, name_id)
     cdef Entry *prefix = NULL
-    cdef uint64_t serials[2]
-    cdef uint64_t hash
-    cdef Term *term
+    cdef uint64_t prefix_serial = 0
+    cdef uint64_t hash = 0
+    cdef Term *term = NULL
     if name == NULL:
         return <Term *> refuse(reader, REFUSED)
-    serials[0] = 0
-    serials[1] = name.serial
     if prefix_id:
         prefix = entry_at(&reader.prefixes, prefix_id)
         if prefix == NULL:
             return <Term *> refuse(reader, REFUSED)
-        serials[0] = prefix.serial
-    if name.iri != NULL and name.iri_prefix == serials[0]:
+        prefix_serial = prefix.serial
+    if name.iri != NULL and name.iri_prefix == prefix_serial:
         return shared(name.iri)
-    hash = hash_of(<const uint8_t *> serials, sizeof(serials))
-    term = find_iri(&reader.iris, hash, serials[0], serials[1])
+    # Text is as soon put together as found.
+    if not reader.text:
+        hash = mixed(prefix_serial, name.serial)
+        term = find_iri(&reader.iris, hash, prefix_serial, name.serial)
     if term != NULL:
+        if not expand(reader, term.characters):
+            return NULL
         shared(term)
     else:
         term = make_iri(reader, prefix, name)
@@ -415,14 +443,14 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
             return NULL
         if term.characters > CACHED_STRING:
             return term
-        term.hash = hash
-        term.prefix_serial = serials[0]
-        term.name_serial = serials[1]
-        if not remember_iri(reader, term):
-            drop(term, &reader.dead)
+        term.prefix_serial = prefix_serial
+        term.name_serial = name.serial
+        if not reader.text and not remember(&reader.iris, hash, term, &reader.pool):
+            drop(term, &reader.pool)
             return <Term *> refuse(reader, NO_MEMORY)
-    name.iri = term
-    name.iri_prefix = serials[0]
+    drop(name.iri, &reader.pool)
+    name.iri = shared(term)
+    name.iri_prefix = prefix_serial
     return term
 
 
@@ -459,79 +487,85 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
             written = append(scratch, prefix.bytes, prefix.size)
         written = written and append(scratch, name.bytes, name.size)
     if written:
-        term = new_term(IRI, nothing, False, Slice(scratch.bytes, scratch.size))
+        if reader.text and scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
+        term = new_term(&reader.pool, IRI, nothing, False, Slice(scratch.bytes, scratch.size))
         if term != NULL:
             term.doubtful = reader.judged and not is_plain_iri(term.text)
         if term != NULL and note_made(reader, term):
             term.characters = characters
             return term
-        drop(term, &reader.dead)
+        drop(term, &reader.pool)
     return <Term *> refuse(reader, NO_MEMORY)
-
-
-cdef bint remember_iri(Reader *reader, Term *iri) noexcept nogil:
-    """Keep an IRI; False where there is no memory."""
-    reader.iri_characters += iri.characters
-    if reader.iris.count >= reader.cache_entries or reader.iri_characters > CACHE_CHARACTERS:
-        clear(&reader.iris, &reader.dead)
-        for entry_id in range(reader.names.length):
-            reader.names.entries[entry_id].iri = NULL
-        reader.iri_characters = iri.characters
-    return remember(&reader.iris, reader.cache_entries, iri, &reader.dead)
 
 
 cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
                            const uint8_t *end) noexcept nogil:
     cdef Slice wire = Slice(pos, end - pos)
     cdef Slice text = Slice(NULL, 0)
-    cdef uint64_t hash = hash_of(pos, end - pos)
-    cdef Term *term = find_wire(&reader.blank_nodes, hash, wire)
-    cdef bint kept = wire.size <= CACHED_STRING
-    if term != NULL:
-        return shared(term)
+    # Text is as soon put together as found.
+    cdef bint kept = not reader.text and wire.size <= CACHED_STRING
+    cdef uint64_t hash = 0
+    cdef Term *term
+    if kept:
+        hash = hash_of(pos, end - pos)
+        term = find_wire(&reader.blank_nodes, hash, wire)
+        if term != NULL:
+            return shared(term)
     if text_length(reader, wire) < 0:
         return NULL
     if reader.text:
         reader.scratch.size = 0
         if not append_label(&reader.scratch, wire):
             return <Term *> refuse(reader, NO_MEMORY)
+        if reader.scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(BLANK_NODE, wire, kept, text)
+    term = new_term(&reader.pool, BLANK_NODE, wire, kept, text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
-    term.hash = hash
     if note_made(reader, term) and (
-        not kept or remember(&reader.blank_nodes, reader.cache_entries, term, &reader.dead)
+        not kept or remember(&reader.blank_nodes, hash, term, &reader.pool)
     ):
         return term
-    drop(term, &reader.dead)
+    drop(term, &reader.pool)
     return <Term *> refuse(reader, NO_MEMORY)
 
 
 cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
     cdef Slice wire = Slice(pos, end - pos)
-    cdef bint kept = wire.size <= CACHED_STRING
+    # Text is as soon put together as found.
+    cdef bint kept = not reader.text and wire.size <= CACHED_STRING
     cdef uint64_t hash = 0
-    cdef Term *term
+    cdef Term *term = NULL
     if kept:
         hash = hash_of(pos, end - pos)
         term = find_wire(&reader.literals, hash, wire)
-        if term != NULL:
-            return shared(term)
-    term = make_literal(reader, wire, kept)
-    if term == NULL:
-        return NULL
+    if term != NULL and has_its_datatype(reader, term):
+        shared(term)
+        kept = False
+    else:
+        term = make_literal(reader, wire, kept)
+        if term == NULL:
+            return NULL
     if term.parts[0] != NULL:
-        # A backend may keep a copy of the datatype's IRI in each literal.
         kept = kept and term.parts[0].characters <= CACHED_STRING
         if not expand(reader, term.parts[0].characters):
-            drop(term, &reader.dead)
+            drop(term, &reader.pool)
             return NULL
-    term.hash = hash
-    if kept and not remember(&reader.literals, reader.cache_entries, term, &reader.dead):
-        drop(term, &reader.dead)
+    if kept and not remember(&reader.literals, hash, term, &reader.pool):
+        drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
     return term
+
+
+cdef inline bint has_its_datatype(Reader *reader, Term *literal) noexcept nogil:
+    """Whether the datatype that a literal names on the wire is the one that it had."""
+    cdef Entry *entry
+    if literal.name_serial == 0:
+        return True
+    entry = entry_at(&reader.datatypes, literal.name_serial)
+    return entry != NULL and entry.datatype == literal.parts[0]
 
 
 cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
@@ -542,6 +576,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     cdef Slice text = Slice(NULL, 0)
     cdef uint64_t datatype_id = 0
     cdef Entry *datatype = NULL
+    cdef Py_ssize_t characters = 0
     cdef Term *term
     cdef int found
     open_fields(&walk, wire.bytes, wire.bytes + wire.size, LITERAL_FIELDS)
@@ -552,10 +587,13 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
             datatype_id = walk.field.value
             if datatype_id == 0:
                 return <Term *> refuse(reader, REFUSED)
-        elif text_length(reader, part) < 0:
-            return NULL
         elif walk.field.number == 1:
             lex = part
+            characters = text_length(reader, part)
+            if characters < 0:
+                return NULL
+        elif text_length(reader, part) < 0:
+            return NULL
         else:
             langtag = part
             if langtag.size == 0:
@@ -574,10 +612,14 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         if not append_literal(&reader.scratch, lex, langtag,
                               datatype.datatype if datatype != NULL else NULL):
             return <Term *> refuse(reader, NO_MEMORY)
+        if reader.scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(LITERAL, wire, kept, text)
+    term = new_term(&reader.pool, LITERAL, wire, kept, text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
+    term.name_serial = datatype_id
+    term.characters = characters
     if lex.size:
         term.lex = Slice(term.wire.bytes + (lex.bytes - wire.bytes), lex.size)
     if langtag.size:
@@ -586,7 +628,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         term.parts[0] = shared(datatype.datatype)
     term.doubtful = reader.judged and not is_plain_literal(term)
     if not note_made(reader, term):
-        drop(term, &reader.dead)
+        drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
     return term
 
@@ -596,23 +638,32 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
     cdef Slice nothing = Slice(NULL, 0)
     cdef Term *parts[4]
     cdef Term *term = NULL
+    cdef uint64_t size = reader.triple_overhead
     cdef int given = 0
     memset(parts, 0, sizeof(parts))
     if depth > reader.nesting:
         return <Term *> refuse(reader, REFUSED)
     if read_terms(reader, pos, end, parts, 3, depth, &given):
-        if given == 0b111:
-            term = new_term(TRIPLE, nothing, False, nothing)
+        for position in range(3 if given == 0b111 else 0):
+            size += text_size(parts[position])
+        if given == 0b111 and (not reader.text or size <= reader.term_bytes):
+            term = new_term(&reader.pool, TRIPLE, nothing, False, nothing)
             if term != NULL and note_made(reader, term):
+                term.characters = size
                 memcpy(term.parts, parts, sizeof(term.parts))
                 return term
             refuse(reader, NO_MEMORY)
         else:
             refuse(reader, REFUSED)
-    drop(term, &reader.dead)
+    drop(term, &reader.pool)
     for position in range(3):
-        drop(parts[position], &reader.dead)
+        drop(parts[position], &reader.pool)
     return NULL
+
+
+cdef inline uint64_t text_size(Term *term) noexcept nogil:
+    """Bytes of a term in N-Triples."""
+    return term.characters if term.kind == TRIPLE else term.text.size
 
 
 cdef Term *read_term(Reader *reader, int kind, const uint8_t *pos, const uint8_t *end,
@@ -674,7 +725,7 @@ cdef bint read_terms(Reader *reader, const uint8_t *pos, const uint8_t *end, Ter
         term = read_term(reader, TERM_KINDS[number], start, stop, depth)
         if term == NULL:
             return False
-        drop(terms[position], &reader.dead)
+        drop(terms[position], &reader.pool)
         terms[position] = term
     return True
 
@@ -730,7 +781,7 @@ cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) no
     graph = read_term(reader, GRAPH_START_KINDS[name.number], name.start, name.stop, 0)
     if graph == NULL:
         return False
-    drop(reader.graph, &reader.dead)
+    drop(reader.graph, &reader.pool)
     reader.graph = graph
     reader.has_before = False
     reader.graph_is_empty = True
@@ -742,6 +793,8 @@ cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end)
     """Read a namespace declaration into `namespace_name` and `namespace_iri`."""
     cdef Fields walk
     cdef int found
+    if not reader.has_namespaces:
+        return fail(reader, REFUSED)
     open_fields(&walk, pos, end, NAMESPACE_FIELDS)
     found = next_field(&walk)
     reader.namespace_name = Slice(NULL, 0)
@@ -774,8 +827,44 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
     return AT_FRAME_END
 
 
+cdef Status plan_more(Reader *reader) noexcept nogil:
+    """Plan what follows, once what was planned is written; where there is nothing to plan, say what
+    stops reading. For what writes text: nothing has an object."""
+    cdef Status status
+    reader.planned = 0
+    reader.made_bytes = 0
+    sweep(&reader.pool)
+    if reader.stopped != READ:
+        status = reader.stopped
+        reader.stopped = READ
+        return status
+    status = read_rows(reader)
+    if status != AT_PLAN_END:
+        # What was planned before the stop is written first.
+        reader.stopped = status
+    return AT_DOUBTS if reader.made_count else READ
+
+
 cdef Status read_row(Reader *reader) noexcept nogil:
     """Read the field of the frame that stands at `pos`, a row most often."""
+    cdef Field field
+    cdef int row = 0
+    cdef Status status = open_row_at(reader, &field, &row)
+    if status != READ:
+        return status
+    if not read_row_body(reader, row, field.start, field.stop):
+        return reader.status
+    reader.state = state_after(reader, row)
+    return AT_NAMESPACE if row == ROW_NAMESPACE else READ
+
+
+cdef inline int state_after(Reader *reader, int row) noexcept nogil:
+    """The state after a row, -1 where it may not stand."""
+    return reader.next_states[reader.state * FIELD_NUMBERS + row]
+
+
+cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noexcept nogil:
+    """Find the row that stands at `pos`: READ if its message, `found`, is to be read."""
     cdef Field field
     cdef const uint8_t *pos = reader.pos
     cdef int row
@@ -795,14 +884,14 @@ cdef Status read_row(Reader *reader) noexcept nogil:
         reader.pos = field.stop
         return AT_FRAME_FIELD
     reader.pos = field.stop
-    row = find_row(&field)
+    row = find_row(&field, reader.row_fields)
     if row < 0:
         return REFUSED
     reader.in_row = True
     reader.rows += 1
     if reader.rows > reader.frame_rows:
         return TOO_MANY_ROWS
-    if NEXT_STATE[reader.state][row] < 0:
+    if state_after(reader, row) < 0:
         return REFUSED
     if row == ROW_OPTIONS:
         reader.stopped_at = field
@@ -811,24 +900,23 @@ cdef Status read_row(Reader *reader) noexcept nogil:
     reader.row_name_id = reader.name_id
     reader.row_given = reader.given
     reader.status = READ
-    if not read_row_body(reader, row, field.start, field.stop):
-        return reader.status
-    reader.state = NEXT_STATE[reader.state][row]
-    return AT_NAMESPACE if row == ROW_NAMESPACE else READ
+    found[0] = field
+    found_row[0] = row
+    return READ
 
 
-cdef int find_row(Field *field) noexcept nogil:
-    """Which row it is that `field` holds; `field` becomes its message. -1 if it is not exactly
-    one."""
+cdef int find_row(Field *field, const int8_t *rows) noexcept nogil:
+    """Which of a format's rows it is that `field` holds; `field` becomes its message. -1 if it is
+    not exactly one."""
     cdef Fields walk
     cdef const uint8_t *start = field.start
     cdef int row
     if (field.stop - start >= 2 and start[1] < 0x80 and start + 2 + start[1] == field.stop
             and start[0] & 7 == BYTES and start[0] >> 3 < FIELD_NUMBERS
-            and ROW_FIELDS[start[0] >> 3] >= 0):
+            and rows[start[0] >> 3] >= 0):
         field.start = start + 2
         return start[0] >> 3
-    open_fields(&walk, start, field.stop, ROW_FIELDS)
+    open_fields(&walk, start, field.stop, rows)
     if next_field(&walk) <= 0:
         return -1
     field[0] = walk.field
@@ -864,9 +952,11 @@ cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
 cdef bint open_reader(Reader *reader) noexcept nogil:
     """Give a reader that is all zeros what it starts with."""
     cdef Slice nothing = Slice(NULL, 0)
-    reader.cache_entries = CACHE_ENTRIES
+    reader.term_bytes = <uint64_t> -1
+    reader.row_fields = ROW_FIELDS
+    reader.next_states = &NEXT_STATE[0][0]
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
-    reader.default_graph = new_term(DEFAULT_GRAPH, nothing, False, nothing)
+    reader.default_graph = new_term(&reader.pool, DEFAULT_GRAPH, nothing, False, nothing)
     return reader.plan != NULL and reader.default_graph != NULL
 
 
@@ -881,28 +971,30 @@ cdef void begin_frame(Reader *reader, bytes data):
     reader.expansion = 0
 
 
-cdef void close_table(Table *table, Term **dead) noexcept nogil:
+cdef void close_table(Table *table, Pool *pool) noexcept nogil:
     for entry_id in range(table.length):
         PyMem_RawFree(table.entries[entry_id].bytes)
-        drop(table.entries[entry_id].datatype, dead)
+        drop(table.entries[entry_id].datatype, pool)
+        drop(table.entries[entry_id].iri, pool)
     PyMem_RawFree(table.entries)
     memset(table, 0, sizeof(Table))
 
 
 cdef void close_reader(Reader *reader) noexcept nogil:
     """Free all that a reader holds. With the GIL, unless it made no objects."""
-    close_table(&reader.names, &reader.dead)
-    close_table(&reader.prefixes, &reader.dead)
-    close_table(&reader.datatypes, &reader.dead)
-    clear(&reader.iris, &reader.dead)
-    clear(&reader.literals, &reader.dead)
-    clear(&reader.blank_nodes, &reader.dead)
+    close_table(&reader.names, &reader.pool)
+    close_table(&reader.prefixes, &reader.pool)
+    close_table(&reader.datatypes, &reader.pool)
+    clear(&reader.iris, &reader.pool)
+    clear(&reader.literals, &reader.pool)
+    clear(&reader.blank_nodes, &reader.pool)
     for position in range(4):
-        drop(reader.last[position], &reader.dead)
-    drop(reader.graph, &reader.dead)
-    drop(reader.default_graph, &reader.dead)
-    drop(reader.namespace_iri, &reader.dead)
-    sweep(&reader.dead)
+        drop(reader.last[position], &reader.pool)
+    drop(reader.graph, &reader.pool)
+    drop(reader.default_graph, &reader.pool)
+    drop(reader.namespace_iri, &reader.pool)
+    sweep(&reader.pool)
+    close_pool(&reader.pool)
     release(&reader.scratch)
     PyMem_RawFree(reader.plan)
     PyMem_RawFree(reader.made)

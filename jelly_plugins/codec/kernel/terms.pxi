@@ -1,10 +1,13 @@
 # Terms as a stream says them, and the caches that find one again. Nothing here needs the GIL, but
 # for `sweep` where terms have objects.
 #
-# Who owns a term: `references` counts its cache, each position of the statement before, the graph
-# that was started, and each quoted triple that holds it. A term that nobody owns any more is put
-# aside (`drop`), because statements that are planned but not yet made may point to it; once they
-# are made, `sweep` frees all that were put aside.
+# Who owns a term: `references` counts its cache, the name that it was last made of, each position of
+# the statement before, the graph that was started, and each quoted triple that holds it. A term
+# that nobody owns any more is put aside (`drop`), because statements that are planned but not yet
+# made may point to it; once they are made, `sweep` frees all that were put aside.
+#
+# Terms come and go by the million, so that their memory is a pool's: what is freed is what is taken
+# next, most likely still at hand.
 
 cdef enum:
     # As `terms.Kind` has them; checked when the module is loaded.
@@ -17,24 +20,34 @@ cdef enum:
     DATATYPE = 5
 
 
+cdef enum:
+    # Terms of up to CLASSES * CLASS_BYTES bytes are a pool's, in slabs.
+    CLASS_BYTES = 64
+    CLASSES = 16
+    SLAB_BYTES = 1 << 16
+    # Terms that a cache has room for; a power of two.
+    CACHE_SLOTS = 1 << 13
+
+
 cdef struct Term:
     int kind
     int32_t references
     # Whether a judge has to see it.
     bint doubtful
+    # Its size in a pool's classes; 0 for one that is too large for those.
+    uint32_t size_class
     # Row of the frame in which it was made.
     uint64_t row
     # What the factory made of it, owned; NULL before, and always where text is written.
     PyObject *object
-    uint64_t hash
     # What it is found by: for an IRI the serial numbers of its lookup entries, otherwise its bytes
-    # on the wire. These lie behind the structure, or, for a term that no cache keeps, in the frame.
+    # on the wire, and for a literal the id of its datatype as the second number. The bytes lie behind the structure, or, for a term that no cache keeps, in the frame.
     uint64_t prefix_serial
     uint64_t name_serial
     Slice wire
     # An IRI's characters, or any term as N-Triples has it; behind the structure too.
     Slice text
-    # Of an IRI or a datatype.
+    # Of an IRI, a datatype or a literal's lexical form; of a quoted triple, bytes of its text.
     uint64_t characters
     # A literal's parts, inside `wire`; a language tag of size 0 is none.
     Slice lex
@@ -44,21 +57,87 @@ cdef struct Term:
     Term *next_dead
 
 
+cdef struct Slab:
+    Slab *next
+
+
+cdef struct Pool:
+    Slab *slabs
+    # What is left of the newest slab.
+    uint8_t *fresh
+    size_t left
+    # Freed terms by class.
+    Term *free[CLASSES + 1]
+    # Terms that were put aside.
+    Term *dead
+
+
+cdef struct Slot:
+    # With the hash beside it, a term that is another is not even looked at.
+    uint64_t hash
+    Term *term
+
+
 cdef struct Cache:
-    # Terms by hash: open addressing, at most half full.
-    Term **slots
-    size_t capacity
-    size_t count
+    # Terms by hash, each in one of two places. NULL before there are any.
+    Slot *slots
 
 
-cdef Term *new_term(int kind, Slice wire, bint keep_wire, Slice text) noexcept nogil:
+cdef Term *take_term(Pool *pool, size_t size) noexcept nogil:
+    """Memory for a term and what lies behind it; NULL where there is none."""
+    cdef uint32_t size_class = <uint32_t> ((size + CLASS_BYTES - 1) // CLASS_BYTES)
+    cdef Term *term
+    cdef Slab *slab
+    if size > CLASSES * CLASS_BYTES:
+        term = <Term *> PyMem_RawMalloc(size)
+        size_class = 0
+    elif pool.free[size_class] != NULL:
+        term = pool.free[size_class]
+        pool.free[size_class] = term.next_dead
+    else:
+        size = size_class * CLASS_BYTES
+        if pool.left < size:
+            slab = <Slab *> PyMem_RawMalloc(SLAB_BYTES)
+            if slab == NULL:
+                return NULL
+            slab.next = pool.slabs
+            pool.slabs = slab
+            pool.fresh = <uint8_t *> slab + CLASS_BYTES
+            pool.left = SLAB_BYTES - CLASS_BYTES
+        term = <Term *> pool.fresh
+        pool.fresh += size
+        pool.left -= size
+    if term != NULL:
+        memset(term, 0, sizeof(Term))
+        term.size_class = size_class
+    return term
+
+
+cdef inline void give_back(Pool *pool, Term *term) noexcept nogil:
+    if term.size_class:
+        term.next_dead = pool.free[term.size_class]
+        pool.free[term.size_class] = term
+    else:
+        PyMem_RawFree(term)
+
+
+cdef void close_pool(Pool *pool) noexcept nogil:
+    """Free the memory of all terms that are not too large; those must have been given back."""
+    cdef Slab *slab
+    while pool.slabs != NULL:
+        slab = pool.slabs
+        pool.slabs = slab.next
+        PyMem_RawFree(slab)
+    memset(pool, 0, sizeof(Pool))
+
+
+cdef Term *new_term(Pool *pool, int kind, Slice wire, bint keep_wire, Slice text) noexcept nogil:
     """A term with one reference; NULL where there is no memory."""
     cdef size_t kept = wire.size if keep_wire else 0
-    cdef Term *term = <Term *> PyMem_RawMalloc(sizeof(Term) + kept + text.size)
+    cdef Term *term = take_term(pool, sizeof(Term) + kept + text.size)
     cdef uint8_t *behind
     if term == NULL:
         return NULL
-    memset(term, 0, sizeof(Term))
     term.kind = kind
     term.references = 1
     behind = <uint8_t *> (term + 1)
@@ -78,94 +157,79 @@ cdef inline Term *shared(Term *term) noexcept nogil:
     return term
 
 
-cdef inline void drop(Term *term, Term **dead) noexcept nogil:
+cdef inline void drop(Term *term, Pool *pool) noexcept nogil:
     """Give up a reference."""
     if term != NULL:
         term.references -= 1
         if term.references == 0:
-            term.next_dead = dead[0]
-            dead[0] = term
+            term.next_dead = pool.dead
+            pool.dead = term
 
 
-cdef void sweep(Term **dead) noexcept nogil:
+cdef void sweep(Pool *pool) noexcept nogil:
     """Free the terms that nobody owns. With the GIL, unless none of them has an object."""
     cdef Term *term
-    while dead[0] != NULL:
-        term = dead[0]
-        dead[0] = term.next_dead
-        for part in range(3):
-            drop(term.parts[part], dead)
+    while pool.dead != NULL:
+        term = pool.dead
+        pool.dead = term.next_dead
+        if term.kind == TRIPLE or term.kind == LITERAL:
+            for part in range(3):
+                drop(term.parts[part], pool)
         if term.object != NULL:
             Py_DECREF(term.object)
-        PyMem_RawFree(term)
+        give_back(pool, term)
 
 
-cdef inline Term *find_iri(Cache *cache, uint64_t hash, uint64_t prefix_serial,
-                           uint64_t name_serial) noexcept nogil:
-    cdef size_t at
+cdef inline uint64_t mixed(uint64_t prefix_serial, uint64_t name_serial) noexcept nogil:
+    """A hash of an IRI's serials, which count up and are nobody's to choose."""
+    return (prefix_serial * 0x9E3779B97F4A7C15ULL ^ name_serial) * 0xD6E8FEB86659FD93ULL >> 40
+
+
+cdef Term *find_iri(Cache *cache, uint64_t hash, uint64_t prefix_serial,
+                    uint64_t name_serial) noexcept nogil:
+    cdef size_t at = hash & (CACHE_SLOTS - 1)
     cdef Term *term
-    if cache.capacity == 0:
+    if cache.slots == NULL:
         return NULL
-    at = hash & (cache.capacity - 1)
-    while cache.slots[at] != NULL:
-        term = cache.slots[at]
-        if term.name_serial == name_serial and term.prefix_serial == prefix_serial:
+    for place in range(2):
+        term = cache.slots[at ^ place].term
+        if (cache.slots[at ^ place].hash == hash and term != NULL
+                and term.name_serial == name_serial and term.prefix_serial == prefix_serial):
             return term
-        at = (at + 1) & (cache.capacity - 1)
     return NULL
 
 
 cdef Term *find_wire(Cache *cache, uint64_t hash, Slice wire) noexcept nogil:
     """The term that stands on the wire as `wire`, NULL if there is none."""
-    cdef size_t at
+    cdef size_t at = hash & (CACHE_SLOTS - 1)
     cdef Term *term
-    if cache.capacity == 0:
+    if cache.slots == NULL:
         return NULL
-    at = hash & (cache.capacity - 1)
-    while cache.slots[at] != NULL:
-        term = cache.slots[at]
-        if term.hash == hash and same(term.wire.bytes, term.wire.size, wire.bytes, wire.size):
+    for place in range(2):
+        term = cache.slots[at ^ place].term
+        if (cache.slots[at ^ place].hash == hash and term != NULL
+                and same(term.wire.bytes, term.wire.size, wire.bytes, wire.size)):
             return term
-        at = (at + 1) & (cache.capacity - 1)
     return NULL
 
 
-cdef void place(Cache *cache, Term *term) noexcept nogil:
-    cdef size_t at = term.hash & (cache.capacity - 1)
-    while cache.slots[at] != NULL:
-        at = (at + 1) & (cache.capacity - 1)
-    cache.slots[at] = term
-    cache.count += 1
-
-
-cdef bint grow(Cache *cache) noexcept nogil:
-    cdef Cache larger
-    larger.count = 0
-    larger.capacity = cache.capacity * 2 if cache.capacity else 256
-    larger.slots = <Term **> PyMem_RawCalloc(larger.capacity, sizeof(Term *))
-    if larger.slots == NULL:
-        return False
-    for at in range(cache.capacity):
-        if cache.slots[at] != NULL:
-            place(&larger, cache.slots[at])
-    PyMem_RawFree(cache.slots)
-    cache[0] = larger
+cdef bint remember(Cache *cache, uint64_t hash, Term *term, Pool *pool) noexcept nogil:
+    """Keep a term, which is not in the cache yet, in place of the older of two where there is no
+    other; False where there is no memory."""
+    cdef size_t at = hash & (CACHE_SLOTS - 1)
+    if cache.slots == NULL:
+        cache.slots = <Slot *> PyMem_RawCalloc(CACHE_SLOTS, sizeof(Slot))
+        if cache.slots == NULL:
+            return False
+    drop(cache.slots[at ^ 1].term, pool)
+    cache.slots[at ^ 1] = cache.slots[at]
+    cache.slots[at].hash = hash
+    cache.slots[at].term = shared(term)
     return True
 
 
-cdef void clear(Cache *cache, Term **dead) noexcept nogil:
-    for at in range(cache.capacity):
-        drop(cache.slots[at], dead)
+cdef void clear(Cache *cache, Pool *pool) noexcept nogil:
+    for at in range(CACHE_SLOTS if cache.slots != NULL else 0):
+        drop(cache.slots[at].term, pool)
     PyMem_RawFree(cache.slots)
-    memset(cache, 0, sizeof(Cache))
-
-
-cdef bint remember(Cache *cache, size_t entries, Term *term, Term **dead) noexcept nogil:
-    """Keep a term, which is not in the cache yet; a cache of so many entries starts afresh. False
-    where there is no memory."""
-    if cache.count >= entries:
-        clear(cache, dead)
-    if cache.count * 2 >= cache.capacity and not grow(cache):
-        return False
-    place(cache, shared(term))
-    return True
+    cache.slots = NULL

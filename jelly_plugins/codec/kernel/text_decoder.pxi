@@ -119,88 +119,90 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
             return AT_EMPTY_GRAPH
         if lines.next < reader.planned or lines.depth:
             return AT_PLAN_END
-        reader.planned = 0
-        reader.made_bytes = 0
         lines.next = 0
-        sweep(&reader.dead)
-        if reader.stopped != READ:
-            status = reader.stopped
-            reader.stopped = READ
+        status = plan_more(reader)
+        if status != READ:
             return status
-        status = read_rows(reader)
-        if status != AT_PLAN_END:
-            # What was planned before the stop is written first.
-            reader.stopped = status
-        if reader.made_count:
-            return AT_DOUBTS
 
 
-cdef class TextDecoder:
-    """See :class:`jelly_plugins.codec.text.TextDecoder`, which this is the compiled form of."""
+cdef class PieceDecoder:
+    """What the decoders that make no terms have in common: the frame that they are in, errors, and
+    that what comes of a frame is given out piece by piece."""
 
     cdef Reader reader
-    cdef LineWriter lines
     cdef readonly object options
     cdef readonly object next_frame
     cdef readonly object last_frame
+    # What judges terms, see kernel/judge.pxi; None where they are not judged.
     cdef object judge
     cdef object limits
     cdef object factory
-    cdef object notation
     cdef object reference
     # The frame that is being decoded; None between frames. After an error it stays.
     cdef object frame
     # Whether a thread is at work on it.
     cdef bint busy
 
-    def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, limits=DEFAULT_LIMITS,
-                  first_frame=0, judge=None):
+    def __dealloc__(self):
+        close_reader(&self.reader)
+
+    cdef int _open(self, factory, limits, first_frame) except -1:
         if not open_reader(&self.reader):
             raise MemoryError
-        self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
-        if self.lines.levels == NULL:
-            raise MemoryError
         self.reader.text = True
-        self.reader.cache_entries = TEXT_CACHE_ENTRIES
         set_limits(&self.reader, limits)
         self.limits = limits
         self.next_frame = first_frame
-        self.judge = judge
-        self.reader.judged = judge is not None
-        self.factory = reference_text.text_factory(notation, judge)
-        self.reference = reference_decoder.Decoder(self.factory, limits=limits)
-        self.notation = tuple(mark.encode() for mark in notation.value)
-        self.lines.opening = slice_of_bytes(self.notation[0])
-        self.lines.closing = slice_of_bytes(self.notation[1])
-
-    def __dealloc__(self):
-        close_reader(&self.reader)
-        release(&self.lines.out)
-        PyMem_RawFree(self.lines.levels)
-
-    @property
-    def statements(self):
-        """Number of statements so far, in all frames."""
-        return self.lines.statements
+        self.factory = factory
+        self.reference = reference_decoder.Decoder(factory, limits=limits)
+        return 0
 
     @property
     def inside_graph(self):
         """Whether a graph was started and not ended, in physical type GRAPHS."""
         return self.reader.state == INSIDE_GRAPH
 
-    def finish(self):
-        """Say that no frame follows.
-
-        :raises OptionsError: the stream had no options, because it had no rows at all.
-        """
-        if self.options is None:
-            raise OptionsError("the stream has no options: it is empty")
-
     def decode(self, data):
         """Decode the next frame; see the reference."""
         if type(data) is not bytes:
             data = bytes(memoryview(data))
         return _Pieces.__new__(_Pieces, self, data)
+
+    # What a decoder of its own kind has of these.
+
+    cdef Status _read_on(self) noexcept nogil:
+        """Read on until there is a piece (AT_PLAN_END) or something else stops it."""
+        return AT_FRAME_END
+
+    cdef object _take(self, bint at_frame_end):
+        """The piece that is there; None if there is none to give out."""
+        return None
+
+    cdef int _begun(self) except -1:
+        """A frame begins."""
+        return 0
+
+    cdef int _ended(self) except -1:
+        """All of the frame was given out or gathered."""
+        return 0
+
+    cdef int _stopped(self, Status status) except -1:
+        """Deal with a stop that only decoders of this kind have.
+
+        :raises JellyError: there is nothing to read after it.
+        """
+        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
+
+    cdef int _broken(self) except -1:
+        """The frame ended in an error."""
+        return 0
+
+    # What all have
+
+    cdef int _finish(self) except -1:
+        if self.options is None:
+            raise OptionsError("the stream has no options: it is empty")
+        return 0
 
     cdef int _begin(self, bytes data) except -1:
         if self.frame is not None:
@@ -209,34 +211,33 @@ cdef class TextDecoder:
                 frame=self.next_frame,
             )
         self.frame = Frame(self.next_frame, size=len(data))
+        self._begun()
         begin_frame(&self.reader, data)
-        self.lines.long_bytes = 0
         if len(data) > self.limits.frame_bytes:
             error = over(self.limits, "frame_bytes", len(data), "the length of a frame")
             raise error.locate(frame=self.next_frame)
         return 0
 
-    cdef bytes _next_piece(self, bytes data):
-        """The next piece of text, None at the end of the frame."""
+    cdef object _next_piece(self, bytes data):
+        """The next piece, None at the end of the frame."""
         if self.busy:
             raise OrderError("the decoder is at work in another thread")
         self.busy = True
         try:
             return self._piece(data)
         except JellyError as error:
+            self._broken()
             error.locate(frame=self.next_frame, row=row_number(&self.reader))
             raise
         finally:
             self.busy = False
 
-    cdef bytes _piece(self, bytes data):
+    cdef object _piece(self, bytes data):
         cdef Reader *reader = &self.reader
-        cdef LineWriter *lines = &self.lines
         cdef Status status
-        cdef bytes piece
         while True:
             with nogil:
-                status = read_lines(reader, lines, TEXT_PIECE)
+                status = self._read_on()
             if status == AT_OPTIONS:
                 self.options = read_options(reader, data, self.options, self.limits)
             elif status == AT_FRAME_FIELD:
@@ -245,43 +246,35 @@ cdef class TextDecoder:
                 self.frame.namespaces.append(
                     (text_of(reader.namespace_name), text_of(reader.namespace_iri.text))
                 )
-                drop(reader.namespace_iri, &reader.dead)
+                drop(reader.namespace_iri, &reader.pool)
                 reader.namespace_iri = NULL
-            elif status == AT_EMPTY_GRAPH:
-                self.frame.empty_graphs.append(text_of(lines.empty_graph.text))
-                lines.empty_graph = NULL
             elif status == AT_DOUBTS:
                 show_doubts(reader, self.judge)
-            elif status == TOO_MUCH_TEXT:
-                # Which row it was is long past.
-                reader.in_row = False
-                raise reference_text.too_much(self.limits, lines.long_bytes)
             elif status == NOT_RDF_1_2:
                 raise judged_statement(reader, self.judge)
             elif status != AT_PLAN_END and status != AT_FRAME_END:
-                raise refusal(reader, status, self.options, self.limits, self.factory)
+                self._stopped(status)
             else:
-                if status == AT_FRAME_END and lines.out.size == 0:
+                piece = self._take(status == AT_FRAME_END)
+                if piece is None:
+                    self._ended()
                     self.frame.rows = reader.rows
                     self.last_frame = self.frame
                     self.frame = None
                     self.next_frame += 1
-                    return None
-                piece = (<const char *> lines.out.bytes)[:lines.out.size]
-                lines.out.size = 0
-                # At the end of the frame the next call finds nothing more.
+                # After the last piece the next call finds nothing more.
                 return piece
 
 
 cdef class _Pieces:
-    """The text of one frame, piece by piece."""
+    """What comes of one frame, piece by piece."""
 
-    cdef TextDecoder decoder
+    cdef PieceDecoder decoder
     cdef bytes data
     cdef bint begun
     cdef bint ended
 
-    def __cinit__(self, TextDecoder decoder, bytes data):
+    def __cinit__(self, PieceDecoder decoder, bytes data):
         self.decoder = decoder
         self.data = data
 
@@ -289,7 +282,7 @@ cdef class _Pieces:
         return self
 
     def __next__(self):
-        cdef bytes piece = None
+        piece = None
         if not self.ended:
             try:
                 if not self.begun:
@@ -302,6 +295,68 @@ cdef class _Pieces:
         if piece is None:
             self.ended = True
             raise StopIteration
+        return piece
+
+
+cdef class TextDecoder(PieceDecoder):
+    """See :class:`jelly_plugins.codec.text.TextDecoder`, which this is the compiled form of."""
+
+    cdef LineWriter lines
+    # What the writer's slices point into.
+    cdef object notation
+
+    def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, limits=DEFAULT_LIMITS,
+                  first_frame=0, judge=None):
+        self._open(reference_text.text_factory(notation, judge), limits, first_frame)
+        self.judge = judge
+        self.reader.judged = judge is not None
+        self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
+        if self.lines.levels == NULL:
+            raise MemoryError
+        self.notation = tuple(mark.encode() for mark in notation.value)
+        self.lines.opening = slice_of_bytes(self.notation[0])
+        self.lines.closing = slice_of_bytes(self.notation[1])
+
+    def __dealloc__(self):
+        release(&self.lines.out)
+        PyMem_RawFree(self.lines.levels)
+
+    def finish(self):
+        """Say that no frame follows.
+
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        self._finish()
+
+    @property
+    def statements(self):
+        """Number of statements so far, in all frames."""
+        return self.lines.statements
+
+    cdef int _begun(self) except -1:
+        self.lines.long_bytes = 0
+        return 0
+
+    cdef int _stopped(self, Status status) except -1:
+        if status == AT_EMPTY_GRAPH:
+            self.frame.empty_graphs.append(text_of(self.lines.empty_graph.text))
+            self.lines.empty_graph = NULL
+            return 0
+        if status == TOO_MUCH_TEXT:
+            # Which row it was is long past.
+            self.reader.in_row = False
+            raise reference_text.too_much(self.limits, self.lines.long_bytes)
+        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
+
+    cdef Status _read_on(self) noexcept nogil:
+        return read_lines(&self.reader, &self.lines, TEXT_PIECE)
+
+    cdef object _take(self, bint at_frame_end):
+        cdef bytes piece
+        if at_frame_end and self.lines.out.size == 0:
+            return None
+        piece = (<const char *> self.lines.out.bytes)[:self.lines.out.size]
+        self.lines.out.size = 0
         return piece
 
 

@@ -1,5 +1,37 @@
 # Terms as N-Triples has them, in the form of `ntriples.term_text`. Nothing here needs the GIL.
 
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <stddef.h>
+
+    /* 0 for a text that stands for itself in a string: of ASCII, with nothing to escape. Most texts
+       do; without an early end the loop is done many bytes at a time. */
+    static inline int string_needs_care(const uint8_t *bytes, size_t size) {
+        uint8_t found = 0;
+        for (size_t at = 0; at < size; at++) {
+            uint8_t byte = bytes[at];
+            found |= (byte < 0x20) | (byte == 0x22) | (byte == 0x5C) | (byte >= 0x7F);
+        }
+        return found;
+    }
+
+    /* The same for an IRI, which may have characters beyond ASCII. */
+    static inline int iri_needs_care(const uint8_t *bytes, size_t size) {
+        uint8_t found = 0;
+        for (size_t at = 0; at < size; at++) {
+            uint8_t byte = bytes[at];
+            found |= (byte <= 0x20) | (byte == 0x22) | (byte == 0x3C) | (byte == 0x3E)
+                | (byte == 0x5C) | (byte == 0x5E) | (byte == 0x60)
+                | ((byte >= 0x7B) & (byte <= 0x7D));
+        }
+        return found;
+    }
+    """
+    int string_needs_care(const uint8_t *bytes, size_t size) noexcept nogil
+    int iri_needs_care(const uint8_t *bytes, size_t size) noexcept nogil
+
+
 cdef struct Escape:
     # What stands for a character that may not stand for itself; size 0 for one that may.
     char bytes[8]
@@ -25,8 +57,15 @@ cdef size_t STAND_IN_SIZE
 
 cdef int load_writer_rules() except -1:
     global STAND_IN_BYTES, STAND_IN, STAND_IN_SIZE
+    cdef uint8_t byte
+    cdef int code
     fill_escapes(IRI_ESCAPES, ntriples._IRI_SPECIAL, ntriples._escape_code)
     fill_escapes(STRING_ESCAPES, ntriples._STRING_SPECIAL, ntriples._escape)
+    for code in range(128):
+        byte = <uint8_t> code
+        if ((not string_needs_care(&byte, 1) and STRING_ESCAPES[code].size)
+                or (not iri_needs_care(&byte, 1) and IRI_ESCAPES[code].size)):
+            raise ImportError("the kernel's texts without escapes are not those of codec.ntriples")
     fill_ranges(&LABEL_START, lines._LABEL_START)
     fill_ranges(&LABEL_PART, lines.LABEL_PART)
     STAND_IN_BYTES = ntriples._STAND_IN.encode()
@@ -112,6 +151,8 @@ cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
 
 cdef inline bint append_iri_characters(Buffer *out, const uint8_t *bytes,
                                        size_t size) noexcept nogil:
+    if not iri_needs_care(bytes, size):
+        return append(out, bytes, size)
     return append_escaped(out, bytes, size, IRI_ESCAPES)
 
 
@@ -125,6 +166,8 @@ cdef bint append_string(Buffer *out, const uint8_t *pos, size_t size) noexcept n
     cdef const uint8_t *end = pos + size
     cdef const uint8_t *at = pos
     cdef bint last
+    if not string_needs_care(pos, size):
+        return append(out, pos, size)
     while size:
         at = <const uint8_t *> memchr(at, 0xEF, end - at)
         if at == NULL:

@@ -232,6 +232,8 @@ cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t chara
         return OUT_OF_MEMORY
     if given > table.count:
         table.count = given
+        # What a reader may still have there, of the time before a restart point.
+        table.characters -= entry.characters
     else:
         take_out(table, <uint32_t> given)
         unchain(table, <uint32_t> given)
@@ -252,6 +254,25 @@ cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t chara
     table.last = given
     entry_id[0] = <uint32_t> given
     return DONE
+
+
+cdef void forget_entries(WriterTable *table) noexcept nogil:
+    """Start with no entries again, for a reader that has none of them as well as for one that has
+    them all: `characters` are counted on."""
+    cdef WriterEntry *entry
+    for entry_id in range(1, table.count + 1):
+        entry = &table.entries[entry_id]
+        PyMem_RawFree(entry.bytes)
+        entry.bytes = NULL
+        entry.size = 0
+        # No place is where it was.
+        entry.serial = 0
+    if table.bucket_count:
+        memset(table.buckets, 0, table.bucket_count * sizeof(uint32_t))
+    table.count = 0
+    table.oldest = table.newest = 0
+    # The next entry's id is written in full.
+    table.last = <uint64_t> -1
 
 
 cdef bint write_entry(Writer *writer, WriterTable *table, uint64_t entry_id,
@@ -350,7 +371,8 @@ cdef Written write_iri(Writer *writer, Said *said) noexcept nogil:
     # Two ids are never so long that the length takes more than a byte.
     at = body.size
     put_byte(body, 0)
-    if prefix_id != writer.prefix_id:
+    # A table of no prefixes has no id to write.
+    if prefix_id and prefix_id != writer.prefix_id:
         put_byte(body, PREFIX_TAG)
         put_varint(body, prefix_id)
     if name_id != writer.name_id + 1:

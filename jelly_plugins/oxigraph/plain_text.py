@@ -1,0 +1,154 @@
+"""Quads as text, all at once, where it is sure that the text says the same as the quads.
+
+pyoxigraph writes quads far faster than their terms can be had one by one. But what it writes of
+terms that it has never checked (``pyoxigraph.parse`` with ``lenient=True`` gives such) may be read
+as something else: an IRI with ``>`` in it, as another statement. So text is used only if it is
+plain: lines of three terms, none of which has anything in it that N-Triples would have escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from pyoxigraph import (
+    BlankNode,
+    Literal,
+    NamedNode,
+    Quad,
+    RdfFormat,
+    Store,
+    Triple,
+    serialize,
+)
+
+from ..errors import TermError
+from .rows import canonical
+from .terms import DEFAULT_GRAPH, GraphName
+
+#: N-Triples by the graph that they are in.
+PlainText: TypeAlias = Mapping[GraphName, bytes]
+
+_IRI: Final = rb'<[^\x00-\x20<>"{}|^`\\]*+>'
+_NODE: Final = rb'_:[^\s<>"]++'
+_LITERAL: Final = rb'"(?:[^"\\\n]++|\\.)*+"(?:@[A-Za-z0-9-]++|\^\^' + _IRI + rb")?+"
+_LINES: Final = re.compile(
+    rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (_IRI, _NODE, _IRI, _IRI, _LITERAL, _NODE)
+)
+_GRAPH: Final = re.compile(b"%b|%b" % (_IRI, _NODE))
+
+_TYPED: Final = b'"^^<'
+#: Typed literals that are in canonical form for sure: some of XML Schema, and all of other types.
+_CANONICAL: Final = re.compile(
+    rb'"(?:0|-?[1-9][0-9]{0,16})"\^\^<http://www\.w3\.org/2001/XMLSchema#integer>'
+    rb'|"(?:true|false)"\^\^<http://www\.w3\.org/2001/XMLSchema#boolean>'
+    rb'|"\^\^<(?!http://www\.w3\.org/2001/XMLSchema#)'
+)
+
+
+def plain_text(quads: Collection[Quad], graphs: set[GraphName]) -> PlainText | None:
+    """The text of quads; None if it is not plain.
+
+    :param graphs: the graphs that they are in, or more.
+
+    >>> plain_text([Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))], {DEFAULT_GRAPH})
+    {<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}
+    """
+    if graphs <= {DEFAULT_GRAPH}:
+        return _plain({DEFAULT_GRAPH: quads})
+    by_graph: dict[GraphName, list[Triple]] = {}
+    for quad in quads:
+        by_graph.setdefault(quad.graph_name, []).append(quad.triple)
+    return _plain(by_graph)
+
+
+def _plain(
+    by_graph: Mapping[GraphName, Collection[Triple] | Collection[Quad]],
+) -> PlainText | None:
+    made = {}
+    for graph, statements in by_graph.items():
+        # Quads that are in no named graph are written as lines of three terms too.
+        text = serialize(statements, format=RdfFormat.N_QUADS) or b""
+        named = graph == DEFAULT_GRAPH or _GRAPH.fullmatch(str(graph).encode())
+        if not named or text.count(b"\n") != len(statements) or not _LINES.fullmatch(text):
+            return None
+        made[graph] = text
+    return made
+
+
+def lines_of(text: PlainText) -> bytes:
+    """Text as N-Quads."""
+    parts = []
+    for graph, lines in text.items():
+        if graph != DEFAULT_GRAPH:
+            # Line ends within literals are escaped.
+            lines = lines.replace(b" .\n", f" {graph} .\n".encode())
+        parts.append(lines)
+    return b"".join(parts)
+
+
+def has_blank_nodes(text: PlainText) -> bool:
+    """Whether there may be blank nodes in a text."""
+    return any(b"_:" in lines or isinstance(graph, BlankNode) for graph, lines in text.items())
+
+
+def data_of(text: PlainText) -> str:
+    """Text without blank nodes as the inside of SPARQL's ``INSERT DATA`` or ``DELETE DATA``."""
+    return "".join(
+        lines.decode() if graph == DEFAULT_GRAPH else f"GRAPH {graph} {{\n{lines.decode()}}}\n"
+        for graph, lines in text.items()
+    )
+
+
+def is_canonical(text: bytes) -> bool:
+    """Whether all literals in N-Quads are for sure in the form that the store gives them."""
+    return text.count(_TYPED) == sum(1 for _ in _CANONICAL.finditer(text))
+
+
+def canonical_quads(quads: Collection[Quad]) -> list[Quad]:
+    """Quads with literals in the form that the store gives them, one for one.
+
+    >>> integer = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
+    >>> [quad] = canonical_quads([Quad(integer, integer, Literal("01", datatype=integer))])
+    >>> quad.object.value
+    '1'
+    """
+    # The store knows, and most literals are as they should be.
+    store = Store()
+    store.extend(quads)
+    known = set(store)
+    return [quad if quad in known else Quad(*map(_canonical, quad)) for quad in quads]
+
+
+def _canonical(term: Any) -> Any:
+    if isinstance(term, Literal):
+        return canonical(term) if term.language is None else term
+    return Triple(*map(_canonical, term)) if isinstance(term, Triple) else term
+
+
+def check_terms(quads: Iterable[Quad]) -> None:
+    """Refuse terms whose text would be read as something else.
+
+    :raises TermError: there is one.
+    """
+    for quad in quads:
+        for term in quad:
+            _check(term)
+
+
+def _check(term: Any) -> None:
+    if isinstance(term, Triple):
+        for part in term:
+            _check(part)
+    elif isinstance(term, NamedNode):
+        _check_iri(term.value)
+    elif isinstance(term, Literal):
+        _check_iri(term.datatype.value)
+
+
+def _check_iri(iri: str) -> None:
+    try:
+        NamedNode(iri)
+    except ValueError as error:
+        raise TermError(f"<{iri[:200]}> is no IRI: {error}") from None

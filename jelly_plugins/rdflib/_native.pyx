@@ -1,0 +1,42 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""What of this package is worth compiling: rdflib's terms made and taken apart, and the indices of
+its stores in memory written and read. ``terms``, ``memory`` and ``dump`` do the same without it.
+
+For whoever changes it:
+
+1. rdflib's classes are taken as they are only where they are exactly what is known here: by exact
+   type, by the places of their slots, by functions that are still the ones they were. Whatever is
+   unusual goes to rdflib's own constructors. ``terms`` and ``memory`` compare the results with
+   rdflib's before they use any of this.
+2. Terms, and tuples of terms, are taken off the garbage collector's lists, where rdflib's classes
+   put even IRIs: they hold strings and numbers, which can be part of no cycle. Millions of them
+   would make each collection of the user's program slow.
+3. While an index is worked on, nothing of Python runs but ``__eq__`` of terms that are equal to
+   one in the index and not the same object.
+"""
+
+cimport cython
+
+from cpython.dict cimport PyDict_Next
+from cpython.float cimport PyFloat_FromString
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_New
+from cpython.unicode cimport PyUnicode_Concat
+
+# Known to C, because they are looked at for each term.
+cdef object URIRef, BNode, RdflibLiteral, Iri, BlankNode, Literal
+
+import rdflib
+from datetime import date, datetime
+from decimal import Decimal
+from rdflib import term as rdflib_term
+from rdflib.term import BNode, URIRef
+from rdflib.term import Literal as RdflibLiteral
+
+from ..codec.terms import XSD_STRING, BlankNode, Iri, Literal
+from ..errors import TermError
+
+include "kernel/slots.pxi"
+include "kernel/terms.pxi"
+include "kernel/indices.pxi"
+include "kernel/generic.pxi"

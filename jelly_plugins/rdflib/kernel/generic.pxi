@@ -1,0 +1,185 @@
+# rdflib's terms as generic ones, which the codec takes apart without calling anything.
+
+cdef enum:
+    # Terms that are known by identity.
+    KNOWN = 1 << 12
+
+
+cdef struct Pair:
+    # A term and what it is in generic terms, both owned, so that the term's address stays its own.
+    PyObject *term
+    PyObject *generic
+
+
+cdef object new_iri(PyObject *term):
+    """An Iri of a string, or of an instance of a subclass."""
+    text = PyUnicode_FromObject(<object> term)
+    iri = new_object(Iri)
+    set_slot(iri, GENERIC_IRI, text)
+    PyObject_GC_UnTrack(iri)
+    return iri
+
+
+cdef object new_label(PyObject *term):
+    text = PyUnicode_FromObject(<object> term)
+    node = new_object(BlankNode)
+    set_slot(node, GENERIC_LABEL, text)
+    PyObject_GC_UnTrack(node)
+    return node
+
+
+@cython.final
+cdef class Generic:
+    """Turns rdflib's terms into generic ones; see ``terms.describe_node``.
+
+    :param other: takes apart whatever is not exactly an URIRef, a BNode or a Literal, as a
+        description (``codec.Describe``), or refuses it.
+    :param make: makes a generic term of a description.
+    """
+
+    cdef object other
+    cdef object make
+    cdef dict datatypes
+    cdef Pair[KNOWN] known
+
+    def __init__(self, other, make):
+        self.other = other
+        self.make = make
+        self.datatypes = {}
+
+    def __dealloc__(self):
+        for at in range(KNOWN):
+            Py_XDECREF(self.known[at].term)
+            Py_XDECREF(self.known[at].generic)
+
+    def term(self, term):
+        """One term."""
+        return self._term(<PyObject *> term)
+
+    def statements(self, statements, tuple behind=()):
+        """Statements as a list of tuples, with the terms of ``behind``, which are generic already,
+        put behind each."""
+        cdef list found = []
+        cdef Py_ssize_t more = PyTuple_GET_SIZE(behind)
+        cdef Py_ssize_t width
+        cdef Py_ssize_t at
+        for statement in statements:
+            if type(statement) is not tuple:
+                statement = tuple(statement)
+            width = PyTuple_GET_SIZE(statement)
+            made = PyTuple_New(width + more)
+            # Not before it is full: an item may be refused.
+            for at in range(width):
+                term = self._term(tuple_item(statement, at))
+                set_tuple_item(made, at, <PyObject *> term)
+            for at in range(more):
+                set_tuple_item(made, width + at, tuple_item(behind, at))
+            found.append(made)
+        return found
+
+    def subject(self, dict spo, subject, tuple behind, list found, dict contexts=None, usual=None,
+                context=None):
+        """Put the triples of a subject in an index into a list, as generic statements.
+
+        :param behind: generic terms that are put behind each triple's.
+        :param contexts: a store's contexts by triple, and ``usual`` those of any other; only
+            triples in ``context`` are taken. None takes all.
+        """
+        cdef PyObject *p
+        cdef PyObject *o
+        cdef PyObject *objects
+        cdef PyObject *value
+        cdef PyObject *own
+        cdef Py_ssize_t at_p = 0
+        cdef Py_ssize_t at_o
+        cdef Py_ssize_t more = PyTuple_GET_SIZE(behind)
+        cdef Py_ssize_t at
+        cdef Py_hash_t s_hash = 0
+        cdef Py_hash_t p_hash = 0
+        cdef Py_hash_t o_hash
+        cdef bint in_usual = contexts is not None and context in usual
+        of_subject = spo.get(subject)
+        if of_subject is None:
+            return
+        # Copies: a term that is unusual is taken apart by Python code, which may do anything.
+        of_subject = (<dict?> of_subject).copy()
+        s_term = self._term(<PyObject *> subject)
+        if contexts is not None:
+            s_hash = term_hash(<PyObject *> subject)
+        while PyDict_Next(of_subject, &at_p, &p, &objects):
+            p_term = self._term(p)
+            if contexts is not None:
+                p_hash = term_hash(p)
+            if len(<dict?> <object> objects) == 0:
+                continue
+            copied = (<dict> <object> objects).copy()
+            at_o = 0
+            while PyDict_Next(copied, &at_o, &o, &value):
+                if contexts is not None:
+                    o_hash = term_hash(o)
+                    triple = (subject, <object> p, <object> o)
+                    own = get_known(contexts, triple, hash_of_three(s_hash, p_hash, o_hash))
+                    if not (in_usual if own == NULL else context in <object> own):
+                        continue
+                o_term = self._term(o)
+                made = PyTuple_New(3 + more)
+                set_tuple_item(made, 0, <PyObject *> s_term)
+                set_tuple_item(made, 1, <PyObject *> p_term)
+                set_tuple_item(made, 2, <PyObject *> o_term)
+                for at in range(more):
+                    set_tuple_item(made, 3 + at, tuple_item(behind, at))
+                PyObject_GC_UnTrack(made)
+                found.append(made)
+
+    cdef object _term(self, PyObject *term):
+        cdef size_t at = (<size_t> term >> 4) * 0x9E3779B97F4A7C15ULL >> 52
+        cdef Pair *pair = &self.known[at]
+        cdef PyObject *old_term
+        cdef PyObject *old_generic
+        if pair.term == term:
+            return <object> pair.generic
+        made = self._new_term(term)
+        old_term = pair.term
+        old_generic = pair.generic
+        Py_INCREF(term)
+        Py_INCREF(<PyObject *> made)
+        pair.term = term
+        pair.generic = <PyObject *> made
+        Py_XDECREF(old_term)
+        Py_XDECREF(old_generic)
+        return made
+
+    cdef object _new_term(self, PyObject *term):
+        cdef PyObject *language
+        cdef PyObject *datatype
+        if is_a(term, URIRef):
+            return new_iri(term)
+        if is_a(term, BNode):
+            return new_label(term)
+        if is_a(term, RdflibLiteral):
+            language = get_slot(term, LITERAL_LANGUAGE)
+            datatype = get_slot(term, LITERAL_DATATYPE)
+            if (language != NULL and datatype != NULL
+                    and (language == <PyObject *> None
+                         or is_a(language, str) and datatype == <PyObject *> None)):
+                literal = new_object(Literal)
+                set_slot(literal, GENERIC_LEX, PyUnicode_FromObject(<object> term))
+                set_slot(literal, GENERIC_LANGTAG, <object> language)
+                set_slot(literal, GENERIC_DATATYPE, self._datatype(<object> datatype))
+                PyObject_GC_UnTrack(literal)
+                return literal
+        return self.make(self.other(<object> term))
+
+    cdef object _datatype(self, datatype):
+        """A datatype's IRI as a string, None for xsd:string and none."""
+        if datatype is None:
+            return None
+        # By its text alone, without the calls of Python that an URIRef's equality costs.
+        text = PyUnicode_FromObject(datatype)
+        known = self.datatypes.get(text, self)
+        if known is self:
+            known = None if text == XSD_STRING else text
+            if len(self.datatypes) >= REMEMBERED:
+                self.datatypes.clear()
+            self.datatypes[text] = known
+        return known

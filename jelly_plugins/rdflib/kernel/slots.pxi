@@ -1,0 +1,100 @@
+# Objects made and read without their constructors and properties.
+
+cdef extern from *:
+    """
+    #include "structmember.h"
+
+    /* Where objects of a class with __slots__ have a slot; -1 if it is no such slot. */
+    static Py_ssize_t slot_offset(PyObject *descriptor) {
+        PyMemberDef *member;
+        if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
+            return -1;
+        }
+        member = ((PyMemberDescrObject *)descriptor)->d_member;
+        return member->type == T_OBJECT_EX ? (Py_ssize_t)member->offset : -1;
+    }
+
+    /* An object of a class with slots, all of them empty. */
+    static inline PyObject *new_object(PyObject *type) {
+        return PyType_GenericAlloc((PyTypeObject *)type, 0);
+    }
+
+    /* What str.__new__(type, text) gives. */
+    static inline PyObject *new_text(PyObject *type, PyObject *arguments) {
+        return PyUnicode_Type.tp_new((PyTypeObject *)type, arguments, NULL);
+    }
+
+    /* Fill a slot that is empty. */
+    static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value) {
+        Py_INCREF(value);
+        *(PyObject **)((char *)object + offset) = value;
+    }
+
+    static inline PyObject *get_slot(PyObject *object, Py_ssize_t offset) {
+        return *(PyObject **)((char *)object + offset);
+    }
+
+    /* A string's own hash, whatever its class makes of it. */
+    static inline Py_hash_t text_hash(PyObject *text) {
+        return PyUnicode_Type.tp_hash(text);
+    }
+
+    static inline int is_a(PyObject *object, PyObject *type) {
+        return Py_IS_TYPE(object, (PyTypeObject *)type);
+    }
+
+    /* Whether objects of this one's class may be part of a cycle. */
+    static inline int may_hold(PyObject *object) {
+        return PyType_IS_GC(Py_TYPE(object));
+    }
+
+    static inline PyObject *tuple_item(PyObject *tuple, Py_ssize_t index) {
+        return PyTuple_GET_ITEM(tuple, index);
+    }
+
+    static inline void set_tuple_item(PyObject *tuple, Py_ssize_t index, PyObject *value) {
+        Py_INCREF(value);
+        PyTuple_SET_ITEM(tuple, index, value);
+    }
+    """
+    Py_ssize_t slot_offset(object descriptor)
+    object new_object(object type)
+    object new_text(object type, tuple arguments)
+    void set_slot(object instance, Py_ssize_t offset, object value)
+    PyObject *get_slot(PyObject *instance, Py_ssize_t offset)
+    Py_hash_t text_hash(PyObject *text) except? -1
+    bint is_a(PyObject *object, object type)
+    bint may_hold(PyObject *object)
+    PyObject *tuple_item(object, Py_ssize_t)
+    void set_tuple_item(object, Py_ssize_t, PyObject *)
+
+
+cdef extern from "Python.h":
+    void Py_XDECREF(PyObject *)
+    void Py_INCREF(PyObject *)
+    bint PyUnicode_IS_ASCII(object)
+    int PyUnicode_KIND(object)
+    void *PyUnicode_DATA(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+    Py_UCS4 PyUnicode_READ(int, void *, Py_ssize_t)
+    object PyUnicode_FromObject(object)
+    void PyObject_GC_UnTrack(object)
+    int PyErr_CheckSignals() except -1
+    PyObject *PyList_GET_ITEM_borrow "PyList_GET_ITEM" (object, Py_ssize_t)
+    bint PyTuple_CheckExact(PyObject *)
+
+
+cdef Py_ssize_t LITERAL_LANGUAGE = slot_offset(RdflibLiteral.__dict__["_language"])
+cdef Py_ssize_t LITERAL_DATATYPE = slot_offset(RdflibLiteral.__dict__["_datatype"])
+cdef Py_ssize_t LITERAL_VALUE = slot_offset(RdflibLiteral.__dict__["_value"])
+cdef Py_ssize_t LITERAL_ILL_TYPED = slot_offset(RdflibLiteral.__dict__["_ill_typed"])
+if min(LITERAL_LANGUAGE, LITERAL_DATATYPE, LITERAL_VALUE, LITERAL_ILL_TYPED) <= 0:
+    raise ImportError("this rdflib has other literals than those that are known here")
+
+cdef Py_ssize_t GENERIC_IRI = slot_offset(Iri.__dict__["value"])
+cdef Py_ssize_t GENERIC_LABEL = slot_offset(BlankNode.__dict__["label"])
+cdef Py_ssize_t GENERIC_LEX = slot_offset(Literal.__dict__["lex"])
+cdef Py_ssize_t GENERIC_LANGTAG = slot_offset(Literal.__dict__["langtag"])
+cdef Py_ssize_t GENERIC_DATATYPE = slot_offset(Literal.__dict__["datatype"])
+if min(GENERIC_IRI, GENERIC_LABEL, GENERIC_LEX, GENERIC_LANGTAG, GENERIC_DATATYPE) <= 0:
+    raise ImportError("the generic terms are not those that are known here")

@@ -1,0 +1,401 @@
+"""rdflib's stores in memory, written and read by their indices.
+
+``Memory.add`` does for each triple what holds for a whole run of them: it tells subscribers, turns
+the graph into a string, looks up the subject and the predicate, and hashes the triple some ten
+times. Here triples go into the same dictionaries and sets, in the same order, with the same result
+(``_trusted`` makes sure of it), each of them handled as seldom as can be.
+
+All of this knows the inside of two classes of rdflib. It is left alone wherever something is not
+as it is known to be: another class, a method that was replaced, someone who wants to be told of
+each triple. ``graph.addN`` does the work then.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any, Final
+
+from rdflib.graph import Graph
+from rdflib.plugins.stores.memory import Memory, SimpleMemory
+from rdflib.store import Store
+from rdflib.term import Literal, URIRef
+
+from .compiled import compiled
+
+_Triple = tuple[Any, Any, Any]
+_Index = dict[Any, dict[Any, dict[Any, int]]]
+
+#: What adds to a store, as it was when this module was loaded.
+_METHODS: Final = tuple(
+    (owner, name, vars(owner)[name])
+    for owner, names in (
+        (Graph, ("add", "addN")),
+        (Store, ("add", "addN")),
+        (Memory, ("add", "add_graph", "triples")),
+        (Memory, ("_Memory__add_triple_context", "_Memory__ctx_to_str")),
+        (SimpleMemory, ("add", "triples")),
+    )
+    for name in names
+    if name in vars(owner)
+)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the garbage collector from looking at millions of new objects, none of which can go."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+class Added:
+    """What statements came to in one graph: triples that the store did not have, as keys, and
+    those that it had, in order; one that comes twice is new the first time."""
+
+    def __init__(self) -> None:
+        self.new: dict[_Triple, None] = {}
+        self.known: list[_Triple] = []
+
+
+class IndexWriter:
+    """Writes triples into the three indices of a store, and says which were new.
+
+    :ivar graphs: what was written, by graph in the order in which they came: by a quad's fourth
+        term, None for triples.
+    """
+
+    def __init__(self, spo: _Index, pos: _Index, osp: _Index) -> None:
+        self._spo = spo
+        self._pos = pos
+        self._osp = osp
+        self.graphs: dict[Any, Added] = {}
+
+    def add(self, statements: list[Any]) -> None:
+        """Write triples, or quads: those of one call have the same width."""
+        spo, pos, osp = self._spo, self._pos, self._osp
+        last_s = last_p = last_g = None
+        of_subject: dict[Any, dict[Any, int]] = {}
+        objects: dict[Any, int] = {}
+        added = Added()
+        quads = bool(statements) and len(statements[0]) == 4
+        if statements and not quads:
+            added = self.graphs.setdefault(None, added)
+        for statement in statements:
+            if quads:
+                s, p, o, g = statement
+                triple = (s, p, o)
+                if g is not last_g:
+                    last_g = g
+                    added = self.graphs.setdefault(g, Added())
+            else:
+                s, p, o = triple = statement
+            if s is not last_s:
+                last_s = s
+                last_p = None
+                of_subject = spo.setdefault(s, {})
+            if p is not last_p:
+                last_p = p
+                objects = of_subject.setdefault(p, {})
+            if o in objects:
+                added.known.append(triple)
+                continue
+            # First, so that it can be taken back whatever happens.
+            added.new[triple] = None
+            objects[o] = 1
+            pos.setdefault(p, {}).setdefault(o, {})[s] = 1
+            osp.setdefault(o, {}).setdefault(s, {})[p] = 1
+
+
+def _set_contexts(
+    contexts: dict[_Triple, dict[Any, bool]], triples: Iterable[_Triple], usual: dict[Any, bool]
+) -> None:
+    for triple in triples:
+        contexts[triple] = usual.copy()
+
+
+def _attributes(store: Any, *names: str) -> list[Any]:
+    """The private attributes of a store."""
+    own = vars(store)
+    prefix = f"_{type(store).__name__}__"
+    return [own[prefix + name] for name in names]
+
+
+class BulkWriter:
+    """Adds statements to a store in memory, all of those of a call or none.
+
+    :param store: a store for which :func:`writable` said yes.
+    :param graph: gives the graph of a quad's fourth term, and of None for triples.
+    """
+
+    def __init__(self, store: Any, graph: Callable[[Any], Graph]) -> None:
+        self._store = store
+        self._graph = graph
+
+    def add(self, batches: Iterable[list[Any]]) -> None:
+        """Add statements: plain tuples of terms, those of each batch of the same width."""
+        spo, pos, osp = _attributes(self._store, "spo", "pos", "osp")
+        module = compiled()
+        make: Any = IndexWriter if module is None else module.IndexWriter
+        writer = make(spo, pos, osp)
+        undo: list[Callable[[], object]] = []
+        with collector_paused():
+            try:
+                for batch in batches:
+                    writer.add(batch)
+                if type(self._store) is Memory:
+                    self._set_contexts(writer.graphs, undo)
+            except BaseException:
+                for step in reversed(undo):
+                    step()
+                for added in writer.graphs.values():
+                    _remove((spo, pos, osp), added.new)
+                raise
+
+    def _set_contexts(self, graphs: dict[Any, Added], undo: list[Callable[[], object]]) -> None:
+        """Do what ``Memory.__add_triple_context`` does."""
+        store = self._store
+        contexts, members, everything = _attributes(
+            store, "tripleContexts", "contextTriples", "all_contexts"
+        )
+        of_graph = {}
+        for name in graphs:
+            size = len(everything)
+            of_graph[name] = graph = self._graph(name)
+            everything.add(graph)
+            if len(everything) > size:
+                undo.append(partial(everything.discard, graph))
+        keys = {name: store._Memory__ctx_to_str(graph) for name, graph in of_graph.items()}
+        module = compiled()
+        give: Any = _set_contexts if module is None else module.set_contexts
+        for name, added in graphs.items():
+            key = keys[name]
+            if key not in members:
+                undo.append(partial(members.pop, key, None))
+                members[key] = set()
+            if not added.new:
+                continue
+            usual = {key: False, None: False}
+            if store._Memory__defaultContexts is None:
+                # Whatever is the first triple ever says what is usual in this store.
+                undo.append(lambda: setattr(store, "_Memory__defaultContexts", None))
+                store._Memory__defaultContexts = usual
+            undo.append(partial(_forget, added.new, contexts, members, key))
+            if usual != store._Memory__defaultContexts:
+                give(contexts, added.new, usual)
+            members[None].update(added.new)
+            members[key].update(added.new)
+        for name, added in graphs.items():
+            graph, key = of_graph[name], keys[name]
+            default = store._Memory__defaultContexts or {}
+            settled = default.get(key, True) is False and default.get(None, True) is False
+            for triple in added.known:
+                if settled and triple not in contexts:
+                    # In the usual contexts, of which this is one.
+                    continue
+                undo.append(_restore(triple, contexts, members, key))
+                store._Memory__add_triple_context(triple, True, graph, False)
+
+
+def _remove(indices: tuple[_Index, _Index, _Index], triples: Iterable[_Triple]) -> None:
+    """Take triples out of the three indices, also if they are not in all of them."""
+    spo, pos, osp = indices
+    for s, p, o in triples:
+        for index, first, second, third in ((spo, s, p, o), (pos, p, o, s), (osp, o, s, p)):
+            index.get(first, {}).get(second, {}).pop(third, None)
+
+
+def _forget(
+    triples: Iterable[_Triple],
+    contexts: dict[_Triple, Any],
+    members: dict[Any, set[_Triple]],
+    key: Any,
+) -> None:
+    """Take triples that were new out of their contexts."""
+    for triple in triples:
+        contexts.pop(triple, None)
+        members[None].discard(triple)
+        members[key].discard(triple)
+
+
+def _restore(
+    triple: _Triple,
+    contexts: dict[_Triple, Any],
+    members: dict[Any, set[_Triple]],
+    key: Any,
+) -> Callable[[], object]:
+    """What puts a triple that was there back into the contexts that it has now."""
+    own = contexts.get(triple)
+    before = None if own is None else dict(own)
+    absent = [name for name in (None, key) if triple not in members[name]]
+
+    def restore() -> None:
+        if before is None:
+            contexts.pop(triple, None)
+        else:
+            contexts[triple] = before
+        for name in absent:
+            members[name].discard(triple)
+
+    return restore
+
+
+def writable(graph: Graph) -> bool:
+    """Whether triples may go past ``graph.addN`` and ``graph.store.add`` into the store."""
+    kind = type(graph)
+    store: Any = graph.store
+    return (
+        type(store) in (Memory, SimpleMemory)
+        and kind.add is Graph.add
+        and kind.addN is Graph.addN
+        and not {"add", "addN"} & vars(graph).keys()
+        and not {"add", "addN", "add_graph"} & vars(store).keys()
+        # With a map, the store tells each addition to subscribers, or fails if there are none.
+        and store.dispatcher.get_map() is None
+        and _unchanged()
+        and _trusted(store.__class__)
+    )
+
+
+def _unchanged() -> bool:
+    """Whether nobody has replaced one of rdflib's methods."""
+    return all(vars(owner).get(name) is method for owner, name, method in _METHODS)
+
+
+def _state(store: Any) -> dict[str, Any]:
+    """All that a store remembers, but what it was made with."""
+    return {name: value for name, value in vars(store).items() if name != "dispatcher"}
+
+
+@cache
+def _trusted(kind: Any) -> bool:
+    """Whether a store is the same afterwards, however triples came into it."""
+    names = [URIRef(f"urn:g{n}") for n in range(3)]
+    one, two, three = (URIRef(f"urn:{n}") for n in range(3))
+    text = Literal("x", lang="en")
+    # New, known, in other graphs, alternating graphs, the subject or predicate of the one before.
+    quads = [
+        (one, two, three, 0),
+        (one, two, text, 0),
+        (one, two, text, 0),
+        (one, three, Literal("1", datatype=two), 1),
+        (one, two, three, 1),
+        (two, two, text, 0),
+        (three, one, one, 2),
+        (three, one, one, 0),
+        (three, one, one, 1),
+        (three, one, one, 2),
+    ]
+    try:
+        for count in (6, len(quads)):
+            slow, fast = kind(), kind()
+            slow_graphs, fast_graphs = (
+                [Graph(store, name) for name in names] for store in (slow, fast)
+            )
+            for s, p, o, g in quads[:count]:
+                slow.add((s, p, o), slow_graphs[g])
+            writer = BulkWriter(fast, fast_graphs.__getitem__)
+            # In two calls, so that some of the second are known before.
+            writer.add([quads[:1], quads[1:3]])
+            writer.add([quads[3:count]])
+            for store in slow, fast:
+                # A listing has the graph that it was asked for put beside its name.
+                list(store.triples((None, None, None), None))
+            if _state(slow) != _state(fast) or any(
+                list(slow.triples((s, None, None))) == [] for s in (one, two)
+            ):
+                return False
+            for s, p, o, g in quads[:count]:
+                slow.remove((s, p, o), slow_graphs[g])
+                fast.remove((s, p, o), fast_graphs[g])
+                if _state(slow) != _state(fast):
+                    return False
+    except Exception:
+        # Whatever it is, it is not the store that is known here.
+        return False
+    return True
+
+
+def triples_by_subject(graph: Graph) -> SubjectRuns | None:
+    """The triples of a graph over a store in memory; None if its indices cannot be read."""
+    store: Any = graph.store
+    if (
+        type(store) not in (Memory, SimpleMemory)
+        or type(graph).triples is not Graph.triples
+        or {"triples"} & (vars(graph).keys() | vars(store).keys())
+        or not _unchanged()
+        or not _trusted(store.__class__)
+    ):
+        return None
+    return SubjectRuns(graph)
+
+
+class SubjectRuns:
+    """Reads the triples of a graph out of its store's indices, subject by subject, in the order in
+    which subjects, and predicates and objects of each, came into the store.
+
+    A graph that is a small part of its store is read in the order of its subjects' text.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        store: Any = graph.store
+        self._spo: _Index
+        (self._spo,) = _attributes(store, "spo")
+        #: Contexts by triple, those of any other triple, and the one that is wanted; the first is
+        #: None if all triples of the store are.
+        self._contexts: dict[_Triple, Any] | None = None
+        self._usual: Any = {}
+        self._context: str | None = None
+        self._members: set[_Triple] | None = None
+        if type(graph.store) is Memory:
+            self._context = store._Memory__ctx_to_str(graph)
+            contexts, members, usual = _attributes(
+                store, "tripleContexts", "contextTriples", "defaultContexts"
+            )
+            self._members = members.get(self._context, set())
+            if contexts or self._context not in (usual or {}):
+                self._contexts = contexts
+                self._usual = usual or {}
+            self._small = len(self._members) * 2 < len(members[None])
+
+    def _subjects(self) -> list[Any]:
+        if self._members is None or self._contexts is None or not self._small:
+            return list(self._spo)
+        # Otherwise each of many small graphs would take the time of all of them.
+        return sorted({triple[0] for triple in self._members}, key=str)
+
+    def __iter__(self) -> Iterator[list[_Triple]]:
+        """Runs of triples, one for each subject."""
+        contexts, usual, context = self._contexts, self._usual, self._context
+        for s in self._subjects():
+            run = [
+                (s, p, o)
+                for p, objects in list(self._spo.get(s, {}).items())
+                for o in list(objects)
+            ]
+            if contexts is not None:
+                run = [triple for triple in run if context in contexts.get(triple, usual)]
+            if run:
+                yield run
+
+    def generic(self, terms: Any, behind: tuple[Any, ...], size: int) -> Iterator[list[Any]]:
+        """Batches of statements in generic terms.
+
+        :param terms: a ``Generic`` of the compiled module.
+        :param behind: generic terms that are put behind those of each triple.
+        :param size: statements after which a batch ends; a subject is never divided.
+        """
+        found: list[Any] = []
+        for s in self._subjects():
+            terms.subject(self._spo, s, behind, found, self._contexts, self._usual, self._context)
+            if len(found) >= size:
+                yield found
+                found = []
+        if found:
+            yield found

@@ -1,0 +1,200 @@
+"""Jobs of recording: changes to stores and graphs that are written to a log, and the same changes
+without one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import rdflib
+from pyoxigraph import Quad, RdfFormat, Store, parse, serialize
+
+from jelly_plugins import oxigraph
+from jelly_plugins import rdflib as jelly_rdflib
+
+from .data import Data
+from .measure import Prepared, Run, Runs
+
+#: Statements of the data that are added, at most, and in one transaction.
+_STATEMENTS: Final = 60_000
+_TRANSACTION: Final = 10_000
+#: Of transactions of a single statement.
+_SINGLE: Final = 2_000
+
+
+@cache
+def _quads(data: Data) -> list[Quad]:
+    """Quads, each of which is there once."""
+    parsed = parse(data.ntriples, RdfFormat.N_TRIPLES)
+    return list(dict.fromkeys(islice(parsed, _STATEMENTS)))
+
+
+def _text(data: Data) -> bytes:
+    return serialize(_quads(data), format=RdfFormat.N_TRIPLES) or b""
+
+
+def _parts(quads: list[Quad]) -> list[list[Quad]]:
+    return [quads[at : at + _TRANSACTION] for at in range(0, len(quads), _TRANSACTION)]
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    # A store may still be tidying up behind itself.
+    made = tempfile.TemporaryDirectory(prefix="jelly-bench-", ignore_cleanup_errors=True)
+    with made as folder:
+        yield Path(folder)
+
+
+def _store(folder: Path, disk: bool) -> Store:
+    return Store(folder / "store") if disk else Store()
+
+
+def _bare(disk: bool, full: list[Quad], act: Callable[[Any], object]) -> Run:
+    """Changes to a store.
+
+    :param full: what the store has before.
+    """
+
+    @contextmanager
+    def make() -> Iterator[Store]:
+        with _folder() as folder:
+            store = _store(folder, disk)
+            store.extend(full)
+            yield store
+            del store
+
+    return Prepared(make, act)
+
+
+def _recorded(disk: bool, full: list[Quad], act: Callable[[Any], object], exact: bool) -> Run:
+    """The same changes, recorded."""
+
+    @contextmanager
+    def make() -> Iterator[oxigraph.Recorder]:
+        with _folder() as folder:
+            store = _store(folder, disk)
+            store.extend(full)
+            with oxigraph.record(store, folder / "log.jellyp", exact=exact) as recorder:
+                yield recorder
+
+    return Prepared(make, act)
+
+
+def _compared(
+    disk: bool,
+    count: int,
+    recorded: Callable[[Any], object],
+    bare: Callable[[Any], object],
+    full: list[Quad] | None = None,
+) -> Runs:
+    before = full or []
+    return Runs(
+        {
+            "ours, what changes": _recorded(disk, before, recorded, True),
+            "ours, what is asked for (exact=False)": _recorded(disk, before, recorded, False),
+            "pyoxigraph, not recorded": _bare(disk, before, bare),
+        },
+        count=count,
+        things="changes",
+    )
+
+
+def _adding(data: Data, disk: bool) -> Runs:
+    quads = _quads(data)
+    parts = _parts(quads)
+
+    def add(store: Any) -> None:
+        for part in parts:
+            store.extend(part)
+
+    return _compared(disk, len(quads), add, add)
+
+
+def record_add_memory(data: Data) -> Runs:
+    """Record additions to a store in memory, transactions of 10,000"""
+    return _adding(data, disk=False)
+
+
+def record_add_disk(data: Data) -> Runs:
+    """Record additions to a store on disk, transactions of 10,000"""
+    return _adding(data, disk=True)
+
+
+def record_remove_disk(data: Data) -> Runs:
+    """Record deletions from a store on disk, transactions of 10,000"""
+    quads = _quads(data)
+    parts = _parts(quads)
+
+    def remove(recorder: oxigraph.Recorder) -> None:
+        for part in parts:
+            with recorder.transaction() as transaction:
+                transaction.remove_all(part)
+
+    def bare(store: Store) -> None:
+        for quad in quads:
+            store.remove(quad)
+
+    return _compared(True, len(quads), remove, bare, quads)
+
+
+def record_update_disk(data: Data) -> Runs:
+    """Record SPARQL's INSERT DATA into a store on disk, 10,000 statements each"""
+    quads = _quads(data)
+    updates = ["INSERT DATA {" + " .\n".join(map(str, part)) + "}" for part in _parts(quads)]
+
+    def insert(store: Any) -> None:
+        for update in updates:
+            store.update(update)
+
+    return _compared(True, len(quads), insert, insert)
+
+
+def record_single_disk(data: Data) -> Runs:
+    """Record additions to a store on disk, a transaction each"""
+    quads = _quads(data)[:_SINGLE]
+
+    def add(store: Any) -> None:
+        for quad in quads:
+            store.add(quad)
+
+    return _compared(True, len(quads), add, add)
+
+
+@contextmanager
+def _graph() -> Iterator[rdflib.Graph]:
+    yield rdflib.Graph()
+
+
+def record_add_rdflib(data: Data) -> Runs:
+    """Record additions to an rdflib Graph, one transaction"""
+    triples = list(rdflib.Graph().parse(data=_text(data), format="nt"))
+
+    def add(graph: rdflib.Graph) -> None:
+        for triple in triples:
+            graph.add(triple)
+
+    def record(graph: rdflib.Graph) -> None:
+        with _folder() as folder, jelly_rdflib.record(graph, folder / "log.jellyp"):
+            add(graph)
+
+    return Runs(
+        {"ours": Prepared(_graph, record), "rdflib, not recorded": Prepared(_graph, add)},
+        count=len(triples),
+        things="changes",
+    )
+
+
+JOBS: Final = (
+    record_add_memory,
+    record_add_disk,
+    record_remove_disk,
+    record_update_disk,
+    record_single_disk,
+    record_add_rdflib,
+)

@@ -1,0 +1,101 @@
+"""Which jobs there are, by group and by name.
+
+A module of jobs lists them as ``JOBS``. A job is a function that gives :class:`Runs` (or just the
+runs by who does them), and whose docstring is its title; it is called with the data, or without
+where it has data of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+from .data import Data
+from .measure import Measured, Runs, measure
+
+#: Modules by group.
+GROUPS: Final = {
+    "codec": ("codec_jobs",),
+    "columns": ("columns_jobs",),
+    "rdflib": ("rdflib_jobs",),
+    "oxigraph": ("oxigraph_jobs",),
+    "size": ("size_jobs",),
+    "memory": ("memory_jobs",),
+    "patch": ("patch_jobs", "record_jobs"),
+    "spark": ("spark_jobs",),
+}
+
+#: Groups that run only when they are named: they start a Spark session.
+BY_NAME: Final = ("spark",)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One row of the table."""
+
+    name: str
+    group: str
+    make: Callable[..., Any]
+
+    @property
+    def title(self) -> str:
+        return (inspect.getdoc(self.make) or self.name).splitlines()[0].rstrip(".")
+
+    @property
+    def takes_data(self) -> bool:
+        return bool(inspect.signature(self.make).parameters)
+
+    def run(self, data: Data | None, rounds: int, clock: Callable[[], float]) -> Measured:
+        """Measure it, on some data or on its own."""
+        made = self.make() if data is None else self.make(data)
+        runs = made if isinstance(made, Runs) else Runs(made)
+        count = runs.count if runs.count is not None else data.count if data is not None else 0
+        return Measured(
+            self.name,
+            self.title,
+            self.group,
+            "" if data is None else data.name,
+            count,
+            runs.things,
+            runs.unit,
+            measure(runs, rounds, clock),
+        )
+
+
+def jobs() -> dict[str, Job]:
+    """All jobs by name, in the order of the table."""
+    found = (job for group in GROUPS for job in _of(group))
+    return {job.name: job for job in found}
+
+
+def chosen(names: Iterable[str]) -> list[Job]:
+    """The jobs that go by these names, or are in these groups; without a name, the usual ones.
+
+    :raises KeyError: there is no such job and no such group.
+    """
+    every = jobs()
+    wanted: dict[str, Job] = {}
+    for name in names or [group for group in GROUPS if group not in BY_NAME]:
+        members = [job for job in every.values() if job.group == name]
+        if not members and name not in GROUPS:
+            members = [every[name]]
+        wanted.update((job.name, job) for job in members)
+    return list(wanted.values())
+
+
+def _of(group: str) -> Iterator[Job]:
+    for name in GROUPS[group]:
+        module = f"{__package__}.{name}"
+        if find_spec(module) is None:
+            continue
+        try:
+            listed: Any = import_module(module).JOBS
+        except ModuleNotFoundError as error:
+            print(f"{group}: left out, because {error.name} is not installed")
+            continue
+        for job in listed.values() if isinstance(listed, dict) else listed:
+            yield Job(job.__name__.strip("_").replace("_", "-"), group, job)

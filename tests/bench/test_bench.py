@@ -1,0 +1,84 @@
+"""Every job can be run. No time is looked at."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from . import memory_jobs, results
+from .__main__ import main
+from .data import from_file, mix_pieces
+from .plot import plot
+from .registry import Job, jobs
+
+# rdflib's own parsers use what rdflib warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+ON_DATA = [job for job in jobs().values() if job.takes_data]
+ON_THEIR_OWN = [job for job in jobs().values() if not job.takes_data]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bench") / "small.nt"
+    path.write_bytes(b"".join(mix_pieces(200)))
+    return path
+
+
+def name(job: Job) -> str:
+    return job.name
+
+
+@pytest.mark.parametrize("job", ON_DATA, ids=name)
+def test_jobs_on_data(job: Job, small: Path) -> None:
+    measured = job.run(from_file(small), 2, time.perf_counter)
+    assert measured.count > 0
+    assert measured.values
+    assert all(figure > 0 for figures in measured.values.values() for figure in figures)
+    assert measured.job in results.rows(measured)
+
+
+@pytest.mark.parametrize("job", ON_THEIR_OWN, ids=name)
+def test_jobs_on_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_jobs, "COUNTS", [50, 100])
+    measured = job.run(None, 1, time.perf_counter)
+    assert all(figure > 0 for figures in measured.values.values() for figure in figures)
+
+
+def test_the_mix_is_the_same_each_time() -> None:
+    once, again = (b"".join(mix_pieces(1000)) for _ in range(2))
+    assert once == again
+    assert once.count(b"\n") == 1000
+
+
+def test_the_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = tmp_path / "figures.json"
+    common = ["--data", str(small), "--rounds", "1"]
+    main(["jelly-to-ntriples", "size", *common, "--json", str(figures)])
+    assert "Jelly → N-Triples bytes (small, 200 triples)" in capsys.readouterr().out
+    main(["--from", str(figures), "--markdown"])
+    table = capsys.readouterr().out
+    assert "| Jelly → N-Triples bytes | ours |" in table
+    assert "| Size of the stream | ours |" in table
+
+
+def test_a_chart(small: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="charts need matplotlib, which is in the dev extra")
+    job = jobs()["jelly-to-ntriples"]
+    measured = [job.run(from_file(small), 1, time.perf_counter)]
+    environment = results.environment(1, cpu=False)
+    chart = tmp_path / "chart.svg"
+    plot(measured, environment, chart)
+    drawn = chart.read_bytes()
+    assert "Jelly → N-Triples bytes" in drawn.decode()
+    plot(measured, environment, chart)
+    assert chart.read_bytes() == drawn
+    with pytest.raises(ValueError, match="nothing was timed"):
+        plot(measured, environment, chart, "other data")

@@ -1,0 +1,86 @@
+"""What a decoder remembers never shows: entries that change, more terms than a cache holds."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from jelly_plugins.codec import (
+    BlankNode,
+    Encoder,
+    Iri,
+    Limits,
+    Literal,
+    PhysicalType,
+    StreamOptions,
+    Triple,
+)
+from jelly_plugins.errors import LimitError
+
+from .conftest import Kernel
+from .test_columns import batches_of
+
+S, P = Iri("urn:s"), Iri("urn:p")
+
+
+def test_literals_whose_datatype_has_changed(kernel: Kernel) -> None:
+    # One datatype entry, so that the same bytes mean another literal each time.
+    options = StreamOptions(max_datatype_table_size=1)
+    literals = [Literal("1", None, f"urn:type{number % 3}") for number in range(9)]
+    literals += [Literal("1"), Literal("2", None, "urn:type0"), Literal("1", "en")] * 3
+    triples = [Triple(S, P, literal) for literal in literals]
+    frames = kernel.encode(triples, options)
+    assert kernel.statements(*frames) == triples
+
+
+def test_more_terms_than_caches_hold(kernel: Kernel) -> None:
+    numbers = [*range(20_000), *range(0, 20_000, 7)]
+    triples = [
+        Triple(BlankNode(f"b{number}"), Iri(f"http://example.org/{number % 9}#n{number}"), term)
+        for number in numbers
+        for term in (Literal(f"v{number}", "en"),)
+    ]
+    frames = Encoder(StreamOptions()).add(triples)
+    found = kernel.statements(*frames)
+    assert found == triples[: len(found)]
+    rows = [value for columns in batches_of(kernel, frames) for value in columns.object.values()]
+    assert rows == [f'"v{number}"@en' for number in numbers[: len(rows)]]
+
+
+def test_names_under_several_prefixes(kernel: Kernel) -> None:
+    iris = [Iri(f"http://example.org/{n}#{name}") for n, name in product(range(3), "abc")]
+    triples = [Triple(s, p, o) for s, p, o in product(iris, repeat=3)]
+    found = kernel.statements(*kernel.encode(triples))
+    assert found == triples
+    # Every IRI that is equal is one object, whatever else its name was part of meanwhile.
+    assert len({id(term) for triple in found for term in triple}) == len(iris)
+
+
+def test_what_a_frame_expands_to_is_counted_alike_everywhere(kernel: Kernel) -> None:
+    prefixes = [f"http://example.org/{n}#" for n in range(2)]
+    triples = [
+        Triple(Iri(prefixes[n % 2] + "a"), P, Literal(f"{n % 2}", None, "urn:t")) for n in range(9)
+    ]
+    frames = kernel.encode(triples, StreamOptions())
+    # The subject is another one each time, the predicate never; each literal has its datatype.
+    needed = 9 * len(prefixes[0] + "a") + len(P.value) + 9 * len("urn:t")
+    assert len(kernel.statements(*frames, limits=Limits(frame_expansion=needed))) == 9
+    limits = Limits(frame_expansion=needed - 1)
+    with pytest.raises(LimitError, match=f"is {needed}, above"):
+        kernel.statements(*frames, limits=limits)
+    with pytest.raises(LimitError, match=f"is {needed}, above"):
+        batches_of(kernel, frames, limits=limits)
+
+
+def test_long_terms_are_freed(kernel: Kernel) -> None:
+    # Larger than the kernel's pool has room for.
+    options = StreamOptions(physical_type=PhysicalType.TRIPLES, rdf_star=True)
+    long = "x" * 900
+    triples = [
+        Triple(Iri(f"urn:{long}{n}"), P, Triple(S, P, Literal(f"{long}{long}{n}", None, "urn:t")))
+        for n in range(50)
+    ] * 2
+    frames = kernel.encode(triples, options)
+    assert kernel.statements(*frames) == triples
+    assert sum(columns.rows for columns in batches_of(kernel, frames)) == 100

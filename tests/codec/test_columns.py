@@ -1,0 +1,325 @@
+"""Columns in Arrow's layout: what they hold, where batches end, and what is refused."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Column,
+    Columns,
+    Encoder,
+    Iri,
+    Limits,
+    Literal,
+    PhysicalType,
+    StreamOptions,
+    Triple,
+)
+from jelly_plugins.codec.ntriples import Notation, term_text
+from jelly_plugins.errors import (
+    JellyError,
+    LimitError,
+    OptionsError,
+    OrderError,
+    StatementError,
+    TextError,
+    WireError,
+)
+
+from ..fuzz.differential import column_of, rows_of
+from .conftest import Kernel
+
+S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
+QUADS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
+ROWS: list[tuple[Any, ...]] = [
+    (S, P, Literal('é\n"\\'), DEFAULT_GRAPH),
+    (BlankNode("a b"), P, Literal("1", None, "urn:t"), G),
+    (S, P, Triple(S, P, Triple(S, P, Literal("x", "en-GB"))), BlankNode("g")),
+    (S, P, O, DEFAULT_GRAPH),
+]
+
+
+def frames_of(
+    rows: Iterable[tuple[Any, ...]], options: StreamOptions = QUADS, **settings: Any
+) -> list[bytes]:
+    encoder = Encoder(options, **settings)
+    return encoder.add(rows) + encoder.finish()
+
+
+def batches_of(kernel: Kernel, frames: list[bytes], **settings: Any) -> list[Columns]:
+    decoder = kernel.ColumnDecoder(**settings)
+    batches = [columns for frame in frames for columns in decoder.decode(frame)]
+    return [*batches, *decoder.finish()]
+
+
+def cells(row: tuple[Any, ...], notation: Notation = Notation.RDF_STAR) -> tuple[str | None, ...]:
+    return tuple(term_text(term, notation) or None for term in row)
+
+
+def columns_of(rows: list[tuple[str | bytes | None, ...]]) -> Columns:
+    raw = [[cell.encode() if isinstance(cell, str) else cell for cell in row] for row in rows]
+    subject, predicate, object_, *graph = (column_of(list(each)) for each in zip(*raw, strict=True))
+    return Columns(
+        rows=len(rows),
+        subject=subject,
+        predicate=predicate,
+        object=object_,
+        graph=graph[0] if graph else None,
+    )
+
+
+@pytest.mark.parametrize("notation", Notation)
+@pytest.mark.parametrize("physical_type", [PhysicalType.QUADS, PhysicalType.GRAPHS])
+def test_terms_are_written_as_text_has_them(
+    kernel: Kernel, notation: Notation, physical_type: PhysicalType
+) -> None:
+    options = replace(QUADS, physical_type=physical_type)
+    [columns] = batches_of(kernel, frames_of(ROWS, options), notation=notation)
+    assert columns.rows == 4
+    expected = [(0, *cells(row, notation)) for row in ROWS]
+    assert list(rows_of(columns)) == expected
+    assert columns.graph is not None
+    assert columns.graph.validity == b"\x06"
+    assert columns.subject.validity is None
+
+
+def test_without_graphs_there_is_no_column_of_them(kernel: Kernel) -> None:
+    triples = frames_of([row[:3] for row in ROWS], StreamOptions(rdf_star=True))
+    quads = frames_of([(*row[:3], DEFAULT_GRAPH) for row in ROWS])
+    [of_triples] = batches_of(kernel, triples)
+    [of_quads] = batches_of(kernel, quads)
+    assert of_triples == of_quads
+    assert of_triples.graph is None
+
+
+@pytest.mark.parametrize("first", [0, 1, 7, 8, 9, 16, 17])
+def test_graphs_that_come_late(kernel: Kernel, first: int) -> None:
+    rows = [(S, P, O, G if row >= first else DEFAULT_GRAPH) for row in range(20)]
+    [columns] = batches_of(kernel, frames_of(rows))
+    assert columns.graph is not None
+    assert columns.graph.values() == [None] * first + ["<urn:g>"] * (20 - first)
+
+
+def test_batches_gather_rows_over_frames(kernel: Kernel) -> None:
+    rows = [(S, P, Literal(str(number)), DEFAULT_GRAPH) for number in range(10)]
+    encoder = Encoder(QUADS)
+    frames: list[bytes] = []
+    for start, stop in ((0, 3), (3, 3), (3, 8), (8, 10)):
+        frames += [*encoder.add(rows[start:stop]), encoder.flush()]
+    batches = batches_of(kernel, frames, batch_rows=4, first_frame=7)
+    assert [columns.rows for columns in batches] == [4, 4, 2]
+    assert [columns.frames for columns in batches] == [((7, 3), (9, 1)), ((9, 4),), ((10, 2),)]
+    found = [value for columns in batches for value in columns.object.values()]
+    assert found == [f'"{number}"' for number in range(10)]
+
+
+def test_batches_end_where_their_bytes_say(kernel: Kernel) -> None:
+    rows = [(S, P, Literal("x" * 80), DEFAULT_GRAPH)] * 7
+    batches = batches_of(kernel, frames_of(rows), batch_bytes=200)
+    # A row is of 96 bytes.
+    assert [columns.rows for columns in batches] == [3, 3, 1]
+
+
+def test_flush_gives_what_there_is(kernel: Kernel) -> None:
+    decoder = kernel.ColumnDecoder()
+    assert decoder.flush() == []
+    [frame] = frames_of(ROWS)
+    assert list(decoder.decode(frame)) == []
+    assert [columns.rows for columns in decoder.flush()] == [4]
+    assert decoder.flush() == decoder.finish() == []
+    assert decoder.next_frame == 1
+    assert decoder.options == replace(QUADS, version=1)
+
+
+def test_a_frame_of_repeats_comes_in_bounded_batches(kernel: Kernel) -> None:
+    rows = [(S, P, Literal("long" * 10_000), DEFAULT_GRAPH)] * 3000
+    frames = frames_of(rows, frame_rows=1 << 20, frame_bytes=1 << 30)
+    decoder = kernel.ColumnDecoder(batch_bytes=1 << 20)
+    sizes = [len(columns.object.data) for frame in frames for columns in decoder.decode(frame)]
+    assert sum(sizes) > 2900 * 40_000
+    assert max(sizes) < (1 << 20) + 50_000
+
+
+def test_a_term_that_is_too_long_for_a_column(kernel: Kernel) -> None:
+    term: Any = Iri("urn:" + "x" * 200)
+    for _ in range(9):
+        term = Triple(term, P, term)
+    good = (S, P, O, DEFAULT_GRAPH)
+    limits = Limits(frame_bytes=1 << 16)
+    [frame] = frames_of([good, (S, P, term, DEFAULT_GRAPH)])
+    with pytest.raises(LimitError, match="the length of a term's text") as caught:
+        list(kernel.ColumnDecoder(limits=limits).decode(frame))
+    assert caught.value.frame == 0
+    assert caught.value.row is not None
+
+
+def test_what_came_before_an_error_is_there(kernel: Kernel) -> None:
+    encoder = Encoder(QUADS)
+    first = [*encoder.add(ROWS), encoder.flush()]
+    second = [*encoder.add(ROWS[:2]), encoder.flush() + b"\x0a\x02\x12\x00"]
+    decoder = kernel.ColumnDecoder()
+    assert list(decoder.decode(first[0])) == []
+    with pytest.raises(JellyError) as caught:
+        list(decoder.decode(second[0]))
+    assert caught.value.frame == 1
+    [columns] = decoder.flush()
+    assert (columns.rows, columns.frames) == (4, ((0, 4),))
+    with pytest.raises(OrderError):
+        list(decoder.decode(first[0]))
+
+
+def test_all_of_a_frame_has_to_be_taken(kernel: Kernel) -> None:
+    [frame] = frames_of(ROWS)
+    decoder = kernel.ColumnDecoder(batch_rows=1)
+    next(iter(decoder.decode(frame)))
+    with pytest.raises(OrderError):
+        list(decoder.decode(frame))
+
+
+def test_a_stream_without_options(kernel: Kernel) -> None:
+    with pytest.raises(OptionsError):
+        kernel.ColumnDecoder().finish()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"batch_rows": 0}, {"batch_bytes": 0}, {"batch_bytes": (1 << 30) + 1}]
+)
+def test_bounds_of_batches(kernel: Kernel, settings: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="batch_rows and batch_bytes"):
+        kernel.ColumnDecoder(**settings)
+
+
+# Writing
+
+
+@pytest.mark.parametrize("physical_type", PhysicalType)
+def test_columns_are_written_as_statements_are(kernel: Kernel, physical_type: PhysicalType) -> None:
+    options = replace(QUADS, physical_type=physical_type)
+    width = 3 if physical_type is PhysicalType.TRIPLES else 4
+    rows = [row[:width] for row in ROWS if row[0] != BlankNode("a b")] * 50
+    expected = frames_of(rows, options, frame_rows=20)
+    encoder = kernel.ColumnEncoder(options, frame_rows=20)
+    made = []
+    for start in range(0, len(rows), 7):
+        made += encoder.add(columns_of([cells(row) for row in rows[start : start + 7]]))
+    assert made + encoder.finish() == expected
+
+
+def test_columns_come_back(kernel: Kernel) -> None:
+    # A blank node's label that N-Triples cannot say has another name in columns.
+    [columns] = batches_of(kernel, frames_of(ROWS[2:] * 3))
+    encoder = kernel.ColumnEncoder(QUADS)
+    [again] = batches_of(kernel, encoder.add(columns) + encoder.finish())
+    assert again == columns
+
+
+def test_a_slice_of_columns(kernel: Kernel) -> None:
+    rows = [(S, P, Literal(str(row)), G if row % 3 else DEFAULT_GRAPH) for row in range(20)]
+    [columns] = batches_of(kernel, frames_of(rows))
+
+    def part(column: Column) -> Column:
+        return replace(column, rows=5, offset=9)
+
+    assert columns.graph is not None
+    assert part(columns.object).values() == columns.object.values()[9:14]
+    encoder = kernel.ColumnEncoder(QUADS)
+    made = encoder.add(
+        Columns(
+            rows=5,
+            subject=part(columns.subject),
+            predicate=part(columns.predicate),
+            object=part(columns.object),
+            graph=part(columns.graph),
+        )
+    )
+    assert made + encoder.finish() == frames_of(rows[9:14])
+
+
+def test_an_empty_graph_is_the_default_graph(kernel: Kernel) -> None:
+    encoder = kernel.ColumnEncoder(QUADS)
+    made = encoder.add(columns_of([(*cells((S, P, O)), graph) for graph in ("", None, "<urn:g>")]))
+    rows = [(S, P, O, DEFAULT_GRAPH)] * 2 + [(S, P, O, G)]
+    assert made + encoder.finish() == frames_of(rows)
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "message"),
+    [
+        (("<urn:s>", "<urn:p>", None), TextError, "row 3: the object is null"),
+        ((None, "<urn:p>", "<urn:o>"), TextError, "row 3: the subject is null"),
+        (("<urn:s>", "_:p", "<urn:o>"), TextError, "row 3, column 1: predicate: BLANK_NODE as"),
+        (("<urn:s>", "<urn:p>", ""), TextError, "row 3, column 1: object: no object can be read"),
+        (("<urn:s> ", "<urn:p>", "_:o"), TextError, "row 3, column 8: subject: more than a term"),
+        ((" <urn:s>", "<urn:p>", "_:o"), TextError, "row 3, column 1: subject: space stands"),
+        (("<urn:s>", "<urn:p>", "_:o."), TextError, "row 3, column 4: object: more than a term"),
+        (("<urn:s>", "<p>", "_:o"), TextError, "row 3, column 1: predicate: the IRI <p> is rel"),
+        (("<urn:s>", "<urn:p>", b'"\xff"'), TextError, "row 3, column 2: object: not valid UTF-8"),
+        (("<urn:s>", "<urn:p>", '"a\nb"'), TextError, "row 3, column 1: object: no object can"),
+        (("<urn:s>", "<urn:p>", '"o"', "<urn:g>"), OrderError, "row 3: a graph in a stream of"),
+        (("<urn:s>", "<urn:p>", "<<_:a <urn:b> _:c>>"), StatementError, "row 3: TRIPLE as object"),
+    ],
+)
+def test_what_cannot_be_written(
+    kernel: Kernel, row: tuple[Any, ...], error: type[JellyError], message: str
+) -> None:
+    good = ("<urn:s>", "<urn:p>", '"o"', *(None for _ in row[3:]))
+    encoder = kernel.ColumnEncoder(StreamOptions())
+    assert encoder.add(columns_of([good])) == []
+    with pytest.raises(error) as caught:
+        encoder.add(columns_of([good, good, row, good]))
+    assert str(caught.value).startswith(message)
+    assert (caught.value.frame, caught.value.row) == (None, 3)
+    assert encoder.add(columns_of([good])) == []
+    [columns] = batches_of(kernel, encoder.finish())
+    assert columns.rows == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"offsets": b"\0" * 11}, "the offsets of the object column are fewer"),
+        ({"offsets": struct.pack("<3i", 0, 4, 2)}, "the offsets of the object column are not in"),
+        ({"offsets": struct.pack("<3i", -1, 0, 2)}, "the offsets of the object column are not in"),
+        ({"offsets": struct.pack("<3i", 0, 3, 7)}, "the offsets of the object column are not in"),
+        ({"offset": 1}, "the offsets of the object column are fewer"),
+        ({"offset": 1 << 62}, "the offsets of the object column are fewer"),
+        ({"offset": -1}, "the object column has 2 rows from row -1"),
+        ({"rows": 1}, "the object column has 1 rows, not 2"),
+        ({"validity": b""}, "the validity bits of the object column are fewer"),
+    ],
+)
+def test_buffers_that_do_not_hold(kernel: Kernel, change: dict[str, Any], message: str) -> None:
+    good = columns_of([("_:s", "<urn:p>", "_:o")] * 2)
+    encoder = kernel.ColumnEncoder(StreamOptions())
+    with pytest.raises(WireError, match=message):
+        encoder.add(replace(good, object=replace(good.object, **change)))
+    encoder.add(good)
+    [columns] = batches_of(kernel, encoder.finish())
+    assert columns.rows == 2
+
+
+def test_memory_that_may_change(kernel: Kernel) -> None:
+    good = columns_of([("_:s", "<urn:p>", "_:o")] * 2)
+    data = bytearray(good.object.data)
+    encoder = kernel.ColumnEncoder(StreamOptions())
+    encoder.add(replace(good, object=replace(good.object, data=data)))
+    data.clear()  # Nobody holds on to it.
+    [columns] = batches_of(kernel, encoder.finish())
+    assert columns.object.values() == ["_:o"] * 2
+
+
+def test_no_rows(kernel: Kernel) -> None:
+    empty = Column(rows=0, offsets=b"", data=b"")
+    encoder = kernel.ColumnEncoder(StreamOptions())
+    columns = Columns(rows=0, subject=empty, predicate=empty, object=empty, graph=empty)
+    assert encoder.add(columns) == []
+    assert encoder.pending == 1
+    assert batches_of(kernel, [encoder.flush({"key": b"value"})]) == []
+    assert encoder.finish() == []

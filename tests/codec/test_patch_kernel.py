@@ -1,0 +1,170 @@
+"""What only the compiled kernel can get wrong with patches: memory, references, being entered."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import GenericFactory, Iri, Literal, Operation, PatchOptions, Quad, Triple
+from jelly_plugins.codec.operations import (
+    BEGIN,
+    COMMIT,
+    END,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    header,
+)
+from jelly_plugins.codec.patch_decoder import PatchDecoder
+from jelly_plugins.errors import JellyError, OrderError, TermError
+
+from ..fuzz.differential import native
+from .test_kernel import memory_held_by
+
+OPTIONS = PatchOptions(rdf_star=True)
+
+
+def operations(count: int = 100) -> list[Operation]:
+    rows = [header("id", Iri("urn:id")), BEGIN, add_namespace("ex", Iri("urn:ex:"), Iri("urn:g0"))]
+    for number in range(count):
+        statement = Quad(
+            Iri(f"http://example.org/{number // 3}"),
+            Iri("http://example.org/ns#p"),
+            Literal(str(number), None, f"urn:type{number % 3}")
+            if number % 5
+            else Triple(Iri("urn:s"), Iri("urn:p"), Literal(str(number), "en")),
+            Iri(f"urn:g{number // 40}"),
+        )
+        rows.append((add if number % 2 else delete)(statement))
+        rows += [rows[-1]] * (number % 7 == 0)
+    return [*rows, delete_namespace("ex", None, Iri("urn:g0")), COMMIT, END]
+
+
+def frames() -> list[bytes]:
+    encoder = native().PatchEncoder(OPTIONS, frame_rows=50)
+    made: list[bytes] = encoder.add(operations()) + encoder.finish()
+    return made
+
+
+def test_nothing_leaks() -> None:
+    kernel = native()
+
+    def round_trip() -> None:
+        decoder = kernel.PatchDecoder(GenericFactory())
+        found = [row for data in frames() for row in decoder.decode(data).operations]
+        assert found == operations()
+
+    assert memory_held_by(round_trip, 20) == 0
+
+
+def test_nothing_leaks_when_rows_are_refused() -> None:
+    kernel = native()
+    data = b"".join(frames())
+    damaged = [
+        data[:cut] + junk
+        for cut in range(5, len(data), 97)
+        for junk in (b"", b"\xff", b"\x0a" * 99)
+    ]
+    refused = 0
+
+    def decode() -> None:
+        nonlocal refused
+        for each in damaged:
+            try:
+                kernel.PatchDecoder(GenericFactory()).decode(each)
+            except JellyError:
+                refused += 1
+
+    assert memory_held_by(decode, 5) == 0
+    assert refused > 100
+
+
+def test_nothing_leaks_when_operations_are_refused() -> None:
+    kernel = native()
+    good: Any = Quad(Iri("urn:s"), Iri("urn:p"), Literal("o"), Iri("urn:g"))
+    bad: list[Any] = [
+        add(good[:3]),
+        add(Quad(Literal("s"), *good[1:])),
+        add(Quad(good[0], good[1], [], good[3])),
+        COMMIT,
+        add_namespace("ex", Literal("x"), Iri("urn:g")),
+        add_namespace("ex", Iri("urn:x")),
+        header("id", 7),
+    ]
+
+    def encode() -> None:
+        for each in bad:
+            encoder = kernel.PatchEncoder(OPTIONS)
+            with pytest.raises(JellyError):
+                encoder.add([add(good), add(good), each])
+
+    assert memory_held_by(encode, 20) == 0
+
+
+class Entering(GenericFactory):
+    """Enters the decoder that calls it."""
+
+    decoder: Any = None
+
+    def iri(self, value: str) -> Iri:  # type: ignore[override]
+        if self.decoder is not None:
+            self.decoder.decode(b"")
+        return Iri(value)
+
+
+def test_a_decoder_is_not_entered_twice() -> None:
+    factory = Entering()
+    factory.decoder = native().PatchDecoder(factory)
+    with pytest.raises(OrderError, match="while decoding"):
+        factory.decoder.decode(frames()[0])
+
+
+def test_what_a_factory_refuses_is_refused_with_its_row() -> None:
+    class Choosy(GenericFactory):
+        def iri(self, value: str) -> Iri:  # type: ignore[override]
+            if value == "urn:ex:":
+                raise ValueError("not this one")
+            return Iri(value)
+
+    for decoder_class in (native().PatchDecoder, PatchDecoder):
+        with pytest.raises(TermError, match="frame 0, row 7: not this one"):
+            decoder_class(Choosy()).decode(frames()[0])
+
+
+def test_operations_that_lead_back_to_themselves_are_collected() -> None:
+    class Statement:
+        operation: Any = None
+
+    class Factory(GenericFactory):
+        def quad(self, _: Any) -> Statement:  # type: ignore[override]
+            return Statement()
+
+    def decode() -> None:
+        decoder = native().PatchDecoder(Factory())
+        for row in decoder.decode(frames()[0]).operations:
+            if isinstance(row.value, Statement):
+                row.value.operation = row
+        gc.collect()
+
+    assert memory_held_by(decode, 5) == 0
+
+
+def test_two_threads_decode_two_streams() -> None:
+    streams = [frames(), native().PatchEncoder(OPTIONS, frame_rows=7).add(operations(300))]
+    found: list[list[Operation]] = [[], []]
+
+    def decode(at: int) -> None:
+        for _ in range(20):
+            decoder = native().PatchDecoder(GenericFactory())
+            found[at] = [row for data in streams[at] for row in decoder.decode(data).operations]
+
+    threads = [threading.Thread(target=decode, args=(at,)) for at in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [operations(), operations(300)]

@@ -1,0 +1,303 @@
+"""Restart points: readers may begin there, and one from the start sees no difference."""
+
+from __future__ import annotations
+
+import io
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    FrameSplitter,
+    GenericFactory,
+    Iri,
+    Limits,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    Quad,
+    RestartPoint,
+    StreamOptions,
+    TextDecoder,
+    TextEncoder,
+    Triple,
+    delimit,
+    find_restarts,
+)
+from jelly_plugins.codec.decoder import opens_with_options
+from jelly_plugins.codec.restarts import KEY, MARK
+from jelly_plugins.errors import JellyError, LimitError, TermError, TruncatedError
+from jelly_plugins.streams import encode_frames, read, read_frames, write_bytes
+
+from ..fuzz.differential import Terms, rows_of
+from .conftest import Kernel
+from .test_columns import batches_of, cells, columns_of
+
+
+def quads(count: int = 600) -> list[Quad]:
+    """Statements that refer to what was said before in every way there is."""
+    return [
+        Quad(
+            BlankNode(f"b{number // 4 % 9}") if number % 7 else Iri("http://example.org/s"),
+            Iri(f"http://example.org/ns{number // 50}#p{number % 13}"),
+            (
+                Literal(f"{number}"),
+                Literal(f"{number % 5}", None, f"http://example.org/type{number % 6}"),
+                Iri(f"http://example.org/o/{number % 100}"),
+                Literal("same", "en"),
+            )[number // 3 % 4],
+            (DEFAULT_GRAPH, Iri("urn:g"))[number // 70 % 2],
+        )
+        for number in range(count)
+    ]
+
+
+def statements_of(physical_type: PhysicalType) -> list[Any]:
+    if physical_type is PhysicalType.TRIPLES:
+        return [Triple(*quad[:3]) for quad in quads()]
+    return quads()
+
+
+SMALL = {"max_name_table_size": 16, "max_prefix_table_size": 4, "max_datatype_table_size": 4}
+OPTIONS = [
+    StreamOptions(physical_type=physical_type, **sizes)
+    for physical_type in PhysicalType
+    for sizes in ({}, SMALL, {**SMALL, "max_prefix_table_size": 0})
+]
+
+
+def marked(frames: list[bytes]) -> list[int]:
+    return [number for number, frame in enumerate(frames) if frame.startswith(MARK)]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_each_point_begins_the_rest_of_the_stream(kernel: Kernel, options: StreamOptions) -> None:
+    statements = statements_of(options.physical_type)
+    frames = kernel.encode(statements, options, frame_rows=20, restart_every=900)
+    points = marked(frames)
+    assert len(points) > 5
+    assert kernel.statements(*frames) == statements
+    whole = [frame.statements for frame in kernel.decode(*frames)]
+    for point in points:
+        decoder = kernel.Decoder(GenericFactory(), first_frame=point)
+        found = [decoder.decode(frame) for frame in frames[point:]]
+        assert [frame.statements for frame in found] == whole[point:]
+        assert (found[0].index, found[0].restart, found[0].metadata) == (point, True, {})
+    parts = [
+        statement
+        for start, stop in pairwise([0, *points, len(frames)])
+        for statement in kernel.statements(*frames[start:stop])
+    ]
+    assert parts == statements
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_text_and_columns_begin_there_too(kernel: Kernel, options: StreamOptions) -> None:
+    statements = statements_of(options.physical_type)
+    expected = kernel.encode(statements, options, frame_rows=20, restart_every=900)
+    encoder = kernel.ColumnEncoder(options, frame_rows=20, restart_every=900)
+    assert encoder.add(columns_of(list(map(cells, statements)))) + encoder.finish() == expected
+    rows = [row[1:] for columns in batches_of(kernel, expected) for row in rows_of(columns)]
+    lines = text_of(expected)
+    text_encoder = TextEncoder(options, frame_rows=20, restart_every=900)
+    assert text_encoder.feed(lines) + text_encoder.finish() == expected
+    for point in marked(expected)[::3]:
+        tail = expected[point:]
+        found = [row[1:] for each in batches_of(kernel, tail) for row in rows_of(each)]
+        assert found == rows[-len(found) :]
+        assert lines.endswith(text_of(tail))
+
+
+def text_of(frames: list[bytes]) -> bytes:
+    decoder = TextDecoder()
+    return b"".join(piece for frame in frames for piece in decoder.decode(frame))
+
+
+def test_restart_on_request(kernel: Kernel) -> None:
+    statements = [Triple(*quad[:3]) for quad in quads(30)]
+    encoder = kernel.Encoder(StreamOptions())
+    # The first frame needs nothing before it.
+    assert encoder.restart() == []
+    frames = encoder.add(statements[:10]) + encoder.restart()
+    assert len(frames) == 1
+    assert encoder.restart() == []
+    frames += encoder.add(statements[10:20])
+    frames += [encoder.flush({"key": b"value"})]
+    frames += encoder.add(statements[20:]) + encoder.restart() + encoder.finish()
+    assert marked(frames) == [1]
+    found = kernel.decode(*frames)
+    assert [frame.restart for frame in found] == [False, True, False]
+    assert found[1].metadata == {"key": b"value"}
+    assert [statement for frame in found for statement in frame.statements] == statements
+
+
+def test_an_open_graph_starts_again(kernel: Kernel) -> None:
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS)
+    graph = Iri("urn:g")
+    rows = [Quad(Iri("urn:s"), Iri("urn:p"), Literal(str(number)), graph) for number in range(9)]
+    encoder = kernel.Encoder(options)
+    frames = encoder.add(rows[:4]) + encoder.restart() + encoder.add(rows[4:]) + encoder.finish()
+    first, second = kernel.decode(*frames)
+    assert (first.graphs, second.graphs) == ([graph], [graph])
+    assert first.statements + second.statements == rows
+    assert kernel.statements(frames[1]) == rows[4:]
+
+
+def test_repeats_over_a_frame_that_could_restart(kernel: Kernel) -> None:
+    limits = Limits(frame_repeats=5)
+    for physical_type in PhysicalType:
+        options = StreamOptions(physical_type=physical_type)
+        row = statements_of(physical_type)[0]
+        frames = kernel.encode([row] * 40, options, restart_every=1, limits=limits)
+        assert kernel.statements(*frames, limits=limits) == [row] * 40
+        for point in marked(frames):
+            found = kernel.statements(*frames[point:], limits=limits)
+            assert found == [row] * len(found)
+
+
+def test_lookups_of_a_reader_stay_within_its_limit(kernel: Kernel) -> None:
+    limits = Limits(lookup_characters=400)
+    options = StreamOptions(max_prefix_table_size=0)
+    encoder = kernel.Encoder(options, limits=limits)
+    decoder = kernel.Decoder(GenericFactory(), limits=limits)
+    rng = random.Random(3)
+    refused = written = read = 0
+    for _ in range(200):
+        longest = rng.choice((5, 20, 120))
+        for _ in range(rng.randrange(1, 5)):
+            try:
+                encoder.add([Triple(*(Iri("x" * rng.randrange(longest)) for _ in range(3)))])
+                written += 1
+            except LimitError:
+                refused += 1
+        for frame in encoder.restart():
+            read += len(decoder.decode(frame).statements)
+    assert read == written
+    assert 10 < refused < written
+
+
+def test_streams_of_frames_that_are_elements(kernel: Kernel) -> None:
+    del kernel
+    options = StreamOptions(logical_type=LogicalType.GRAPHS)
+    groups = [[Triple(*quad[:3]) for quad in quads(10)] for _ in range(6)]
+    frames = list(encode_frames(groups, options=options, restart_every=300))
+    assert marked(frames)
+    data = b"".join(map(delimit, frames))
+    assert [frame.statements for frame in read_frames(data)] == groups
+
+
+def test_random_statements(kernel: Kernel) -> None:
+    for seed in range(60):
+        rng = random.Random(seed)
+        terms = Terms(rng)
+        options = StreamOptions(
+            physical_type=rng.choice(list(PhysicalType)),
+            generalized_statements=True,
+            rdf_star=True,
+            max_name_table_size=rng.choice((8, 12, 100)),
+            max_prefix_table_size=rng.choice((0, 1, 3)),
+            max_datatype_table_size=rng.choice((1, 3)),
+        )
+        width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
+        settings = {"frame_rows": rng.choice((1, 7)), "restart_every": rng.choice((1, 50, 300))}
+        encoder = kernel.Encoder(options, **settings)
+        written: list[Any] = []
+        frames: list[bytes] = []
+        before = None
+        for _ in range(80):
+            before = terms.statement(width, before)
+            try:
+                frames += encoder.add([before])
+            except JellyError:
+                continue
+            written.append(tuple(before))
+        frames += encoder.finish()
+        assert list(map(tuple, kernel.statements(*frames))) == written
+        for point in marked(frames):
+            found = list(map(tuple, kernel.statements(*frames[point:])))
+            assert found == written[len(written) - len(found) :]
+
+
+def test_the_mark_is_not_for_others(kernel: Kernel) -> None:
+    encoder = kernel.Encoder(StreamOptions())
+    with pytest.raises(TermError, match="marks restart points"):
+        encoder.flush({KEY: b""})
+
+
+def test_it_is_no_new_stream_to_a_reader_of_concatenated_ones() -> None:
+    data = write_bytes(quads(), frame_rows=20, restart_every=500)
+    assert list(read(data + data, concatenated=True)) == quads() * 2
+    frames = list(FrameSplitter().feed(data))
+    assert [opens_with_options(frame) for frame in frames] == [True] + [False] * (len(frames) - 1)
+
+
+def test_nothing_follows_a_point_that_was_due(kernel: Kernel) -> None:
+    for settings in ({"restart_every": 1, "frame_rows": 1}, {"restart_every": 1}):
+        encoder = kernel.Encoder(StreamOptions(), **settings)
+        row = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+        frames = encoder.add([row]) + encoder.finish()
+        assert (len(frames), marked(frames)) == (1, [])
+    encoder = TextEncoder(StreamOptions(), frame_rows=1, restart_every=1)
+    frames = encoder.feed(b"<urn:s> <urn:p> <urn:o> .\n# That\n\n# is\n# all.\n")
+    assert encoder.finish() == []
+    assert (len(frames), marked(frames)) == (1, [])
+
+
+# Finding them
+
+
+def test_points_are_found() -> None:
+    data = write_bytes(quads(), frame_rows=20, restart_every=700)
+    file = io.BytesIO(b"before" + data)
+    file.seek(6)
+    points = list(find_restarts(file))
+    frames = list(FrameSplitter().feed(data))
+    assert [point.frame for point in points] == [0, *marked(frames)]
+    for offset, frame in points:
+        assert data[offset:] == b"".join(map(delimit, frames[frame:]))
+
+
+def test_a_stream_without_any() -> None:
+    data = write_bytes(quads())
+    assert list(find_restarts(io.BytesIO(data))) == [RestartPoint(0, 0)]
+    bare = next(FrameSplitter().feed(data))
+    assert list(find_restarts(io.BytesIO(bare))) == [RestartPoint(0, 0)]
+    assert list(find_restarts(io.BytesIO(b""))) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        (b"\xff" * 11, JellyError),
+        (b"\x80", JellyError),
+        (b"\x05\x0a", TruncatedError),
+        (delimit(bytes(1 << 10))[:2] + b"\x7f" * 20, TruncatedError),
+        (b"\xff\xff\xff\xff\x0f", LimitError),
+    ],
+)
+def test_what_is_no_frame(more: bytes, error: type[JellyError]) -> None:
+    data = write_bytes(quads(20), frame_rows=1 << 10) + more
+    with pytest.raises(error) as caught:
+        list(find_restarts(io.BytesIO(data)))
+    assert caught.value.frame == 1
+
+
+def test_a_mark_that_is_cut_is_none() -> None:
+    for size in range(len(MARK)):
+        data = write_bytes(quads(20), frame_rows=1 << 10) + delimit(MARK[:size])
+        assert list(find_restarts(io.BytesIO(data))) == [RestartPoint(0, 0)]
+
+
+def test_pyjelly_reads_such_files() -> None:
+    generic = pytest.importorskip("pyjelly.integrations.generic.parse")
+    for statements in (quads(), [Triple(*quad[:3]) for quad in quads()]):
+        plain = write_bytes(statements, frame_rows=20)
+        restarting = write_bytes(statements, frame_rows=20, restart_every=500)
+        assert len(restarting) > len(plain)
+        found = list(generic.parse_jelly_flat(io.BytesIO(restarting)))
+        assert found == list(generic.parse_jelly_flat(io.BytesIO(plain)))
+        assert len(found) == len(statements)

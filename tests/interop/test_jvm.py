@@ -1,0 +1,156 @@
+"""Files to and from the JVM implementation (Jelly-JVM on Apache Jena).
+
+Opt-in, because it downloads from Maven Central: ``JELLY_PLUGINS_JVM=1 pytest tests/interop``. Java
+17 and Maven are needed. Of Jelly-JVM, Maven Central has what reads and writes Jelly-RDF; its
+Jelly-Patch is not published there, so that patches are exchanged as RDF Patch text, with Jena's own
+reader and writer, and go through our Jelly-Patch on their way.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import BlankNode, Literal, read
+from jelly_plugins.codec.ntriples import parse_nquads, parse_ntriples
+from jelly_plugins.patch import OperationKind, PatchReader, read_patches, write_patches
+
+from ..cli.command import jelly
+from ..shared_data import shared
+
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+HERE = Path(__file__).parent
+
+#: Converts a file ("rdf" or "patch") to another one, by their endings.
+Jvm = Callable[[str, Path, Path], None]
+
+
+@pytest.fixture(scope="module")
+def jvm(tmp_path_factory: pytest.TempPathFactory) -> Jvm:
+    if not os.environ.get("JELLY_PLUGINS_JVM"):
+        pytest.skip("downloads Apache Jena and Jelly-JVM: set JELLY_PLUGINS_JVM=1 to run this")
+    for program in ("java", "mvn"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    folder = tmp_path_factory.mktemp("jvm")
+    built = subprocess.run(
+        [
+            *("mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), f"-Dfolder={folder}"),
+            *("compile", "dependency:build-classpath", f"-Dmdep.outputFile={folder}/classpath"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if built.returncode and "Could not " in built.stdout:
+        pytest.skip(f"Maven cannot get what is needed: {built.stdout[:300]}")
+    assert built.returncode == 0, built.stdout
+    libraries = (folder / "classpath").read_text().strip()
+
+    def convert(what: str, src: Path, dst: Path) -> None:
+        command = ["java", "-cp", f"{folder}/classes:{libraries}", "Interop", what]
+        done = subprocess.run(
+            [*command, str(src), str(dst)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+    return convert
+
+
+def jena_label(label: str) -> str:
+    """The label that Jena writes for a blank node's label."""
+    return "B" + re.sub(
+        r"[^A-WYZa-z0-9]", lambda found: "XX" if found[0] == "X" else f"X{ord(found[0]):02X}", label
+    )
+
+
+def in_jena(term: Any) -> Any:
+    """A term or a statement as Jena writes it."""
+    if isinstance(term, BlankNode):
+        return BlankNode(jena_label(term.label))
+    if isinstance(term, Literal) and term.datatype == XSD_STRING:
+        return Literal(term.lex)
+    if isinstance(term, tuple):
+        return type(term)._make(map(in_jena, term))  # type: ignore[attr-defined]
+    return term
+
+
+def statements(path: Path) -> Counter[Any]:
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    parse = parse_nquads if ".nq" in path.name else parse_ntriples
+    return Counter(parse(data))
+
+
+@pytest.mark.parametrize("name", ["so.nt.gz", "qudt-vocab.nt.gz"])
+def test_triples(jvm: Jvm, name: str, tmp_path: Path) -> None:
+    src = shared(f"data/{name}")
+    ours, theirs = tmp_path / "ours.jelly", tmp_path / "theirs.jelly"
+    assert jelly("convert", src, "-o", ours).code == 0
+    jvm("rdf", ours, tmp_path / "ours.nt")
+    expected = Counter(map(in_jena, statements(src).elements()))
+    assert statements(tmp_path / "ours.nt") == expected
+    # Jena's labels of blank nodes change again on the way.
+    jvm("rdf", src, theirs)
+    assert jelly("validate", theirs).code == 0
+    jvm("rdf", theirs, tmp_path / "again.nt")
+    assert sum(1 for _ in read(theirs)) == expected.total()
+    assert Counter(map(in_jena, read(theirs))) == statements(tmp_path / "again.nt")
+
+
+def test_a_stream_of_frames(jvm: Jvm, tmp_path: Path) -> None:
+    src = shared("data/assist-iot-weather_100kt.jelly.gz")
+    plain = tmp_path / "weather.jelly"
+    plain.write_bytes(gzip.decompress(src.read_bytes()))
+    jvm("rdf", plain, tmp_path / "weather.nt")
+    assert statements(tmp_path / "weather.nt") == Counter(map(in_jena, read(plain)))
+
+
+def test_quads(jvm: Jvm, tmp_path: Path) -> None:
+    text = tmp_path / "quads.nq"
+    text.write_text("".join(f"{line}\n" for line in QUADS))
+    ours, theirs = tmp_path / "ours.jelly", tmp_path / "theirs.jelly"
+    assert jelly("convert", text, "-o", ours).code == 0
+    jvm("rdf", ours, tmp_path / "ours.nq")
+    assert statements(tmp_path / "ours.nq") == Counter(map(in_jena, statements(text).elements()))
+    jvm("rdf", text, theirs)
+    assert sum(1 for _ in read(theirs)) == len(QUADS)
+
+
+QUADS = [
+    "<urn:s> <urn:p> <urn:o> <urn:g> .",
+    '<urn:s> <urn:p> "x"@en <urn:g> .',
+    '<urn:s> <urn:p> "tab\\t \\"quoted\\" \\\\ é😀" .',
+    "_:b <urn:p> _:c <urn:h> .",
+    '<urn:s> <urn:p> "7"^^<http://www.w3.org/2001/XMLSchema#integer> _:g .',
+]
+
+
+@pytest.mark.parametrize("name", ["quads-all-features-rdf11", "rdf-stax"])
+def test_patches(jvm: Jvm, name: str, tmp_path: Path) -> None:
+    src = shared(f"data/patch/{name}.rdfp")
+    ours, back = tmp_path / "ours.rdfp", tmp_path / "back.rdfp"
+    write_patches(read_patches(src), tmp_path / "ours.jellyp")
+    write_patches(read_patches(tmp_path / "ours.jellyp"), ours)
+    jvm("patch", ours, back)
+    assert rows(back) == rows(ours) == rows(src)
+
+
+def rows(path: Path) -> tuple[list[Any], list[Any]]:
+    """The headers of a log, which have no order in Jena, and its operations."""
+    with PatchReader(path) as found:
+        all_rows = list(found)
+    headers = [row for row in all_rows if row.kind is OperationKind.HEADER]
+    operations = [
+        row for row in all_rows if row.kind not in (OperationKind.HEADER, OperationKind.END)
+    ]
+    return sorted(headers, key=str), operations

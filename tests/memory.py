@@ -1,0 +1,19 @@
+"""How much memory a process took at its peak."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+
+
+def peak() -> int:
+    """Peak memory of this process so far, in bytes."""
+    try:
+        # What getrusage says on Linux is at least the peak of the process that started this one.
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return found if sys.platform == "darwin" else found * 1024
+    [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024

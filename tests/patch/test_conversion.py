@@ -1,0 +1,175 @@
+"""The options of streams that are made of text, whatever comes late in it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import DEFAULT_GRAPH, Iri, PatchOptions, PatchStatementType, Quad, Triple
+from jelly_plugins.codec import Operation
+from jelly_plugins.patch import (
+    END,
+    Patch,
+    PatchFormat,
+    PatchReader,
+    add,
+    infer_options,
+    read_patches,
+    write_patches,
+    write_rows,
+)
+from jelly_plugins.patch.conversion import PatchOptionChanges, convert
+from jelly_plugins.patch.writer import LOOK_AHEAD
+
+MANY = 1500
+PLAIN = "".join(f"A <urn:s:{i}> <urn:p> <urn:o> .\n" for i in range(MANY))
+IN_A_GRAPH = "A <urn:s> <urn:p> <urn:o> <urn:g> .\n"
+QUOTED = "A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> .\n"
+
+
+def as_bytes(text: str, _: Path) -> bytes:
+    return text.encode()
+
+
+def as_path(text: str, folder: Path) -> Path:
+    path = folder / "log.rdfp"
+    path.write_text(text)
+    return path
+
+
+def as_packed_path(text: str, folder: Path) -> str:
+    path = folder / "log.rdfp.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    return str(path)
+
+
+def as_file(text: str, _: Path) -> io.BytesIO:
+    file = io.BytesIO(b"before" + text.encode())
+    file.seek(6)
+    return file
+
+
+class Once(io.BytesIO):
+    """A source that can be read once."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def seek(self, *_: Any) -> int:
+        raise OSError
+
+
+def as_stream(text: str, _: Path) -> Once:
+    return Once(text.encode())
+
+
+KINDS = [as_bytes, as_path, as_packed_path, as_file, as_stream]
+
+
+def converted(source: Any, **changes: Any) -> bytes:
+    file = io.BytesIO()
+    convert(
+        [source],
+        file,
+        target_format=PatchFormat.JELLY_PATCH,
+        changes=PatchOptionChanges(**changes),
+    )
+    return file.getvalue()
+
+
+def options_of(data: bytes) -> PatchOptions:
+    with PatchReader(data) as rows:
+        for _ in rows:
+            pass
+        assert rows.options is not None
+        return rows.options
+
+
+def rows_of(source: Any) -> list[Operation]:
+    with PatchReader(source) as rows:
+        return list(rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("late", ["", IN_A_GRAPH, QUOTED, IN_A_GRAPH + QUOTED])
+def test_what_comes_late(kind: Callable[[str, Path], Any], late: str, tmp_path: Path) -> None:
+    assert MANY > LOOK_AHEAD
+    text = PLAIN + late
+    data = converted(kind(text, tmp_path))
+    assert rows_of(data) == rows_of(text.encode())
+    options = options_of(data)
+    assert options.statement_type is PatchStatementType.QUADS
+    # What can be read only once may have quoted triples for all that anyone knows.
+    assert options.rdf_star is (QUOTED in late or kind is as_stream)
+
+
+def test_triples_as_quads_cost_nothing() -> None:
+    quads = converted(PLAIN.encode())
+    triples = converted(PLAIN.encode(), statement_type=PatchStatementType.TRIPLES)
+    assert 0 <= len(quads) - len(triples) <= 4
+
+
+def test_short_text_is_known() -> None:
+    assert options_of(converted(as_stream("A <urn:s> <urn:p> <urn:o> .", Path()))) == (
+        PatchOptions(version=1)
+    )
+    assert options_of(converted(QUOTED.encode())).rdf_star
+
+
+def test_patches_in_memory_are_known() -> None:
+    statements = [Triple(Iri(f"urn:{i}"), Iri("urn:p"), Iri("urn:o")) for i in range(MANY)]
+    triples = [Patch(additions(statements))]
+    quads = [*triples, Patch([add(Quad(*statements[0], Iri("urn:g")))])]
+    quoted = [*triples, Patch([add(Triple(*statements[0][:2], statements[1]))])]
+    for patches, expected in (
+        (triples, PatchOptions(statement_type=PatchStatementType.TRIPLES, version=1)),
+        (quads, PatchOptions(version=1)),
+        (
+            quoted,
+            PatchOptions(statement_type=PatchStatementType.TRIPLES, rdf_star=True, version=1),
+        ),
+    ):
+        file = io.BytesIO()
+        write_patches(patches, file)
+        assert options_of(file.getvalue()) == expected
+        # Of those that stream, no more than the first rows.
+        file = io.BytesIO()
+        write_patches(iter(patches), file)
+        assert options_of(file.getvalue()) == PatchOptions(rdf_star=True, version=1)
+        assert len(list(read_patches(file.getvalue()))) == len(patches)
+
+
+def additions(statements: list[Triple]) -> list[Operation]:
+    return [add(statement) for statement in statements]
+
+
+def test_rows_that_come_late() -> None:
+    triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    rows = [add(triple)] * MANY + [add(Quad(*triple[:2], triple, Iri("urn:g"))), END]
+    file = io.BytesIO()
+    write_rows(iter(rows), file)
+    found = rows_of(file.getvalue())
+    assert found[0] == add(Quad(*triple, DEFAULT_GRAPH))
+    assert found[-2:] == rows[-2:]
+    assert infer_options(rows[:3], more=True) == PatchOptions(rdf_star=True)
+
+
+def test_table_sizes() -> None:
+    for changes, sizes in (
+        ({}, (4000, 150, 32)),
+        ({"preset": "small"}, (128, 16, 16)),
+        ({"preset": "big", "max_name_table_size": 9}, (9, 150, 32)),
+        ({"max_prefix_table_size": 0, "max_datatype_table_size": 1}, (4000, 0, 1)),
+    ):
+        options = options_of(converted(PLAIN.encode(), **changes))
+        found = (
+            options.max_name_table_size,
+            options.max_prefix_table_size,
+            options.max_datatype_table_size,
+        )
+        assert found == sizes

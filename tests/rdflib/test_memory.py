@@ -1,0 +1,420 @@
+"""rdflib's stores in memory: written and read by their indices, as if by their own methods."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import rdflib
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import RDF, BNode, Dataset, Graph, Literal, URIRef
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.plugins.stores.memory import Memory, SimpleMemory
+from rdflib.store import TripleAddedEvent
+
+from jelly_plugins import JellyError
+from jelly_plugins.rdflib import dump, memory, terms
+from jelly_plugins.rdflib.compiled import compiled
+
+from .support import (
+    QUADS,
+    TRIPLES,
+    G,
+    O,
+    P,
+    Quad,
+    S,
+    Triple,
+    conjunctive_graph,
+    jelly,
+    parse,
+    quads_of,
+    to_bytes,
+)
+
+HALVES = ["compiled", "python"]
+KINDS: list[Any] = [Memory, SimpleMemory]
+NAMES = [URIRef(f"urn:g{n}") for n in range(3)]
+
+
+@pytest.fixture(params=HALVES)
+def half(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which of the two does the work."""
+    use(request.param, monkeypatch)
+    return str(request.param)
+
+
+def use(half: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if half == "python":
+        for module in memory, terms:
+            monkeypatch.setattr(module, "compiled", lambda: None)
+    elif compiled() is None:
+        pytest.skip("the compiled half is not there")
+    memory._trusted.cache_clear()
+
+
+def state(store: Any) -> dict[str, Any]:
+    """All that a store remembers, without dictionaries that have nothing left in them."""
+    found = memory._state(store)
+    for name in ("spo", "pos", "osp"):
+        key = f"_{type(store).__name__}__{name}"
+        pruned = {
+            first: {second: dict(third) for second, third in inner.items() if third}
+            for first, inner in found[key].items()
+        }
+        found[key] = {first: inner for first, inner in pruned.items() if inner}
+    return found
+
+
+# Each a new object, so that equal terms are not the same object.
+_MAKERS: list[Any] = [
+    lambda: URIRef("urn:a"),
+    lambda: URIRef("urn:b"),
+    lambda: BNode("b"),
+    lambda: Literal("x"),
+    lambda: Literal("x", lang="en"),
+    lambda: Literal("x", lang="EN"),
+    lambda: Literal("1", datatype=rdflib.XSD.integer),
+    lambda: Literal("1", datatype=URIRef("urn:d")),
+]
+term = st.sampled_from(_MAKERS).map(lambda make: make())
+shared = st.sampled_from([make() for make in _MAKERS])
+quad = st.tuples(*[term | shared] * 3, st.integers(0, 2))
+
+
+@pytest.mark.usefixtures("half")
+@pytest.mark.parametrize("kind", KINDS)
+@settings(deadline=None, max_examples=60)
+@given(
+    before=st.lists(quad, max_size=4),
+    batches=st.lists(st.lists(quad, max_size=6), max_size=3),
+    removed=st.lists(quad, max_size=3),
+)
+def test_a_store_is_as_if_its_own_methods_had_been_called(
+    kind: Any, before: list[Any], batches: list[list[Any]], removed: list[Any]
+) -> None:
+    stores = kind(), kind()
+    graphs = [[Graph(store, name) for name in NAMES] for store in stores]
+    for store, own in zip(stores, graphs, strict=True):
+        for s, p, o, g in before:
+            store.add((s, p, o), own[g])
+    for batch in batches:
+        for s, p, o, g in batch:
+            stores[0].add((s, p, o), graphs[0][g])
+    memory.BulkWriter(stores[1], graphs[1].__getitem__).add(batches)
+    assert state(stores[0]) == state(stores[1])
+    for pattern in ((None, None, None), (None, URIRef("urn:a"), None), (None, None, Literal("x"))):
+        for one, other in zip(*graphs, strict=True):
+            assert len(one) == len(other)
+            assert set(one.triples(pattern)) == set(other.triples(pattern))
+            runs = memory.triples_by_subject(other)
+            assert runs is not None
+            assert sorted(triple for run in runs for triple in run) == sorted(one)
+    for s, p, o, g in removed:
+        for store, own in zip(stores, graphs, strict=True):
+            store.remove((s, p, o), own[g])
+        assert state(stores[0]) == state(stores[1])
+
+
+def test_both_halves_are_tried(half: str) -> None:
+    assert (memory.compiled() is None) == (half == "python")
+
+
+@pytest.mark.usefixtures("half")
+def test_terms_come_in_the_order_in_which_they_were_added() -> None:
+    slow, fast = Graph(), Graph()
+    triples = [
+        (URIRef(f"urn:s{n % 3}"), URIRef(f"urn:p{n % 5}"), Literal(n)) for n in range(30, 0, -1)
+    ]
+    for triple in triples:
+        slow.add(triple)
+    memory.BulkWriter(fast.store, lambda _: fast).add([triples])
+    for pattern in ((triples[0][0], None, None), (None, triples[0][1], None)):
+        assert list(slow.triples(pattern)) == list(fast.triples(pattern))
+    assert to_bytes(slow) == to_bytes(fast)
+
+
+@pytest.mark.usefixtures("half")
+def test_a_triple_in_the_default_graph_and_in_a_named_one() -> None:
+    terms_of = (S, P, O)
+    data = jelly([Quad(*terms_of, G), Quad(*terms_of, dump.DEFAULT_GRAPH)], options=QUADS)
+    dataset = parse(Dataset(), data)
+    s, p, o = (URIRef(part.value) for part in terms_of)
+    assert quads_of(dataset) == {(s, p, o, None), (s, p, o, URIRef(G.value))}
+    dataset.get_context(URIRef(G.value)).remove((s, p, o))
+    assert quads_of(dataset) == {(s, p, o, None)}
+    # Once more, now that it is known.
+    parse(dataset, data)
+    assert quads_of(dataset) == {(s, p, o, None), (s, p, o, URIRef(G.value))}
+
+
+@pytest.mark.usefixtures("half")
+@pytest.mark.parametrize("kind", [Memory, SimpleMemory])
+def test_reading_twice_changes_nothing(kind: Any) -> None:
+    graph = Graph(kind())
+    data = jelly([Triple(S, P, O), Triple(S, P, P)], options=TRIPLES)
+    parse(graph, data)
+    before = state(graph.store)
+    parse(graph, data)
+    # rdflib binds namespaces and notes graphs whenever it is asked for something.
+    assert state(graph.store) == before
+    assert len(graph) == 2
+
+
+class BrokenError(Exception):
+    pass
+
+
+@pytest.mark.usefixtures("half")
+@pytest.mark.parametrize("error", [BrokenError, KeyboardInterrupt, MemoryError])
+def test_all_or_nothing_while_writing(error: type[BaseException]) -> None:
+    store = Memory()
+    graphs = [Graph(store, name) for name in NAMES]
+    known = (NAMES[0], NAMES[0], Literal("x", lang="en"))
+    store.add(known, graphs[0])
+    store.add((*known[:2], NAMES[0]), graphs[1])
+    before = state(store)
+    quads = [(*known, 0), (*known, 1), (NAMES[1], *known[1:], 0), (NAMES[1], *known[1:], 1)]
+
+    def batches() -> Iterator[list[Any]]:
+        yield quads
+        raise error
+
+    with pytest.raises(error):
+        memory.BulkWriter(store, graphs.__getitem__).add(batches())
+    assert state(store) == before
+
+    def graph(number: int) -> Graph:
+        if number == 2:
+            raise error
+        return graphs[number]
+
+    with pytest.raises(error):
+        memory.BulkWriter(store, graph).add([quads, [(*known, 2)]])
+    assert state(store) == before
+
+
+@pytest.mark.usefixtures("half")
+def test_all_or_nothing_while_contexts_are_set() -> None:
+    store = Memory()
+    graphs = [Graph(store, name) for name in NAMES]
+    known = [(name, NAMES[0], NAMES[1]) for name in NAMES]
+    for triple in known:
+        store.add(triple, graphs[0])
+    before = state(store)
+    real = vars(Memory)["_Memory__add_triple_context"]
+    calls = 0
+
+    def add_context(*arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise KeyboardInterrupt
+        real(*arguments)
+
+    store._Memory__add_triple_context = add_context.__get__(store)  # type: ignore[attr-defined]
+    new = (NAMES[2], NAMES[2], NAMES[2], 1)
+    with pytest.raises(KeyboardInterrupt):
+        memory.BulkWriter(store, graphs.__getitem__).add([[new, *((*t, 1) for t in known)]])
+    del store._Memory__add_triple_context  # type: ignore[attr-defined]
+    assert calls == 2
+    assert state(store) == before
+
+
+@pytest.mark.usefixtures("half")
+def test_bad_batches_are_refused() -> None:
+    store = Memory()
+    for bad in ([["not a tuple"]], [[(S, P, O), (S, P)]]):
+        with pytest.raises((TypeError, ValueError)):
+            memory.BulkWriter(store, lambda _: Graph(store)).add(bad)
+    assert len(store) == 0
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(enabled: bool) -> None:
+    running = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        graph = Graph()
+        parse(graph, jelly([Triple(S, P, O)], options=TRIPLES))
+        assert gc.isenabled() is enabled
+
+        def batches() -> Iterator[list[Any]]:
+            assert not gc.isenabled()
+            yield []
+            raise BrokenError
+
+        with pytest.raises(BrokenError):
+            memory.BulkWriter(graph.store, lambda _: graph).add(batches())
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if running else gc.disable)()
+
+
+# When it is left alone
+
+DATA = jelly([Triple(S, P, O)], options=TRIPLES)
+
+
+@pytest.fixture
+def bulk_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """A list that grows with each use of the indices."""
+    calls: list[Any] = []
+    assert all(map(memory._trusted, KINDS))
+    real = memory.BulkWriter.add
+
+    def add(self: Any, batches: Any) -> None:
+        calls.append(self)
+        real(self, batches)
+
+    monkeypatch.setattr(memory.BulkWriter, "add", add)
+    return calls
+
+
+@pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph, lambda: Graph("SimpleMemory")])
+def test_the_indices_are_used(make: Any, bulk_calls: list[Any]) -> None:
+    graph = make()
+    parse(graph, DATA)
+    assert len(graph) == 1
+    assert len(bulk_calls) == 1
+
+
+def _subscribed() -> Graph:
+    graph = Graph()
+    graph.seen = []
+    graph.store.dispatcher.subscribe(TripleAddedEvent, graph.seen.append)
+    return graph
+
+
+def _replaced() -> Graph:
+    graph = Graph()
+    graph.seen = []
+    real = graph.store.add
+
+    def add(*arguments: Any, **settings: Any) -> None:
+        graph.seen.append(arguments)
+        real(*arguments, **settings)
+
+    graph.store.add = add  # type: ignore[method-assign]
+    return graph
+
+
+class CountingStore(Memory):
+    def add(self, *arguments: Any, **settings: Any) -> None:
+        seen.append(arguments)
+        super().add(*arguments, **settings)
+
+
+seen: list[Any] = []
+
+
+def _derived() -> Graph:
+    seen.clear()
+    graph = Graph(CountingStore())
+    graph.seen = seen
+    return graph
+
+
+@pytest.mark.parametrize("make", [_subscribed, _replaced, _derived])
+def test_who_wants_to_know_of_each_triple_does(make: Any, bulk_calls: list[Any]) -> None:
+    graph = make()
+    parse(graph, DATA)
+    assert len(graph) == 1
+    assert len(graph.seen) == 1
+    assert bulk_calls == []
+
+
+def test_a_method_that_was_replaced(bulk_calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Memory.add
+    monkeypatch.setattr(Memory, "add", lambda self, *rest, **more: real(self, *rest, **more))
+    assert len(parse(Graph(), DATA)) == 1
+    assert memory.triples_by_subject(Graph()) is None
+    assert bulk_calls == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_that_is_built_in_another_way(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = kind.__init__
+
+    def other(self: Any, *arguments: Any, **settings: Any) -> None:
+        real(self, *arguments, **settings)
+        self.count = 0
+
+    monkeypatch.setattr(kind, "__init__", other)
+    assert memory._trusted.__wrapped__(kind), "an attribute that nobody changes"
+
+    def without(self: Any, *arguments: Any, **settings: Any) -> None:
+        real(self, *arguments, **settings)
+        vars(self)["_renamed"] = vars(self).pop(f"_{kind.__name__}__osp")
+
+    monkeypatch.setattr(kind, "__init__", without)
+    assert not memory._trusted.__wrapped__(kind)
+    monkeypatch.undo()
+    monkeypatch.setattr(memory, "_trusted", lambda _: False)
+    graph = Graph(kind())
+    assert len(parse(graph, DATA)) == 1
+    assert parse(Graph(), to_bytes(graph)).isomorphic(graph)
+
+
+# Reading
+
+
+def sample() -> Dataset:
+    dataset = Dataset()
+    for n in range(200):
+        subject = BNode(f"b{n % 7}") if n % 3 else URIRef(f"urn:s{n % 11}")
+        value = Literal(f"{n % 17}", lang="en") if n % 2 else Literal(n % 5)
+        name = DATASET_DEFAULT_GRAPH_ID if n < 120 else NAMES[n % 3]
+        dataset.get_context(name).add((subject, URIRef(f"urn:p{n % 4}"), value))
+    dataset.get_context(NAMES[1]).remove((None, URIRef("urn:p1"), None))
+    dataset.graph(URIRef("urn:empty"))
+    return dataset
+
+
+@pytest.mark.usefixtures("half")
+def test_each_graph_of_a_dataset_is_read_by_itself() -> None:
+    dataset = sample()
+    for graph in dataset.graphs():
+        runs = memory.triples_by_subject(graph)
+        assert runs is not None
+        found = list(runs)
+        assert all(len({s for s, _, _ in run}) == 1 for run in found)
+        assert len({run[0][0] for run in found}) == len(found)
+        triples = [triple for run in found for triple in run]
+        assert len(triples) == len(set(triples)) == len(graph)
+        assert set(triples) == set(graph)
+
+
+def test_both_halves_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = sample()
+    parts = [dataset, dataset.get_context(NAMES[0]), parse(Dataset(), to_bytes(dataset))]
+    written = []
+    for half in HALVES:
+        with monkeypatch.context() as patch:
+            use(half, patch)
+            written.append([to_bytes(part) for part in parts])
+    assert written[0] == written[1]
+    assert quads_of(parse(Dataset(), written[0][0], blank_nodes="keep")) == quads_of(dataset)
+
+
+@pytest.mark.usefixtures("half")
+def test_a_graph_may_change_while_it_is_written() -> None:
+    graph = Graph()
+    for n in range(5000):
+        graph.add((URIRef(f"urn:s{n}"), RDF.value, Literal(n)))
+    frames = dump.encode(graph, frame_rows=100)
+    first = next(frames)
+    graph.remove((URIRef("urn:s4999"), None, None))
+    graph.add((URIRef("urn:new"), RDF.value, Literal("new")))
+    assert len(first) + sum(map(len, frames)) > 0
+
+
+@pytest.mark.usefixtures("half")
+def test_what_is_no_term_is_refused_when_it_is_written() -> None:
+    graph = Graph()
+    graph.add((URIRef("urn:s"), RDF.value, Graph()))  # type: ignore[arg-type]
+    with pytest.raises(JellyError, match="is not an RDF term"):
+        to_bytes(graph)
