@@ -31,15 +31,16 @@ from .codec import (
     PhysicalType,
     StreamOptions,
     TermFactory,
+    TextEncoder,
     Triple,
     delimit,
 )
 from .codec.ntriples import Notation, term_text
-from .errors import JellyError, StatementError, TermError
+from .errors import JellyError, StatementError, TermError, TextError
 from .formats import Format, TextReader, pyoxigraph_module, rdf_format
 from .sinks import Destination, Writable, open_output
-from .sources import Source
-from .streams import BATCH, FrameReader
+from .sources import Input, Source
+from .streams import BATCH, FrameBytes, FrameReader, TextPieces
 from .transcode import transcode
 
 
@@ -97,6 +98,9 @@ class OptionChanges:
             return options.logical_type
         return grouped if options.grouped else flat
 
+
+#: Formats that have a statement to a line, which the codec reads and writes itself.
+_LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
 
 _PRESETS: Final = {"big": StreamOptions.big, "small": StreamOptions.small}
 _SIZES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
@@ -225,13 +229,31 @@ def text_to_jelly(
         StreamOptions(physical_type=physical_type, logical_type=_LOGICAL[not format.has_graphs][0])
     )
     rewind = _rewinder(src)
+    #: The encoder of text reads the format that goes with its physical type.
+    lines = format in _LINES and format.has_graphs is (
+        options.physical_type is not PhysicalType.TRIPLES
+    )
+    settings: dict[str, Any] = {
+        "namespaces": namespaces,
+        "frame_rows": frame_rows,
+        "frame_bytes": frame_bytes,
+        "restart_every": restart_every,
+        "limits": limits,
+    }
     while True:
-        with TextReader(
-            src, format, base=base, generalized=options.generalized_statements, limits=limits
-        ) as reader:
-            encoding = _Encoding(
-                reader, options, frame_rows, frame_bytes, restart_every, namespaces, limits
+        reader: Input | TextReader
+        if lines:
+            reader = Input(src)
+        else:
+            reader = TextReader(
+                src, format, base=base, generalized=options.generalized_statements, limits=limits
             )
+        with reader:
+            encoding: _Encoding | _LineEncoding
+            if isinstance(reader, Input):
+                encoding = _LineEncoding(reader, options, settings)
+            else:
+                encoding = _Encoding(reader, options, settings)
             try:
                 with open_output(dst) as out:
                     for frame in encoding:
@@ -260,25 +282,14 @@ class _Encoding:
         self,
         reader: TextReader,
         options: StreamOptions,
-        frame_rows: int,
-        frame_bytes: int,
-        restart_every: int | None,
-        namespaces: bool,
-        limits: Limits,
+        settings: dict[str, Any],
     ) -> None:
         self.statements = 0
         self.frames = 0
         self._reader = reader
-        self._namespaces = namespaces
+        self._namespaces = settings["namespaces"]
         self._declared: dict[str, str] = {}
-        self._encoder = Encoder(
-            options,
-            namespaces=namespaces,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            restart_every=restart_every,
-            limits=limits,
-        )
+        self._encoder = Encoder(options, **settings)
 
     def __iter__(self) -> Iterator[bytes]:
         for frame in self._encode():
@@ -312,12 +323,58 @@ class _Encoding:
         if not self._encoder.options.rdf_star and any(
             isinstance(term, Triple) for statement in batch for term in statement
         ):
-            return _UndeclaredError(
-                "a quoted triple, which the options at the stream's start do not declare: "
-                "ask for rdf_star (--rdf-star)",
-                source=self._reader.name,
-            )
+            return _undeclared(self._reader.name)
         return type(error)(error.message, source=self._reader.name)
+
+
+class _LineEncoding:
+    """Lines of N-Triples or N-Quads as frames, without terms in between; see :class:`_Encoding`."""
+
+    def __init__(self, source: Input, options: StreamOptions, settings: dict[str, Any]) -> None:
+        self.frames = 0
+        self._source = source
+        self._encoder = TextEncoder(options, generalized=options.generalized_statements, **settings)
+
+    @property
+    def statements(self) -> int:
+        return self._encoder.statements
+
+    def __iter__(self) -> Iterator[bytes]:
+        for frame in self._encode():
+            self.frames += 1
+            yield frame
+
+    def _encode(self) -> Iterator[bytes]:
+        feed = self._encoder.feed
+        for piece in self._source.pieces():
+            try:
+                frames = feed(piece)
+            except JellyError as error:
+                raise self._explained(error) from error
+            yield from frames
+        try:
+            frames = self._encoder.finish()
+        except JellyError as error:
+            raise self._explained(error) from error
+        yield from frames
+
+    def _explained(self, error: JellyError) -> JellyError:
+        """The error as one of the text: frames and rows of the output say nothing about it."""
+        name = self._source.name
+        if isinstance(error, TextError):
+            return error.locate(source=name)
+        # Of quoted triples, only that they were not declared is no TextError.
+        if isinstance(error, StatementError) and not self._encoder.options.rdf_star:
+            return _undeclared(name)
+        return type(error)(error.message, source=name)
+
+
+def _undeclared(source: str) -> _UndeclaredError:
+    return _UndeclaredError(
+        "a quoted triple, which the options at the stream's start do not declare: "
+        "ask for rdf_star (--rdf-star)",
+        source=source,
+    )
 
 
 def _adapted(statements: TextReader, physical_type: PhysicalType) -> Iterator[tuple[Any, ...]]:
@@ -377,18 +434,40 @@ def jelly_to_text(
 
     :raises TermError: the format cannot say a term, or has no graphs; with frame and row.
     """
-    lines = format in (Format.N_TRIPLES, Format.N_QUADS)
-    factory = _Lines(format, notation) if lines else _terms_for(format)
     counter = _Counter()
-    with (
-        FrameReader(src, factory=factory, limits=limits, concatenated=concatenated) as frames,
-        open_output(dst) as out,
-    ):
-        if lines:
-            for frame in counter.counted(frames):
-                out.write("".join(frame.statements).encode())
-        else:
-            _serialize(counter.counted(frames), out, format)
+    source = FrameBytes(src, limits=limits)
+    options = source.peek_options() if format in _LINES else None
+    #: Where named graphs would be refused, each statement has to be looked at.
+    plain = options is not None and (
+        format.has_graphs or (options.physical_type is PhysicalType.TRIPLES and not concatenated)
+    )
+    if plain:
+        with (
+            TextPieces(
+                source,
+                notation=notation,
+                limits=limits,
+                concatenated=concatenated,
+                on_frame=counter.count,
+            ) as pieces,
+            open_output(dst) as out,
+        ):
+            for piece in pieces:
+                out.write(piece)
+        counter.statements = pieces.statements
+    else:
+        factory = _Lines(format, notation) if format in _LINES else _terms_for(format)
+        with (
+            FrameReader(
+                source, factory=factory, limits=limits, concatenated=concatenated
+            ) as frames,
+            open_output(dst) as out,
+        ):
+            if format in _LINES:
+                for frame in counter.counted(frames):
+                    out.write("".join(frame.statements).encode())
+            else:
+                _serialize(counter.counted(frames), out, format)
     left_out = {"frame metadata entries": counter.metadata, "empty graphs": counter.empty_graphs}
     return Conversion(
         statements=counter.statements,
@@ -404,11 +483,14 @@ class _Counter:
         self.metadata = 0
         self.empty_graphs = 0
 
+    def count(self, frame: Frame) -> None:
+        self.statements += len(frame.statements)
+        self.metadata += len(frame.metadata)
+        self.empty_graphs += len(frame.empty_graphs)
+
     def counted(self, frames: FrameReader) -> Iterator[Frame]:
         for frame in frames:
-            self.statements += len(frame.statements)
-            self.metadata += len(frame.metadata)
-            self.empty_graphs += len(frame.empty_graphs)
+            self.count(frame)
             yield frame
 
 

@@ -83,7 +83,7 @@ def _open_path(name: str) -> Iterator[BinaryIO]:
     temporary = None
     try:
         path = os.path.realpath(name)
-        if name.startswith(_DESCRIPTORS) or not _is_replaceable(name):
+        if not is_replaceable(name):
             file: BinaryIO = open(name, "wb")  # noqa: SIM115 (closed below, with the other)
         else:
             handle, temporary = tempfile.mkstemp(
@@ -107,8 +107,10 @@ def _open_path(name: str) -> Iterator[BinaryIO]:
         raise
 
 
-def _is_replaceable(name: str) -> bool:
-    """Whether there is a regular file, or nothing yet."""
+def is_replaceable(name: str) -> bool:
+    """Whether there is a regular file at a path, or nothing yet."""
+    if name.startswith(_DESCRIPTORS):
+        return False
     try:
         return stat.S_ISREG(os.stat(name).st_mode)
     except FileNotFoundError:

@@ -27,10 +27,12 @@ from .codec import (
     Statement,
     StreamOptions,
     TermFactory,
+    TextDecoder,
     delimit,
     describe,
 )
-from .codec.decoder import opens_with_options
+from .codec.decoder import first_options, opens_with_options
+from .codec.ntriples import Notation
 from .errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
 from .sources import Input, Source
@@ -55,37 +57,21 @@ def _is_text(opening: bytes) -> bool:
     return text.upper().startswith(_TEXT_OPENINGS) and not _CONTROL.search(text)
 
 
-class FrameReader:
-    """Reads a source frame by frame: an iterator, and a context manager that closes the source.
+class FrameBytes:
+    """The frames of a source as bytes, one after the other; a context manager that closes it.
 
     :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
-    :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
     :param limits: what is believed of the input.
-    :param concatenated: options that stand first in a frame start a new stream, as in files made
-        with ``cat``. By default they are a repeat, as the specification has it.
-    :raises JellyError: while iterating, with source, frame and row.
     """
 
-    def __init__(
-        self,
-        src: Source,
-        *,
-        factory: TermFactory[Any] = GENERIC,
-        limits: Limits = DEFAULT_LIMITS,
-        concatenated: bool = False,
-        next_factory: Callable[[], TermFactory[Any]] | None = None,
-    ) -> None:
+    def __init__(self, src: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._input = Input(src)
-        self._next_factory = next_factory or (lambda: factory)
         self._limits = limits
-        self._concatenated = concatenated
-        self._decoder = Decoder(factory, limits=limits)
         self._splitter = FrameSplitter(limits=limits)
         self._opening = b""
-        self._frames = self._decode()
-        self._peeked: list[Frame] = []
-        #: Bytes of the frame that was decoded last, without a delimiter.
-        self.data = b""
+        self._frames = self._split()
+        self._peeked: list[bytes] = []
+        self._failed: JellyError | None = None
 
     @property
     def name(self) -> str:
@@ -101,6 +87,99 @@ class FrameReader:
     def delimited(self) -> bool | None:
         """Whether frames are delimited; None before the first was read."""
         return self._splitter.delimited
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._frames.close()
+        self._input.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self._peeked:
+            yield self._peeked.pop(0)
+        if self._failed is not None:
+            raise self._failed
+        yield from self._frames
+
+    def peek_options(self) -> StreamOptions | None:
+        """The stream's options; the frames that it takes to find them are kept.
+
+        :return: None if they cannot be read. Why, whoever decodes the frames will say.
+        """
+        try:
+            for data in self._frames:
+                self._peeked.append(data)
+                if data or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
+                    return first_options(data, self._limits)
+        except JellyError as error:
+            self._failed = error
+        return None
+
+    def explained(self, error: JellyError, decoder: Decoder | TextDecoder) -> JellyError:
+        """The error with its place, or a better one where the source is no Jelly at all."""
+        if decoder.options is None and _is_text(self._opening):
+            return SourceError("this is text, not Jelly", source=self.name)
+        error.locate(source=self.name)
+        if isinstance(error, SourceError | TruncatedError):
+            error.locate(frame=decoder.next_frame)
+        return error
+
+    def _split(self) -> Generator[bytes]:
+        for piece in self._input.pieces():
+            self._opening += piece[: _OPENING - len(self._opening)]
+            yield from self._splitter.feed(piece)
+        yield from self._splitter.finish()
+
+
+class FrameReader:
+    """Reads a source frame by frame: an iterator, and a context manager that closes the source.
+
+    :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
+    :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
+    :param limits: what is believed of the input.
+    :param concatenated: options that stand first in a frame start a new stream, as in files made
+        with ``cat``. By default they are a repeat, as the specification has it.
+    :raises JellyError: while iterating, with source, frame and row.
+    """
+
+    def __init__(
+        self,
+        src: Source | FrameBytes,
+        *,
+        factory: TermFactory[Any] = GENERIC,
+        limits: Limits = DEFAULT_LIMITS,
+        concatenated: bool = False,
+        next_factory: Callable[[], TermFactory[Any]] | None = None,
+    ) -> None:
+        self._source = src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+        self._next_factory = next_factory or (lambda: factory)
+        self._limits = limits
+        self._concatenated = concatenated
+        self._decoder = Decoder(factory, limits=limits)
+        self._frames = self._decode()
+        self._peeked: list[Frame] = []
+        #: Bytes of the frame that was decoded last, without a delimiter.
+        self.data = b""
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._source.name
+
+    @property
+    def compression(self) -> str | None:
+        """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
+        return self._source.compression
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether frames are delimited; None before the first was read."""
+        return self._source.delimited
 
     @property
     def inside_graph(self) -> bool:
@@ -135,11 +214,11 @@ class FrameReader:
     def close(self) -> None:
         """Close the source, if it was opened here."""
         self._frames.close()
-        self._input.close()
+        self._source.close()
 
     def _decode(self) -> Generator[Frame]:
         try:
-            for number, data in enumerate(self._split()):
+            for number, data in enumerate(self._source):
                 if self._concatenated and number and opens_with_options(data):
                     self._decoder = Decoder(
                         self._next_factory(), limits=self._limits, first_frame=number
@@ -148,20 +227,106 @@ class FrameReader:
                 yield self._decoder.decode(data)
             self._decoder.finish()
         except JellyError as error:
-            if self._decoder.options is None and _is_text(self._opening):
-                raise SourceError("this is text, not Jelly", source=self.name) from error
-            error.locate(source=self.name)
-            if isinstance(error, SourceError | TruncatedError):
-                error.locate(frame=self._decoder.next_frame)
-            raise
+            explained = self._source.explained(error, self._decoder)
+            if explained is error:
+                raise
+            raise explained from error
         finally:
-            self._input.close()
+            self._source.close()
 
-    def _split(self) -> Iterator[bytes]:
-        for piece in self._input.pieces():
-            self._opening += piece[: _OPENING - len(self._opening)]
-            yield from self._splitter.feed(piece)
-        yield from self._splitter.finish()
+
+class TextPieces:
+    """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
+    pieces of text, and a context manager that closes the source.
+
+    :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
+    :param notation: how quoted triples are written.
+    :param judge: the factory of what the text is for, see ``codec.TextDecoder``.
+    :param limits: what is believed of the input.
+    :param concatenated: see :class:`FrameReader`.
+    :param on_frame: told of each frame, after its last piece, what ``TextDecoder.last_frame`` is.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> with TextPieces(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
+    ...     print(b"".join(text))
+    b'<urn:s> <urn:p> "o" .\\n'
+    """
+
+    def __init__(
+        self,
+        src: Source | FrameBytes,
+        *,
+        notation: Notation = Notation.RDF_STAR,
+        judge: TermFactory[Any] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        concatenated: bool = False,
+        on_frame: Callable[[Frame], object] | None = None,
+    ) -> None:
+        self._source = src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+        self._notation = notation
+        self._judge = judge
+        self._limits = limits
+        self._concatenated = concatenated
+        self._on_frame = on_frame
+        self._decoder = self._new_decoder(0)
+        self._statements_before = 0
+        self._pieces = self._decode()
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._source.name
+
+    @property
+    def statements(self) -> int:
+        """Number of statements so far; of a frame that is being read, some of the next piece's."""
+        return self._statements_before + self._decoder.statements
+
+    @property
+    def next_frame(self) -> int:
+        """Number of the frame that is being read, or of the next."""
+        return self._decoder.next_frame
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._pieces)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._pieces.close()
+        self._source.close()
+
+    def _new_decoder(self, first_frame: int) -> TextDecoder:
+        return TextDecoder(
+            self._notation, limits=self._limits, first_frame=first_frame, judge=self._judge
+        )
+
+    def _decode(self) -> Generator[bytes]:
+        try:
+            for number, data in enumerate(self._source):
+                if self._concatenated and number and opens_with_options(data):
+                    self._statements_before = self.statements
+                    self._decoder = self._new_decoder(number)
+                yield from self._decoder.decode(data)
+                if self._on_frame is not None and self._decoder.last_frame is not None:
+                    self._on_frame(self._decoder.last_frame)
+            self._decoder.finish()
+        except JellyError as error:
+            explained = self._source.explained(error, self._decoder)
+            if explained is error:
+                raise
+            raise explained from error
+        finally:
+            self._source.close()
 
 
 def read_frames(

@@ -58,7 +58,7 @@ def test_a_seekable_file_is_read_again_from_where_it_stood(tmp_path: Path) -> No
 def test_an_output_that_is_partly_out_is_not_begun_again() -> None:
     out = io.BytesIO()
     with pytest.raises(StatementError, match=r"<bytes>: a quoted triple.*rdf_star"):
-        text_to_jelly(PLAIN + QUOTED, out, format=NT)
+        text_to_jelly(PLAIN * 3 + QUOTED, out, format=NT)
     # Nothing was out before the first frame was full.
     out = io.BytesIO()
     assert text_to_jelly(PLAIN[:26] + QUOTED, out, format=NT).statements == 2

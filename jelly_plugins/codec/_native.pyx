@@ -58,6 +58,7 @@ from .wire import string_field
 cdef size_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
 cdef size_t CACHED_STRING = reference_terms.CACHED_STRING
 cdef uint64_t LEAST_TRIPLE = reference_writer._LEAST_TRIPLE
+cdef size_t LONG_TERM = reference_text.LONG_TERM
 cdef size_t TEXT_PIECE = reference_text.PIECE
 cdef bytes XSD_STRING_OBJECT = XSD_STRING.encode()
 cdef const uint8_t *XSD_STRING_BYTES = <const uint8_t *> <const char *> XSD_STRING_OBJECT
@@ -69,6 +70,7 @@ include "kernel/wire.pxi"
 include "kernel/objects.pxi"
 include "kernel/terms.pxi"
 include "kernel/text_writer.pxi"
+include "kernel/judge.pxi"
 include "kernel/reader.pxi"
 include "kernel/judgement.pxi"
 include "kernel/decoder.pxi"
@@ -87,6 +89,7 @@ load_reader_rules()
 load_patch_rules()
 load_writer_rules()
 load_line_rules()
+load_judge_rules()
 if (IRI, BLANK_NODE, LITERAL, TRIPLE, DEFAULT_GRAPH) != tuple(Kind):
     raise ImportError("the kernel's kinds of terms are not those of codec.terms")
 if (

@@ -139,6 +139,21 @@ def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptio
     )
 
 
+def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
+    """The options in a frame's first row; None if it has none, or none that are well-formed."""
+    try:
+        if not opens_with_options(data):
+            return None
+        pos = 0
+        while True:
+            tag, start, pos, _ = read_field(data, pos, len(data))
+            if tag == ROW_TAG:
+                _, start, stop, _ = read_field(data, start, pos)
+                return read_options(data, start, stop, limits)
+    except JellyError:
+        return None
+
+
 class Decoder(RowReader[Row, Frame]):
     """Reads the frames of one stream, in order.
 

@@ -43,7 +43,9 @@ class Limits:
     #: Statements of one frame that repeat the one before in every term.
     frame_repeats: int = 250_000
     #: Characters of IRIs that one frame may make out of prefixes and names, and of datatypes in its
-    #: literals. A few bytes can name entries of megabytes, over and over.
+    #: literals. A few bytes can name entries of megabytes, over and over. Likewise, where each
+    #: statement has a copy of its terms, as in text: bytes of terms of more than 1024 that a frame
+    #: repeats.
     frame_expansion: int = 256 << 20
 
     def __post_init__(self) -> None:

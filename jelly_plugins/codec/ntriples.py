@@ -142,6 +142,8 @@ class LineParser(LineReader):
         self.generalized = generalized
         self.relative_iris = relative_iris
         self.quads = quads
+        #: Statements that were read.
+        self.count = 0
         self._iris: dict[str, Iri] = {}
         self._blank_nodes: dict[str, BlankNode] = {}
 
@@ -152,7 +154,9 @@ class LineParser(LineReader):
     def statements(self, data: bytes) -> Iterator[Statement]:
         """Read whole lines, which follow those that were read before."""
         text = self.decode(data)
-        yield from self._statements(text)
+        for statement in self._statements(text):
+            self.count += 1
+            yield statement
         self.line_ends += count_line_ends(text)
 
     def _statements(self, text: str) -> Iterator[Statement]:

@@ -6,24 +6,37 @@ Bytes in, bytes out. The form of the text is that of ``ntriples``, whose parser 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
-from .decoder import Decoder
+from ..errors import LimitError
+from .decoder import Decoder, Frame
 from .encoder import Encoder
-from .limits import DEFAULT_LIMITS, Limits
+from .limits import DEFAULT_LIMITS, Limits, over
+from .lines import BLANK_NODE, IRI, LITERAL
 from .ntriples import Dialect, LineParser, Notation, term_text
 from .options import PhysicalType, StreamOptions
-from .terms import BlankNode, Iri, Literal
+from .terms import BlankNode, Iri, Literal, TermFactory
 
 #: Text comes out in pieces of about this many bytes.
 PIECE: Final = 1 << 18
+
+#: Bytes of a term that is a long one. A few bytes of a frame can repeat such a term, and each
+#: statement of the text has it in full.
+LONG_TERM: Final = 1 << 10
+
+#: Characters of a term above which it may be a long one.
+_PERHAPS_LONG: Final = LONG_TERM // 4
+
+#: The terms inside a quoted triple's text, which are no quoted triples themselves.
+_TERMS: Final = re.compile(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
 
 
 class TextFactory:
     """Makes terms that are their own text, and statements that are lines."""
 
-    default_graph: Final = ""
+    default_graph: str = ""
 
     def __init__(self, notation: Notation = Notation.RDF_STAR) -> None:
         self._notation = notation
@@ -48,12 +61,70 @@ class TextFactory:
         return terms if terms[3] else terms[:3]
 
 
+class _Judged(str):
+    """A term's text, and what the judge made of the term."""
+
+    __slots__ = ("term",)
+
+    term: Any
+
+    @classmethod
+    def of(cls, text: str, term: Any) -> _Judged:
+        judged = cls(text)
+        judged.term = term
+        return judged
+
+
+class JudgedFactory(TextFactory):
+    """Makes text of what another factory can make terms and statements of."""
+
+    def __init__(self, judge: TermFactory[Any], notation: Notation) -> None:
+        super().__init__(notation)
+        self._judge = judge
+        self.default_graph = _Judged.of("", judge.default_graph)
+
+    def iri(self, value: str) -> str:
+        term = self._judge.iri(value)
+        return _Judged.of(super().iri(value), term)
+
+    def blank_node(self, label: str) -> str:
+        term = self._judge.blank_node(label)
+        return _Judged.of(super().blank_node(label), term)
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
+        term = self._judge.literal(lex, langtag, datatype)
+        return _Judged.of(super().literal(lex, langtag, datatype), term)
+
+    def quoted_triple(self, *terms: Any) -> str:
+        term = self._judge.quoted_triple(*(term.term for term in terms))
+        return _Judged.of(super().quoted_triple(*terms), term)
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> tuple[str, ...]:
+        subject, predicate, object_ = terms
+        self._judge.triple((subject.term, predicate.term, object_.term))
+        return super().triple(terms)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> tuple[str, ...]:
+        subject, predicate, object_, graph = terms
+        self._judge.quad((subject.term, predicate.term, object_.term, graph.term))
+        return super().quad(terms)
+
+
+def text_factory(notation: Notation, judge: TermFactory[Any] | None) -> TextFactory:
+    """The factory of a :class:`TextDecoder`."""
+    return TextFactory(notation) if judge is None else JudgedFactory(judge, notation)
+
+
 class TextDecoder:
     """Reads the frames of one stream as lines of N-Triples, or of N-Quads where it has graphs.
 
     :param notation: how quoted triples are written.
     :param limits: what is believed of the input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
+    :param judge: the factory of a backend that the text is for, and that is strict about terms:
+        what it refuses to make is refused. The compiled kernel only asks it where a term is not
+        plainly well-formed (IRIs by RFC 3987, language tags by BCP 47), and where RDF 1.2 does not
+        have the statement; so the backend need not check terms a second time.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions, Triple
     >>> encoder = Encoder(StreamOptions())
@@ -69,8 +140,16 @@ class TextDecoder:
         *,
         limits: Limits = DEFAULT_LIMITS,
         first_frame: int = 0,
+        judge: TermFactory[Any] | None = None,
     ) -> None:
-        self._decoder = Decoder(TextFactory(notation), limits=limits, first_frame=first_frame)
+        factory = text_factory(notation, judge)
+        self._decoder = Decoder(factory, limits=limits, first_frame=first_frame)
+        self._limits = limits
+        #: Number of statements so far, in all frames.
+        self.statements = 0
+        #: What the frame that was decoded last has besides statements, once all its pieces were
+        #: taken: namespaces and empty graphs, as text, metadata, and its sizes.
+        self.last_frame: Frame | None = None
 
     @property
     def options(self) -> StreamOptions | None:
@@ -98,10 +177,19 @@ class TextDecoder:
         """
         pending: list[str] = []
         size = 0
-        for statement in self._decoder.decode(data).statements:
+        long_bytes = 0
+        frame = self._decoder.decode(data)
+        statements, frame.statements = frame.statements, []
+        frame.graphs = []
+        for statement in statements:
+            self.statements += 1
             for text in (*statement, "."):
                 pending.append(text)
                 size += len(text)
+                if len(text) > _PERHAPS_LONG:
+                    long_bytes += _long_bytes(text)
+                    if long_bytes > self._limits.frame_expansion:
+                        raise too_much(self._limits, long_bytes).locate(frame=frame.index)
                 pending.append(" " if text != "." else "\n")
                 if size > PIECE:
                     yield "".join(pending).encode()
@@ -109,6 +197,7 @@ class TextDecoder:
                     size = 0
         if pending:
             yield "".join(pending).encode()
+        self.last_frame = frame
 
     def finish(self) -> None:
         """Say that no frame follows.
@@ -116,6 +205,19 @@ class TextDecoder:
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """
         self._decoder.finish()
+
+
+def _long_bytes(text: str) -> int:
+    """Bytes of the long terms that a term's text has: itself, unless it is a quoted triple."""
+    sizes = [len(text.encode())]
+    if text.startswith("<<"):
+        sizes = [len(part[0].encode()) for part in _TERMS.finditer(text)]
+    return sum(size for size in sizes if size > LONG_TERM)
+
+
+def too_much(limits: Limits, long_bytes: int) -> LimitError:
+    """The error for long terms that a frame's text repeats too often."""
+    return over(limits, "frame_expansion", long_bytes, "what long terms of a frame take as text")
 
 
 class TextEncoder:
@@ -163,6 +265,15 @@ class TextEncoder:
     def options(self) -> StreamOptions:
         """The options as they are written."""
         return self._encoder.options
+
+    @property
+    def statements(self) -> int:
+        """Number of statements that were written."""
+        return self._parser.count
+
+    def add_namespace(self, name: str, iri: str) -> None:
+        """Declare a namespace before the text that follows; see ``Encoder.add_namespace``."""
+        self._encoder.add_namespace(name, iri)
 
     def feed(self, data: bytes) -> list[bytes]:
         """Take the next piece of the text.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, Literal, get_args
@@ -18,15 +19,17 @@ from ..codec import (
     LogicalType,
     PhysicalType,
     StreamOptions,
+    TextEncoder,
     delimit,
 )
 from ..codec.options import GROUPED, logical_name
-from ..errors import OptionsError
-from ..sinks import Destination, open_output
+from ..errors import OptionsError, StatementError
+from ..sinks import Destination, Writable, is_replaceable, open_output
 from ..streams import BATCH
 from .bookkeeping import BOOKKEEPING
 from .loader import PROGRESS_STATEMENTS, Progress
 from .terms import DEFAULT_GRAPH, GraphName, describe
+from .text_dump import TextWriting, text_says_it
 
 #: The order of statements: as the store has them, or each subject's together.
 Order = Literal["store", "subject"]
@@ -69,8 +72,9 @@ def dump(
         replaced only once everything is written.
     :param graph: write this graph only, as triples unless ``options`` say otherwise.
     :param options: of the stream; by default flat quads, or flat triples with ``graph``. Where
-        there are triple terms, ``rdf_star`` is added; unless it is set already, that takes a
-        query over all statements (about 1 µs each in memory). Of the logical types with one
+        there are triple terms, ``rdf_star`` is added: what was written without is written again,
+        or, where a destination cannot take that (a pipe), a query over all statements goes before
+        (about 1 µs each in memory). Of the logical types with one
         element per frame, GRAPHS and DATASETS are possible: the whole dump is one frame then.
     :param namespaces: declarations to write first, IRI by name.
     :param frame_rows: rows of a frame, at most.
@@ -90,27 +94,62 @@ def dump(
     """
     if order not in get_args(Order):
         raise ValueError(f"order is 'store' or 'subject', not {order!r}")
-    options = _options(store, graph, options)
-    encoder = Encoder(
-        options,
-        describe,
-        namespaces=bool(namespaces),
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
-        limits=limits,
-    )
-    for name, iri in (namespaces or {}).items():
-        encoder.add_namespace(name, iri)
+    options = _options(graph, options)
+    again = None if options.rdf_star else _restarter(dst)
+    if again is None and not options.rdf_star and _has_triple_terms(store, graph):
+        options = replace(options, rdf_star=True)
     # Looked for in each quad only where there is such a graph.
     hidden = None
     if graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING):
         hidden = BOOKKEEPING
-    writing = _Writing(store, encoder, graph, hidden, order, frame_rows, progress)
-    with open_output(dst) as out:
-        for frame in writing.frames():
-            out.write(delimit(frame))
-    writing.report()
-    return writing.statements
+    settings: dict[str, Any] = {
+        "namespaces": bool(namespaces),
+        "frame_rows": frame_rows,
+        "frame_bytes": frame_bytes,
+        "limits": limits,
+    }
+    while True:
+        writing: _Writing | TextWriting
+        if text_says_it(options, graph, hidden) and order == "store":
+            writing = TextWriting(store, TextEncoder(options, **settings), graph, progress)
+        else:
+            encoder = Encoder(options, describe, **settings)
+            writing = _Writing(store, encoder, graph, hidden, order, frame_rows, progress)
+        for name, iri in (namespaces or {}).items():
+            writing.encoder.add_namespace(name, iri)
+        try:
+            with open_output(dst) as out:
+                writing.write(out)
+        except StatementError:
+            if again is None or options.rdf_star or not _has_triple_terms(store, graph):
+                raise
+            again()
+            options = replace(options, rdf_star=True)
+            continue
+        writing.report()
+        return writing.statements
+
+
+def _restarter(dst: Destination) -> Callable[[], object] | None:
+    """What makes the destination ready for another attempt; None if there can be one attempt."""
+    if isinstance(dst, str | os.PathLike):
+        return (lambda: None) if is_replaceable(os.fspath(dst)) else None
+    file: Any = dst
+    if not (hasattr(file, "truncate") and hasattr(file, "seekable")):
+        return None
+    try:
+        start = file.tell() if file.seekable() else None
+    except (OSError, ValueError):
+        # Closed, or no file of the system's; opening it for writing will say so.
+        return None
+    if start is None:
+        return None
+
+    def again() -> None:
+        file.seek(start)
+        file.truncate()
+
+    return again
 
 
 class _Writing:
@@ -127,7 +166,7 @@ class _Writing:
         progress: Progress | None,
     ) -> None:
         self._store = store
-        self._encoder = encoder
+        self.encoder = self._encoder = encoder
         self._graph = graph
         self._hidden = hidden
         self._order = order
@@ -137,7 +176,11 @@ class _Writing:
         self.statements = 0
         self.bytes = 0
 
-    def frames(self) -> Iterator[bytes]:
+    def write(self, out: Writable) -> None:
+        for frame in self._frames():
+            out.write(delimit(frame))
+
+    def _frames(self) -> Iterator[bytes]:
         by_graph = self._encoder.options.physical_type is PhysicalType.GRAPHS
         for graph in self._parts(by_graph):
             if by_graph and graph is not None:
@@ -193,8 +236,8 @@ class _Writing:
         return frame
 
 
-def _options(store: Store, graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:
-    """The options to write with.
+def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:
+    """The options to write with, but for ``rdf_star``.
 
     :raises OptionsError: they need a graph, or frames that a dump does not have.
     """
@@ -206,9 +249,7 @@ def _options(store: Store, graph: GraphName | None, options: StreamOptions | Non
         raise OptionsError(
             f"a dump has no frames for logical type {logical_name(options.logical_type)}"
         )
-    if options.rdf_star or not _has_triple_terms(store, graph):
-        return options
-    return replace(options, rdf_star=True)
+    return options
 
 
 def _has_triple_terms(store: Store, graph: GraphName | None) -> bool:

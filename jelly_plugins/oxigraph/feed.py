@@ -1,14 +1,13 @@
-"""A Jelly source as pyoxigraph quads, in pieces of one frame: what every way into a store reads.
+"""A Jelly source as pyoxigraph quads, made one by one: what every way into a store can read.
 
-This is the one place that decides in which form statements come out of the decoder: as ``Quad``
-objects, made by the factory. With the decoder in Python that is as fast as text for Oxigraph's own
-parser, and an error names its row; a decoder that gives N-Quads as bytes would be plugged in here.
+Where the compiled kernel runs, text for Oxigraph's own parser is faster (``lines``); what text
+cannot say, such as reifiers, comes from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pyoxigraph import BlankNode, NamedNode, Quad
 
@@ -16,12 +15,26 @@ from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
 from ..errors import OptionsError
 from ..sources import Source
-from ..streams import FrameReader
+from ..streams import FrameBytes, FrameReader
+from .lines import text_of
 from .reify import ReifyingFactory
 from .terms import DEFAULT_GRAPH, GraphName, QuadFactory
 
 #: What becomes of quoted triples that are no objects: an error, or a reifier in their place.
 QuotedTriples = Literal["refuse", "reify"]
+
+
+def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -> None:
+    """Check what a caller has chosen.
+
+    :raises ValueError: or TypeError: it is nothing that can be chosen.
+    """
+    if quoted_triples not in get_args(QuotedTriples):
+        raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
+    if blank_nodes not in get_args(BlankNodes):
+        raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
+    if not isinstance(graph, GraphName | None):
+        raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
 
 
 class Feed:
@@ -40,7 +53,7 @@ class Feed:
 
     def __init__(
         self,
-        src: Source,
+        src: Source | FrameBytes,
         *,
         graph: GraphName | None,
         blank_nodes: BlankNodes,
@@ -49,10 +62,7 @@ class Feed:
         concatenated: bool,
         on_namespace: Callable[[str, str], object] | None = None,
     ) -> None:
-        if quoted_triples not in get_args(QuotedTriples):
-            raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
-        if not isinstance(graph, GraphName | None):
-            raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
+        check_settings(graph, blank_nodes, quoted_triples)
         self.statements = 0
         self.bytes = 0
         self.empty_graphs: set[NamedNode | BlankNode] = set()
@@ -61,11 +71,19 @@ class Feed:
         self._checked: StreamOptions | None = None
         into = DEFAULT_GRAPH if graph is None else graph
         self._added: list[Quad] = []
+        self._factory: QuadFactory
 
         def factory() -> QuadFactory:
+            settings: dict[str, Any] = {
+                "graph": into,
+                "blank_nodes": blank_nodes,
+                "limits": limits,
+            }
             if quoted_triples == "reify":
-                return ReifyingFactory(self._added, graph=into, blank_nodes=blank_nodes)
-            return QuadFactory(graph=into, blank_nodes=blank_nodes)
+                self._factory = ReifyingFactory(self._added, **settings)
+            else:
+                self._factory = QuadFactory(**settings)
+            return self._factory
 
         self._reader = FrameReader(
             src,
@@ -93,6 +111,8 @@ class Feed:
                 if self._added:
                     quads += self._added
                     self._added.clear()
+                # The next frame is decoded after this.
+                self._factory.begin_frame()
                 yield quads
 
     def _check_graph(self) -> None:
@@ -138,8 +158,15 @@ def read_quads(
     ...     print(quad)
     <urn:s> <urn:p> "o"
     """
+    check_settings(graph, blank_nodes, quoted_triples)
+    frames = FrameBytes(src, limits=limits)
+    if blank_nodes == "keep" and quoted_triples == "refuse" and not concatenated:
+        text = text_of(frames, graph=graph, blank_nodes=blank_nodes, limits=limits)
+        if text is not None:
+            yield from text.all_quads(graph)
+            return
     for quads in Feed(
-        src,
+        frames,
         graph=graph,
         blank_nodes=blank_nodes,
         quoted_triples=quoted_triples,

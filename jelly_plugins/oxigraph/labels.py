@@ -8,31 +8,23 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import Final
 
 from pyoxigraph import BlankNode
 
-#: How the label of a kept blank node begins where its own is none for Oxigraph.
-ESCAPED: Final = "jelly-label-"
+from ..codec.ntriples import written_label
 
 
 def kept(label: str) -> BlankNode:
     """The blank node of a label that is kept.
 
-    A label stays as it is if Oxigraph takes it and can write it as N-Quads. All others, and those
-    that look as if they had been mapped, become ``jelly-label-`` and the hexadecimal digits of
-    their UTF-8: different labels stay different, and the same label is always the same node.
+    A label stays as it is if it can be written as N-Quads, and Oxigraph takes all of those. All
+    others become what :func:`~jelly_plugins.codec.ntriples.written_label` makes of them: different
+    labels stay different, and the same label is always the same node, here and in text.
 
     >>> kept("b0").value, kept("a b").value, kept("").value
-    ('b0', 'jelly-label-612062', 'jelly-label-')
+    ('b0', 'label-612062', 'label-')
     """
-    # Oxigraph's constructor takes colons, its own N-Quads reader does not.
-    if ":" not in label and not label.startswith(ESCAPED):
-        try:
-            return BlankNode(label)
-        except ValueError:
-            pass
-    return BlankNode(ESCAPED + label.encode().hex())
+    return BlankNode(written_label(label))
 
 
 class Fresh:

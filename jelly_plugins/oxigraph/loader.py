@@ -1,6 +1,12 @@
 """Jelly into an Oxigraph store: all or nothing, or batch by batch.
 
-How quads go in (measured with pyoxigraph 0.5.13):
+How statements go in (measured with pyoxigraph 0.5.13):
+
+- With the compiled kernel, as text (``lines``). Fresh labels: ``Store.bulk_load``, which reads the
+  text from a pipe while the next of it is written (``pipe``); the parser gives the labels. Labels
+  kept: the text is parsed to quads, and these go in as below.
+
+Quads:
 
 - On disk: ``Store.bulk_extend``, the fastest. It takes quads as they come, holds some millions of
   them at most, and makes them visible in one step at the end. It writes new files each time,
@@ -16,20 +22,25 @@ both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from pyoxigraph import Quad, Store
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Limits
 from ..sources import Source
-from .feed import Feed, QuotedTriples
+from ..streams import FrameBytes
+from .feed import Feed, QuotedTriples, check_settings
+from .lines import TextFeed, refusals_as_ours, text_of
+from .pipe import bulk_load
 from .terms import GraphName
 
 #: Told how many statements and how many bytes of frames there were so far.
 Progress: TypeAlias = Callable[[int, int], object]
+
+_Part = TypeVar("_Part")
 
 #: Quads up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 4096
@@ -95,21 +106,40 @@ def load(
     :raises OSError: the store cannot be written.
     :raises RuntimeError: the store is open for reading only.
     """
-    feed = Feed(
-        src,
-        graph=graph,
-        blank_nodes=blank_nodes,
-        quoted_triples=quoted_triples,
-        limits=limits,
-        concatenated=concatenated,
-        on_namespace=on_namespace,
-    )
-    quads = _quads(feed, progress)
-    if atomic:
-        _add_at_once(store, quads)
+    check_settings(graph, blank_nodes, quoted_triples)
+    frames = FrameBytes(src, limits=limits)
+    text = None
+    # Reifiers are made of terms; and each stream of several has labels of its own.
+    if quoted_triples == "refuse" and not concatenated and (atomic or blank_nodes == "keep"):
+        text = text_of(
+            frames, graph=graph, blank_nodes=blank_nodes, limits=limits, on_namespace=on_namespace
+        )
+    feed: Feed | TextFeed
+    if text is not None and blank_nodes == "fresh":
+        feed = text
+        with refusals_as_ours(frames.name):
+            _add_text_at_once(store, text, graph, _told(text, text, progress))
     else:
-        while batch := list(islice(quads, BATCH)):
-            _add_at_once(store, iter(batch))
+        if text is not None:
+            feed = text
+            parts: Iterable[Iterable[Quad]] = text.quads(graph)
+        else:
+            parts = feed = Feed(
+                frames,
+                graph=graph,
+                blank_nodes=blank_nodes,
+                quoted_triples=quoted_triples,
+                limits=limits,
+                concatenated=concatenated,
+                on_namespace=on_namespace,
+            )
+        quads = chain.from_iterable(_told(parts, feed, progress))
+        with refusals_as_ours(frames.name):
+            if atomic:
+                _add_at_once(store, quads)
+            else:
+                while batch := list(islice(quads, BATCH)):
+                    _add_at_once(store, iter(batch))
     for name in feed.empty_graphs:
         store.add_graph(name)
     if progress is not None:
@@ -117,14 +147,30 @@ def load(
     return feed.statements
 
 
-def _quads(feed: Feed, progress: Progress | None) -> Iterator[Quad]:
-    """The feed's quads one by one, and progress told on the way."""
+def _told(
+    parts: Iterable[_Part], feed: Feed | TextFeed, progress: Progress | None
+) -> Iterator[_Part]:
+    """The parts of a feed, and progress told between them."""
     due = PROGRESS_STATEMENTS
-    for quads in feed:
-        yield from quads
+    for part in parts:
+        yield part
         if progress is not None and feed.statements >= due:
             due = feed.statements + PROGRESS_STATEMENTS
             progress(feed.statements, feed.bytes)
+
+
+def _add_text_at_once(
+    store: Store, feed: TextFeed, graph: GraphName | None, pieces: Iterator[bytes]
+) -> None:
+    """Add all statements of a text, with labels of the store's own, or none."""
+    opening = []
+    for piece in pieces:
+        opening.append(piece)
+        if feed.statements >= SMALL:
+            bulk_load(store, chain(opening, pieces), feed.format, graph)
+            return
+    text = b"".join(opening)
+    store.load(text, format=feed.format, to_graph=graph, lenient=True)
 
 
 def _add_at_once(store: Store, quads: Iterator[Quad]) -> None:

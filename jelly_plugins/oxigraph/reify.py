@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
 from ..backends import BlankNodes
+from ..codec import DEFAULT_LIMITS, Limits
 from .labels import Fresh
 from .terms import GraphName, QuadFactory, make_quad, make_triple
 
@@ -30,6 +31,13 @@ class _Quoted(NamedTuple):
     object: Any
 
 
+def _parts(term: Any) -> tuple[Any, ...]:
+    """The terms that a quoted triple is made of, or the term itself."""
+    if not isinstance(term, _Quoted):
+        return (term,)
+    return tuple(part for inner in term for part in _parts(inner))
+
+
 class ReifyingFactory(QuadFactory):
     """Makes quads of the statements, and more quads for the reifiers that they need.
 
@@ -38,8 +46,15 @@ class ReifyingFactory(QuadFactory):
     :param added: gets the quads that state what reifiers reify.
     """
 
-    def __init__(self, added: list[Quad], *, graph: GraphName, blank_nodes: BlankNodes) -> None:
-        super().__init__(graph=graph, blank_nodes=blank_nodes)
+    def __init__(
+        self,
+        added: list[Quad],
+        *,
+        graph: GraphName,
+        blank_nodes: BlankNodes,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(graph=graph, blank_nodes=blank_nodes, limits=limits)
         self._added = added
         self._reifier = Fresh(_FIXED_KEY if blank_nodes == "keep" else None)
 
@@ -55,6 +70,8 @@ class ReifyingFactory(QuadFactory):
             subject = self._reify(subject, graph)
         if isinstance(object_, _Quoted):
             object_ = self._triple_term(object_, graph)
+        if self._long:
+            self.count_copies((*_parts(terms[0]), predicate, *_parts(terms[2]), graph))
         return make_quad((subject, predicate, object_, graph))
 
     def _triple_term(self, quoted: _Quoted, graph: Any) -> Triple:

@@ -14,9 +14,11 @@ from typing import Any, Final, TypeAlias, get_args
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from ..backends import BlankNodes
-from ..codec import Kind
+from ..codec import DEFAULT_LIMITS, Kind, Limits
+from ..codec.limits import over
 from ..codec.rules import GRAPH, POSITIONS, SUBJECT
 from ..codec.terms import XSD_STRING
+from ..codec.text import LONG_TERM
 from ..errors import TermError
 from .labels import Fresh, kept
 
@@ -123,22 +125,67 @@ class OxigraphFactory:
 class QuadFactory(OxigraphFactory):
     """Makes quads of triples too, all in one graph.
 
+    A quad has copies of its terms, and a few bytes of a frame can repeat a term of megabytes: what
+    long terms take is counted.
+
     :param graph: the graph of statements that have three terms.
+    :param limits: ``frame_expansion`` bounds the characters of long terms in the quads of a frame.
     """
 
-    def __init__(self, *, graph: GraphName, blank_nodes: BlankNodes) -> None:
+    def __init__(
+        self, *, graph: GraphName, blank_nodes: BlankNodes, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         super().__init__(blank_nodes=blank_nodes)
         self._graph = graph
         self._place: tuple[Any, ...] = () if graph == DEFAULT_GRAPH else (graph,)
+        self._limits = limits
+        self._copied = 0
+        #: Long terms that the next statement may have, by their identity, with their length: those
+        #: made since the one before, and its own. No cache of a decoder keeps others.
+        self._long: dict[int, tuple[Any, int]] = {}
+
+    def begin_frame(self) -> None:
+        """Start to count anew."""
+        self._copied = 0
+
+    def iri(self, value: str) -> Any:
+        term = super().iri(value)
+        return self._noted(term, len(value)) if len(value) > LONG_TERM else term
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        term = super().literal(lex, langtag, datatype)
+        return self._noted(term, len(lex)) if len(lex) > LONG_TERM else term
 
     def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
-        return make_triple((subject, predicate, object_), quoted=True, way_out=_REIFY)
+        terms = (subject, predicate, object_)
+        made = make_triple(terms, quoted=True, way_out=_REIFY)
+        size = sum(self._long[id(term)][1] for term in terms if id(term) in self._long)
+        return self._noted(made, size) if size else made
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        if self._long:
+            self.count_copies(terms)
         return make_quad(terms + self._place, way_out=_REIFY)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        if self._long:
+            self.count_copies(terms)
         return make_quad(terms, way_out=_REIFY)
+
+    def _noted(self, term: Any, size: int) -> Any:
+        self._long[id(term)] = (term, size)
+        return term
+
+    def count_copies(self, terms: tuple[Any, ...]) -> None:
+        """Count the long terms of a statement.
+
+        :raises LimitError: they are too much in this frame.
+        """
+        self._long = {id(term): self._long[id(term)] for term in terms if id(term) in self._long}
+        self._copied += sum(size for _, size in self._long.values())
+        if self._copied > self._limits.frame_expansion:
+            what = "what long terms of a frame take in its quads"
+            raise over(self._limits, "frame_expansion", self._copied, what)
 
 
 def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:

@@ -90,7 +90,7 @@ def test_blank_nodes_are_those_of_the_store(store: ox.Store) -> None:
     assert data(store) == {f"<urn:s> <urn:p> {node}"}
 
 
-@pytest.mark.parametrize("label", ["a b", "", "a:b", "jelly-label-61", "é", "0", "-x", "f" * 32])
+@pytest.mark.parametrize("label", ["a b", "", "a:b", "label-61", "é", "0", "-x", "f" * 32])
 def test_labels_that_need_a_mapping_stay_the_same_node(store: ox.Store, label: str) -> None:
     statement = Quad(BlankNode(label), P, Triple(S, P, BlankNode(label)), BlankNode(label))
     replay(store, terms(statement))

@@ -244,6 +244,7 @@ cdef class TermWriter:
         cdef const uint8_t *start = pos
         cdef uint64_t room_rows
         cdef uint64_t room_bytes
+        cdef uint64_t count = 0
         cdef bint full
         # Whether nothing but empty lines was read since the frame could have been ended.
         cdef bint at_start
@@ -279,6 +280,8 @@ cdef class TermWriter:
                                 line = LINE_UNUSUAL
                             elif written != DONE:
                                 break
+                            else:
+                                count += 1
                         if line == LINE_UNUSUAL:
                             pos = line_after(start, end)
                             break
@@ -302,6 +305,7 @@ cdef class TermWriter:
                     encoder._end_full_frame()
         finally:
             self._hand_over(encoder)
+            parser.count += count
         parser.line_ends += line_ends_in(counted, end)
         return 0
 

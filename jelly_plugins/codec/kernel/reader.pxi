@@ -11,10 +11,15 @@ cdef enum Status:
     AT_OPTIONS
     AT_FRAME_FIELD
     AT_NAMESPACE
+    # Terms were made that the judge has to see, see kernel/judge.pxi.
+    AT_DOUBTS
+    AT_EMPTY_GRAPH
     AT_HEADER
     # Stops after which it does not.
     AT_FRAME_END
     REFUSED
+    NOT_RDF_1_2
+    TOO_MUCH_TEXT
     TOO_MANY_ROWS
     TOO_MANY_REPEATS
     TOO_MUCH_EXPANSION
@@ -92,6 +97,8 @@ cdef struct Table:
 cdef struct Reader:
     # What the options and the limits say.
     bint text
+    # Whether a judge has a say in what is made into text.
+    bint judged
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
@@ -334,6 +341,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     datatype = new_term(&reader.pool, DATATYPE, nothing, False, text)
     if datatype != NULL:
+        datatype.doubtful = reader.judged and not is_plain_datatype(text)
         datatype.characters = entry.characters
     return datatype
 
@@ -358,7 +366,7 @@ cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
     cdef size_t capacity
     term.row = reader.row_number
     reader.made_bytes += sizeof(Term) + term.text.size + term.wire.size
-    if reader.text:
+    if reader.text and not term.doubtful:
         return True
     if reader.made_count == reader.made_capacity:
         capacity = reader.made_capacity * 2 if reader.made_capacity else 256
@@ -492,6 +500,8 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
         if reader.text and scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
         term = new_term(&reader.pool, IRI, nothing, False, Slice(scratch.bytes, scratch.size))
+        if term != NULL:
+            term.doubtful = reader.judged and not is_plain_iri(term.text)
         if term != NULL and note_made(reader, term):
             term.characters = characters
             return term
@@ -626,6 +636,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         term.langtag = Slice(term.wire.bytes + (langtag.bytes - wire.bytes), langtag.size)
     if datatype != NULL and datatype.datatype != NULL:
         term.parts[0] = shared(datatype.datatype)
+    term.doubtful = reader.judged and not is_plain_literal(term)
     if not note_made(reader, term):
         drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
@@ -739,6 +750,8 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
     reader.given |= given
     if reader.given != reader.required:
         return fail(reader, REFUSED)
+    if reader.judged and given and not is_rdf_1_2(reader):
+        return fail(reader, NOT_RDF_1_2)
     planned.row = reader.row_number
     if given or not reader.has_before:
         planned.event = STATEMENT
@@ -839,7 +852,7 @@ cdef Status plan_more(Reader *reader) noexcept nogil:
     if status != AT_PLAN_END:
         # What was planned before the stop is written first.
         reader.stopped = status
-    return READ
+    return AT_DOUBTS if reader.made_count else READ
 
 
 cdef Status read_row(Reader *reader) noexcept nogil:

@@ -32,6 +32,8 @@ cdef enum:
 cdef struct Term:
     int kind
     int32_t references
+    # Whether a judge has to see it.
+    bint doubtful
     # Its size in a pool's classes; 0 for one that is too large for those.
     uint32_t size_class
     # Row of the frame in which it was made.

@@ -13,6 +13,12 @@ cdef struct LineWriter:
     Slice closing
     # The statement that is next in the plan.
     size_t next
+    # Statements that were written, in all frames.
+    uint64_t statements
+    # Bytes of long terms that were written, in this frame.
+    uint64_t long_bytes
+    # A graph that turned out to be empty, until it is taken; NULL otherwise.
+    Term *empty_graph
     # Where writing stands in the statement before: a level for each triple that is quoted in
     # another. There are never more than the limit of nesting allows.
     Level *levels
@@ -22,7 +28,8 @@ cdef struct LineWriter:
 cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
     """Write what is planned, or as much of it as makes a piece; False where there is no memory.
 
-    All of it is written when `lines.next` has reached the end of the plan and `depth` is 0.
+    All of it is written when `lines.next` has reached the end of the plan and `depth` is 0. An
+    empty graph in the plan is set down, and ends the writing too.
     """
     cdef Planned *planned
     while lines.out.size < piece:
@@ -38,8 +45,12 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
             lines.levels[0].terms = planned.terms
             lines.levels[0].count = statement_width(reader, planned)
             lines.levels[0].at = 0
+            lines.statements += 1
             if not write_plain_line(lines):
                 lines.depth = 1
+        elif planned.event == EMPTY_GRAPH:
+            lines.empty_graph = planned.terms[3]
+            return True
     return True
 
 
@@ -53,12 +64,16 @@ cdef bint write_plain_line(LineWriter *lines) noexcept nogil:
     cdef Level *level = &lines.levels[0]
     cdef Buffer *out = &lines.out
     cdef size_t size = 2
+    cdef uint64_t long_bytes = 0
     for at in range(level.count):
         if level.terms[at].kind == TRIPLE:
             return False
         size += level.terms[at].text.size + 1
+        if level.terms[at].text.size > LONG_TERM:
+            long_bytes += level.terms[at].text.size
     if not reserve(out, size):
         return False
+    lines.long_bytes += long_bytes
     for at in range(level.count):
         put(out, level.terms[at].text.bytes, level.terms[at].text.size)
         put_byte(out, c" ")
@@ -81,6 +96,8 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
     term = level.terms[level.at]
     level.at += 1
     if term.kind != TRIPLE:
+        if term.text.size > LONG_TERM:
+            lines.long_bytes += term.text.size
         return append(&lines.out, term.text.bytes, term.text.size)
     level = &lines.levels[lines.depth]
     level.terms = term.parts
@@ -96,6 +113,10 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
     while True:
         if not write_planned(reader, lines, piece):
             return NO_MEMORY
+        if lines.long_bytes > reader.frame_expansion:
+            return TOO_MUCH_TEXT
+        if lines.empty_graph != NULL:
+            return AT_EMPTY_GRAPH
         if lines.next < reader.planned or lines.depth:
             return AT_PLAN_END
         lines.next = 0
@@ -111,6 +132,9 @@ cdef class PieceDecoder:
     cdef Reader reader
     cdef readonly object options
     cdef readonly object next_frame
+    cdef readonly object last_frame
+    # What judges terms, see kernel/judge.pxi; None where they are not judged.
+    cdef object judge
     cdef object limits
     cdef object factory
     cdef object reference
@@ -162,6 +186,13 @@ cdef class PieceDecoder:
         """All of the frame was given out or gathered."""
         return 0
 
+    cdef int _stopped(self, Status status) except -1:
+        """Deal with a stop that only decoders of this kind have.
+
+        :raises JellyError: there is nothing to read after it.
+        """
+        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
+
     cdef int _broken(self) except -1:
         """The frame ended in an error."""
         return 0
@@ -212,14 +243,23 @@ cdef class PieceDecoder:
             elif status == AT_FRAME_FIELD:
                 read_frame_field(self.reference, reader, data, self.frame)
             elif status == AT_NAMESPACE:
+                self.frame.namespaces.append(
+                    (text_of(reader.namespace_name), text_of(reader.namespace_iri.text))
+                )
                 drop(reader.namespace_iri, &reader.pool)
                 reader.namespace_iri = NULL
+            elif status == AT_DOUBTS:
+                show_doubts(reader, self.judge)
+            elif status == NOT_RDF_1_2:
+                raise judged_statement(reader, self.judge)
             elif status != AT_PLAN_END and status != AT_FRAME_END:
-                raise refusal(reader, status, self.options, self.limits, self.factory)
+                self._stopped(status)
             else:
                 piece = self._take(status == AT_FRAME_END)
                 if piece is None:
                     self._ended()
+                    self.frame.rows = reader.rows
+                    self.last_frame = self.frame
                     self.frame = None
                     self.next_frame += 1
                 # After the last piece the next call finds nothing more.
@@ -266,8 +306,10 @@ cdef class TextDecoder(PieceDecoder):
     cdef object notation
 
     def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, limits=DEFAULT_LIMITS,
-                  first_frame=0):
-        self._open(reference_text.TextFactory(notation), limits, first_frame)
+                  first_frame=0, judge=None):
+        self._open(reference_text.text_factory(notation, judge), limits, first_frame)
+        self.judge = judge
+        self.reader.judged = judge is not None
         self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
         if self.lines.levels == NULL:
             raise MemoryError
@@ -285,6 +327,26 @@ cdef class TextDecoder(PieceDecoder):
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """
         self._finish()
+
+    @property
+    def statements(self):
+        """Number of statements so far, in all frames."""
+        return self.lines.statements
+
+    cdef int _begun(self) except -1:
+        self.lines.long_bytes = 0
+        return 0
+
+    cdef int _stopped(self, Status status) except -1:
+        if status == AT_EMPTY_GRAPH:
+            self.frame.empty_graphs.append(text_of(self.lines.empty_graph.text))
+            self.lines.empty_graph = NULL
+            return 0
+        if status == TOO_MUCH_TEXT:
+            # Which row it was is long past.
+            self.reader.in_row = False
+            raise reference_text.too_much(self.limits, self.lines.long_bytes)
+        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
 
     cdef Status _read_on(self) noexcept nogil:
         return read_lines(&self.reader, &self.lines, TEXT_PIECE)

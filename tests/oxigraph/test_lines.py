@@ -1,0 +1,335 @@
+"""Text for Oxigraph's parser: judged once, piped, never half of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jelly_plugins import JellyError, LimitError, Limits
+from jelly_plugins.codec import Decoder, native
+from jelly_plugins.codec import text as reference
+from jelly_plugins.codec.ntriples import Notation
+from jelly_plugins.oxigraph import load, pipe, read_quads
+from jelly_plugins.oxigraph.feed import Feed
+from jelly_plugins.oxigraph.lines import LONGEST_LINE
+from jelly_plugins.oxigraph.loader import SMALL
+from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
+from jelly_plugins.streams import encode
+
+from ..fuzz.differential import native as native_kernel
+from .support import (
+    BlankNode,
+    G,
+    Iri,
+    Literal,
+    O,
+    P,
+    PhysicalType,
+    Quad,
+    S,
+    StreamOptions,
+    Triple,
+    contents,
+    jelly,
+    numbered,
+)
+
+needs_kernel = pytest.mark.skipif(not native, reason="text is for the compiled kernel")
+
+
+def factory() -> QuadFactory:
+    return QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
+
+
+def outcome(decode: Any, *statements: Any) -> Any:
+    """What comes of statements, or the error."""
+    options = StreamOptions(
+        physical_type=PhysicalType.QUADS if len(statements[0]) == 4 else PhysicalType.TRIPLES,
+        rdf_star=True,
+        generalized_statements=True,
+    )
+    try:
+        return [item for frame in encode(statements, options=options) for item in decode(frame)]
+    except JellyError as error:
+        return type(error), error.message, error.frame, error.row
+
+
+def text_outcome(decoder: Any, *statements: Any) -> Any:
+    return outcome(decoder(Notation.RDF_1_2, judge=factory()).decode, *statements)
+
+
+def quads_outcome(*statements: Any) -> Any:
+    decoder = Decoder(factory())
+    return outcome(lambda frame: decoder.decode(frame).statements, *statements)
+
+
+#: Parts of IRIs and language tags that make more than noise when they meet.
+IRI_PARTS = st.sampled_from(
+    (
+        *("http", "urn", ":", "//", "/", "a", "é", "%20", "%", "%4", "#", "?", "[::1]", "[", "@"),
+        *("\\", " ", "<", ">", '"', "{", "^", "`", "|", "80", ".", "-", "+", "'", "("),
+        *("\x00", "\x7f", "\x80", "\xa0", "\ue000", "\ufdd0", "\ufffd", "\ufffe"),
+        *("\U0001f600", "\U0001ffff", "\U000e0001"),
+    )
+)
+IRIS = st.one_of(
+    st.lists(IRI_PARTS, max_size=8).map("".join),
+    st.lists(IRI_PARTS, max_size=6).map(lambda parts: "http://" + "".join(parts)),
+    st.lists(IRI_PARTS, max_size=6).map(lambda parts: "http://a.b/" + "".join(parts)),
+)
+TAG_PARTS = st.sampled_from(["en", "a", "x", "i", "-", "1", "DE", "Latn", "abcdefghi", "419", "de"])
+TAGS = st.lists(TAG_PARTS, min_size=1, max_size=5).map("".join)
+
+
+@given(IRIS)
+def test_iris_are_judged_as_oxigraph_does(value: str) -> None:
+    statement = Triple(S, Iri(value), Literal("x", datatype=value or "urn:d"))
+    try:
+        ox.NamedNode(value)
+        refused = False
+    except ValueError:
+        refused = True
+    for decoder in (native_kernel().TextDecoder, reference.TextDecoder):
+        found = text_outcome(decoder, statement)
+        assert isinstance(found, tuple) is refused
+        if refused:
+            assert found == quads_outcome(statement)
+        else:
+            [quad] = ox.parse(b"".join(found), ox.RdfFormat.N_QUADS, lenient=True)
+            assert [quad] == quads_outcome(statement)
+            # What is said to be well-formed passes the parser that checks it, too.
+            assert list(ox.parse(b"".join(found), ox.RdfFormat.N_QUADS)) == [quad]
+
+
+@given(TAGS)
+def test_language_tags_are_judged_as_oxigraph_does(tag: str) -> None:
+    statement = Triple(S, P, Literal("x", langtag=tag))
+    expected = quads_outcome(statement)
+    for decoder in (native_kernel().TextDecoder, reference.TextDecoder):
+        found = text_outcome(decoder, statement)
+        if isinstance(expected, tuple):
+            assert found == expected
+        elif not isinstance(found, tuple):
+            assert list(ox.parse(b"".join(found), ox.RdfFormat.N_QUADS)) == expected
+        else:
+            # Oxigraph's constructors take tags that no text has.
+            with pytest.raises(SyntaxError):
+                list(ox.parse(f'<urn:s> <urn:p> "x"@{tag} .', ox.RdfFormat.N_QUADS))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Triple(Literal("x"), P, O),
+        Triple(S, BlankNode("x"), O),
+        Triple(S, Literal("x"), O),
+        Triple(Triple(S, P, O), P, O),
+        Triple(S, P, Triple(S, P, Triple(Triple(S, P, O), P, O))),
+        Triple(S, P, Triple(Literal("x"), P, O)),
+        Quad(S, P, O, Literal("x")),
+        Quad(Triple(S, P, O), P, O, G),
+    ],
+)
+def test_statements_are_judged_as_oxigraph_does(bad: Any) -> None:
+    good = (S, P, O, G)[: len(bad)]
+    statements = [type(bad)(*good), bad]
+    expected = quads_outcome(*statements)
+    assert isinstance(expected, tuple)
+    for decoder in (native_kernel().TextDecoder, reference.TextDecoder):
+        assert text_outcome(decoder, *statements) == expected
+
+
+# The pipe
+
+
+TEXT = (
+    b'<urn:s> <urn:p> "a . b \\n . " .\n'
+    b"_:a <urn:p> <urn:o> <urn:g> .\n"
+    b'<urn:s> <urn:p> <<( <urn:s> <urn:p> "x y"@en )>> .\n'
+)
+
+
+def test_no_text_that_breaks_off_is_a_whole_one() -> None:
+    # What is held back begins with a space.
+    for cut in [at for at, byte in enumerate(TEXT) if byte == ord(" ")]:
+        store = ox.Store()
+        with pytest.raises(SyntaxError):
+            store.bulk_load(TEXT[:cut], ox.RdfFormat.N_QUADS, lenient=True)
+        assert len(store) == 0
+
+
+@pytest.mark.skipif(not pipe.POSSIBLE, reason="pipes have no names here")
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_pieces_of_any_size(store: ox.Store, size: int) -> None:
+    pieces = (TEXT[at : at + size] for at in range(0, len(TEXT), size))
+    pipe.bulk_load(store, pieces, ox.RdfFormat.N_QUADS, None)
+    assert len(store) == 3
+
+
+@pytest.mark.skipif(not pipe.POSSIBLE, reason="pipes have no names here")
+def test_whatever_the_pieces_raise_nothing_is_loaded(store: ox.Store) -> None:
+    def breaking(error: BaseException) -> Iterator[bytes]:
+        yield TEXT
+        yield TEXT * 10_000
+        raise error
+
+    open_before = len(os.listdir("/dev/fd"))
+    for error in (ValueError("x"), KeyboardInterrupt(), BrokenPipeError(), GeneratorExit()):
+        with pytest.raises(type(error)):
+            pipe.bulk_load(store, breaking(error), ox.RdfFormat.N_QUADS, None)
+        assert len(store) == 0
+    assert len(os.listdir("/dev/fd")) == open_before
+    assert "jelly-bulk-load" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.skipif(not pipe.POSSIBLE, reason="pipes have no names here")
+def test_a_loader_that_ends_early_is_noticed(store: ox.Store) -> None:
+    # Endless: only the loader's end can stop it.
+    pieces = chain([b"this is no text\n"], repeat(TEXT))
+    with pytest.raises(SyntaxError):
+        pipe.bulk_load(store, pieces, ox.RdfFormat.N_QUADS, None)
+    assert len(store) == 0
+
+
+INTERRUPTED = """
+import signal, sys, threading
+from pyoxigraph import Store
+from jelly_plugins.oxigraph import load
+from tests.oxigraph.support import jelly, numbered
+
+class Source:
+    pieces = [jelly(*numbered(20_000))]
+    def read(self, size):
+        if self.pieces:
+            return self.pieces.pop()
+        # The reader stands in the middle of a load, and never goes on.
+        print("reading", flush=True)
+        threading.Event().wait()
+
+# Who runs the tests in the background may have interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+store = Store(sys.argv[1])
+try:
+    load(store, Source())
+except KeyboardInterrupt:
+    print(len(store), flush=True)
+"""
+
+
+def test_an_interrupt_ends_a_load(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "store")],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"reading\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.communicate(timeout=60)[0] == b"0\n"
+            assert process.returncode == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
+def test_large_loads_are_what_small_ones_are(new_store: Any, blank_nodes: Any) -> None:
+    statements = [
+        *(Quad(*triple, G) for triple in numbered(SMALL)),
+        Quad(S, P, Literal("x", langtag="EN"), Iri("urn:é")),
+        Quad(S, P, Triple(S, P, Literal("1", datatype="urn:d")), Iri("urn:h")),
+    ]
+    large, small = new_store(), new_store()
+    assert load(large, jelly(*statements), blank_nodes=blank_nodes) == len(statements)
+    assert load(small, jelly(*statements[-2:]), blank_nodes=blank_nodes) == 2
+    assert contents(small) < contents(large)
+    assert len(large) == len(statements)
+
+
+@pytest.mark.parametrize("graph", [ox.NamedNode("urn:target"), ox.BlankNode("g")])
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
+def test_many_triples_go_into_a_graph(store: ox.Store, graph: Any, blank_nodes: Any) -> None:
+    statements = [*numbered(SMALL), Triple(S, P, Literal("a . \n b"))]
+    data = jelly(*statements)
+    load(store, data, graph=graph, blank_nodes=blank_nodes)
+    assert {quad.graph_name for quad in store} == {graph}
+    assert set(store) == set(read_quads(data, graph=graph))
+    assert len(store) == len(statements)
+
+
+# Hostile input
+
+
+def repeating(size: int, times: int) -> bytes:
+    """A frame of a few bytes more than a term's that says the term over and over."""
+    return jelly(
+        *(Triple(S, P, Literal("é" * size)) for _ in range(1)),
+        *(Triple(Iri(f"urn:{i}"), P, Literal("é" * size)) for i in range(times)),
+    )
+
+
+def test_long_terms_are_not_repeated_without_end(store: ox.Store) -> None:
+    data = repeating(100_000, 100)
+    assert len(data) < 300_000
+    limits = Limits(frame_expansion=1_000_000)
+    feed = Feed(
+        data,
+        graph=None,
+        blank_nodes="fresh",
+        quoted_triples="refuse",
+        limits=limits,
+        concatenated=False,
+    )
+    for read in (
+        lambda: list(feed),
+        lambda: load(store, data, limits=limits),
+        lambda: load(store, data, limits=limits, blank_nodes="keep"),
+        lambda: load(store, data, limits=limits, quoted_triples="reify"),
+        lambda: list(read_quads(data, limits=limits)),
+    ):
+        with pytest.raises(LimitError, match="frame_expansion") as caught:
+            read()
+        assert caught.value.frame == 0
+    assert len(store) == 0
+    assert load(store, data) == 101
+
+
+def test_kernels_count_long_terms_alike() -> None:
+    frames = list(
+        encode(
+            [
+                Triple(Iri(f"urn:{i}"), P, Triple(S, P, Literal("é" * 600 if i else "x" * 1025)))
+                for i in range(20)
+            ],
+            options=StreamOptions(rdf_star=True),
+        )
+    )
+    for most in (0, 1026, 1027, 5_000, 23_865, 23_866, 30_000):
+        found = []
+        for decoder_type in (native_kernel().TextDecoder, reference.TextDecoder):
+            decoder = decoder_type(limits=Limits(frame_expansion=most))
+            try:
+                found.append(sum(len(piece) for frame in frames for piece in decoder.decode(frame)))
+            except LimitError as error:
+                found.append((error.message.partition(" is ")[0], error.frame, error.row))
+        assert found[0] == found[1]
+
+
+@needs_kernel
+def test_a_line_that_oxigraph_does_not_read() -> None:
+    data = jelly(Triple(S, P, Literal("\n" * (LONGEST_LINE // 2))))
+    with pytest.raises(LimitError, match="a statement takes") as caught:
+        list(read_quads(data))
+    assert caught.value.frame == 0
