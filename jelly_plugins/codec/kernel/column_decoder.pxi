@@ -55,7 +55,8 @@ cdef bint start_graphs(Gathered *gathered) noexcept nogil:
     """Let the graph of every row before be null; False where there is no memory."""
     cdef size_t offsets = 4 * (gathered.rows + 1)
     cdef size_t bits = (gathered.rows + 7) // 8
-    if not reserve(&gathered.offsets[3], offsets) or not reserve(&gathered.validity, bits):
+    # One byte more, so that there is something to fill where no row was before.
+    if not reserve(&gathered.offsets[3], offsets) or not reserve(&gathered.validity, bits + 1):
         return False
     memset(gathered.offsets[3].bytes, 0, offsets)
     memset(gathered.validity.bytes, 0, bits)
