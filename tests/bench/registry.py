@@ -2,7 +2,8 @@
 
 A module of jobs lists them as ``JOBS``. A job is a function that gives :class:`Runs` (or just the
 runs by who does them), and whose docstring is its title; it is called with the data, or without
-where it has data of its own.
+where it has data of its own. Spark's jobs are commands of their own: ``tests.bench.spark_jobs`` and
+``tests.bench.spark_store_jobs``.
 """
 
 from __future__ import annotations
@@ -26,11 +27,7 @@ GROUPS: Final = {
     "size": ("size_jobs",),
     "memory": ("memory_jobs",),
     "patch": ("patch_jobs", "record_jobs"),
-    "spark": ("spark_jobs",),
 }
-
-#: Groups that run only when they are named: they start a Spark session.
-BY_NAME: Final = ("spark",)
 
 
 @dataclass(frozen=True)
@@ -73,13 +70,13 @@ def jobs() -> dict[str, Job]:
 
 
 def chosen(names: Iterable[str]) -> list[Job]:
-    """The jobs that go by these names, or are in these groups; without a name, the usual ones.
+    """The jobs that go by these names, or are in these groups; without a name, all.
 
     :raises KeyError: there is no such job and no such group.
     """
     every = jobs()
     wanted: dict[str, Job] = {}
-    for name in names or [group for group in GROUPS if group not in BY_NAME]:
+    for name in names or GROUPS:
         members = [job for job in every.values() if job.group == name]
         if not members and name not in GROUPS:
             members = [every[name]]
@@ -97,5 +94,5 @@ def _of(group: str) -> Iterator[Job]:
         except ModuleNotFoundError as error:
             print(f"{group}: left out, because {error.name} is not installed")
             continue
-        for job in listed.values() if isinstance(listed, dict) else listed:
+        for job in listed:
             yield Job(job.__name__.strip("_").replace("_", "-"), group, job)

@@ -23,9 +23,9 @@ from pyspark.sql import DataFrame, SparkSession
 from jelly_plugins import arrow
 from jelly_plugins.spark import session
 
-from .__main__ import row
 from .data import MIX, OPTIONS, Data, from_file, mix
-from .measure import Run, measure
+from .measure import Measured, Run, Runs, measure
+from .results import rows
 
 #: Bytes between restart points, as the format's writer has them.
 _RESTART_EVERY: Final = 2 << 20
@@ -156,8 +156,9 @@ def main() -> None:
                 run()
             title = job.__doc__ or name
             clock = tree_seconds if arguments.cpu else time.perf_counter
-            found = measure(title, data.name, data.count, runs, arguments.rounds, clock)
-            print(row(found), flush=True)
+            values = measure(Runs(runs), arguments.rounds, clock)
+            found = Measured(name, title, "spark", data.name, data.count, "rows", "seconds", values)
+            print(rows(found), flush=True)
             spark.catalog.clearCache()
     spark.stop()
 
