@@ -19,8 +19,8 @@ from ..sinks import SUFFIXES
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 Choice = TypeVar("Choice", bound=Enum)
 
-#: About how much one task reads: half a second's work.
-PARTITION_BYTES: Final = 8 << 20
+#: About how much one task reads: a second's work or so.
+PARTITION_BYTES: Final = 32 << 20
 #: Bytes after which files can be read from, at little cost in size.
 RESTART_EVERY: Final = 2 << 20
 #: What it takes to open a file, in bytes read.
