@@ -61,6 +61,9 @@ cdef enum:
     NAME_TAG = 0x10
     ENTRY_ID_TAG = 0x08
     ENTRY_TEXT_TAG = 0x12
+    LEX_TAG = 0x0A
+    LANGTAG_TAG = 0x12
+    DATATYPE_TAG = 0x18
 
 
 # The serial of a prefix that no name has had.
@@ -351,7 +354,8 @@ cdef bint put_text(Entry *entry, Slice text) noexcept nogil:
                 return False
         memcpy(far, text.bytes, text.size)
     else:
-        PyMem_RawFree(entry.far)
+        if entry.far != NULL:
+            PyMem_RawFree(entry.far)
         if text.size:
             memcpy(entry.near, text.bytes, text.size)
     entry.far = far
@@ -668,40 +672,59 @@ cdef struct LiteralParts:
 cdef bint read_literal_parts(Reader *reader, const uint8_t *pos, const uint8_t *end,
                              LiteralParts *parts) noexcept nogil:
     """Read an RdfLiteral; False if it is refused."""
-    cdef Fields walk
-    cdef Slice part
     cdef Entry *datatype
     cdef Py_ssize_t characters
-    cdef int found
     memset(parts, 0, sizeof(LiteralParts))
-    open_fields(&walk, pos, end, LITERAL_FIELDS)
-    found = next_field(&walk)
-    while found > 0:
-        part = Slice(walk.field.start, walk.field.stop - walk.field.start)
-        if walk.field.number == 3:
-            parts.datatype_id = walk.field.value
-            if parts.datatype_id == 0:
-                return fail(reader, REFUSED)
-        else:
-            characters = text_length(reader, part)
-            if characters < 0:
-                return False
-            if walk.field.number == 1:
-                parts.lex = part
-                parts.characters = characters
-            else:
-                parts.langtag = part
-                if part.size == 0:
-                    return fail(reader, REFUSED)
-        found = next_field(&walk)
-    if found < 0 or (parts.langtag.size and parts.datatype_id):
+    if not find_literal_parts(pos, end, parts):
         return fail(reader, REFUSED)
+    characters = text_length(reader, parts.lex)
+    if characters < 0 or text_length(reader, parts.langtag) < 0:
+        return False
+    parts.characters = characters
     if parts.datatype_id:
         datatype = entry_at(&reader.datatypes, parts.datatype_id)
         if datatype == NULL:
             return fail(reader, REFUSED)
         parts.datatype = datatype.term
     return True
+
+
+cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
+                             LiteralParts *parts) noexcept nogil:
+    """Find the fields of an RdfLiteral; False where it is malformed."""
+    cdef Fields walk
+    cdef Slice part
+    cdef const uint8_t *after
+    cdef int found
+    # A short lexical form, and short parts after it; the walk covers them too.
+    if end - pos >= 2 and pos[0] == LEX_TAG and pos[1] < 0x80 and pos[1] <= end - pos - 2:
+        parts.lex = Slice(pos + 2, pos[1])
+        after = pos + 2 + pos[1]
+        if after == end:
+            return True
+        if (end - after >= 3 and after[0] == LANGTAG_TAG and after[1] < 0x80
+                and after[1] == end - after - 2):
+            parts.langtag = Slice(after + 2, after[1])
+            return True
+        if end - after == 2 and after[0] == DATATYPE_TAG and 0 < after[1] < 0x80:
+            parts.datatype_id = after[1]
+            return True
+    open_fields(&walk, pos, end, LITERAL_FIELDS)
+    found = next_field(&walk)
+    while found > 0:
+        part = Slice(walk.field.start, walk.field.stop - walk.field.start)
+        if walk.field.number == 1:
+            parts.lex = part
+        elif walk.field.number == 2:
+            parts.langtag = part
+            if part.size == 0:
+                return False
+        else:
+            parts.datatype_id = walk.field.value
+            if parts.datatype_id == 0:
+                return False
+        found = next_field(&walk)
+    return found == 0 and not (parts.langtag.size and parts.datatype_id)
 
 
 cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
@@ -1019,18 +1042,23 @@ cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noe
     return READ
 
 
-cdef int find_row(Field *field, const int8_t *rows) noexcept nogil:
+cdef inline int find_row(Field *field, const int8_t *rows) noexcept nogil:
     """Which of a format's rows it is that `field` holds; `field` becomes its message. -1 if it is
     not exactly one."""
-    cdef Fields walk
     cdef const uint8_t *start = field.start
-    cdef int row
     if (field.stop - start >= 2 and start[1] < 0x80 and start + 2 + start[1] == field.stop
             and start[0] & 7 == BYTES and start[0] >> 3 < FIELD_NUMBERS
             and rows[start[0] >> 3] >= 0):
         field.start = start + 2
         return start[0] >> 3
-    open_fields(&walk, start, field.stop, rows)
+    return find_long_row(field, rows)
+
+
+cdef int find_long_row(Field *field, const int8_t *rows) noexcept nogil:
+    """As `find_row`, for any field."""
+    cdef Fields walk
+    cdef int row
+    open_fields(&walk, field.start, field.stop, rows)
     if next_field(&walk) <= 0:
         return -1
     field[0] = walk.field
