@@ -28,7 +28,7 @@ from jelly_plugins.oxigraph.loader import SMALL
 from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
 from jelly_plugins.streams import encode
 
-from ..fuzz.differential import native as native_kernel
+from ..fuzz.comparison import native as native_kernel
 from .support import (
     BlankNode,
     G,
