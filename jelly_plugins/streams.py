@@ -33,7 +33,7 @@ from .codec import (
 )
 from .codec.decoder import first_options, opens_with_options
 from .codec.ntriples import Notation
-from .codec.openings import Kind, kind_of
+from .codec.openings import StreamKind, kind_of
 from .errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
 from .sources import Input, Source
@@ -45,7 +45,9 @@ GENERIC: Final[TermFactory[Any]] = GenericFactory()
 
 #: Bytes at the start of a source that are kept to tell text from Jelly.
 _OPENING: Final = 1024
-_TEXT_OPENINGS: Final = (b"@", b"<", b"PREFIX", b"BASE", b"GRAPH", b"_:", b"{", b"[", b"#", b'"')
+#: How text starts: as RDF does, or with characters that Jelly has not before its first row's tag,
+#: which is a line feed.
+_TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
 #: Empty frames that are kept while looking for the options.
 _FRAMES_BEFORE_OPTIONS: Final = 10_000
 #: What text does not hold, but the first row of any Jelly stream.
@@ -57,9 +59,8 @@ _ItemT = TypeVar("_ItemT")
 
 
 def _is_text(opening: bytes) -> bool:
-    """Whether a source that is not Jelly opens like one of the text formats."""
-    text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return text.upper().startswith(_TEXT_OPENINGS) and not _CONTROL.search(text)
+    """Whether a source that is not Jelly is text by its opening."""
+    return _TEXT.match(opening) is not None and not _CONTROL.search(opening)
 
 
 def _other_kind(opening: bytes) -> str | None:
@@ -67,7 +68,7 @@ def _other_kind(opening: bytes) -> str | None:
     here."""
     if _is_text(opening):
         return "text, not Jelly"
-    if kind_of(opening) is Kind.JELLY_PATCH:
+    if kind_of(opening) is StreamKind.JELLY_PATCH:
         return "Jelly-Patch, not Jelly-RDF"
     return None
 

@@ -19,14 +19,14 @@ _FIRST_MESSAGE = 1 << 3 | BYTES
 _STATEMENT_TYPE = 1 << 3 | VARINT
 
 
-class Kind(StrEnum):
+class StreamKind(StrEnum):
     """A format by its name."""
 
     JELLY_RDF = "Jelly-RDF"
     JELLY_PATCH = "Jelly-Patch"
 
 
-def kind_of(opening: bytes) -> Kind | None:
+def kind_of(opening: bytes) -> StreamKind | None:
     """The kind of stream that opens so; None if no options can be read there.
 
     :param opening: the first bytes of a source, delimited or not; those of its first row at least.
@@ -49,7 +49,7 @@ def kind_of(opening: bytes) -> Kind | None:
         while start < stop:
             tag, _, start, _ = read_field(opening, start, stop)
             if tag == _STATEMENT_TYPE:
-                return Kind.JELLY_PATCH
+                return StreamKind.JELLY_PATCH
     except WireError:
         return None
-    return Kind.JELLY_RDF
+    return StreamKind.JELLY_RDF

@@ -20,7 +20,7 @@ from ..codec import (
     PatchStatementType,
     TermFactory,
 )
-from ..codec.openings import Kind, kind_of
+from ..codec.openings import StreamKind, kind_of
 from ..errors import JellyError, SourceError
 from ..sources import Input, Source
 from ..streams import GENERIC
@@ -143,7 +143,7 @@ class PatchReader:
             yield
         except JellyError as error:
             if self._decoder.options is None:
-                if kind_of(self._opening) is Kind.JELLY_RDF:
+                if kind_of(self._opening) is StreamKind.JELLY_RDF:
                     told = "this is Jelly-RDF, not a log of patches"
                     raise SourceError(told, source=self.name) from error
                 if self._guessed:

@@ -19,7 +19,7 @@ from jelly_plugins.codec import (
     PhysicalType,
     delimit,
 )
-from jelly_plugins.codec.openings import Kind, kind_of
+from jelly_plugins.codec.openings import StreamKind, kind_of
 from jelly_plugins.codec.operations import BEGIN, COMMIT, END
 from jelly_plugins.inspection import inspect
 from jelly_plugins.patch import PatchFormat, PatchReader, read_patches
@@ -46,13 +46,13 @@ def patch(stream_type: PatchStreamType = PatchStreamType.FLAT) -> bytes:
 
 @pytest.mark.parametrize("options", RDF_OPTIONS)
 def test_jelly_rdf(options: StreamOptions) -> None:
-    assert kind_of(rdf(options)) is kind_of(delimit(rdf(options))) is Kind.JELLY_RDF
+    assert kind_of(rdf(options)) is kind_of(delimit(rdf(options))) is StreamKind.JELLY_RDF
 
 
 @pytest.mark.parametrize("stream_type", PatchStreamType)
 def test_jelly_patch(stream_type: PatchStreamType) -> None:
     data = patch(stream_type)
-    assert kind_of(data) is kind_of(delimit(data)) is Kind.JELLY_PATCH
+    assert kind_of(data) is kind_of(delimit(data)) is StreamKind.JELLY_PATCH
 
 
 def test_of_anything_else_nothing_is_said() -> None:
