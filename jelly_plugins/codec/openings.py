@@ -12,12 +12,6 @@ from ..errors import WireError
 from .framing import DETECTION_BYTES, is_delimited
 from .wire import BYTES, VARINT, read_field, read_varint
 
-#: Field 1 of a frame is a row, field 1 of a row is the options.
-_FIRST_MESSAGE = 1 << 3 | BYTES
-#: The statement type of Jelly-Patch, which its options always have. In those of Jelly-RDF field 1
-#: is the name of the stream.
-_STATEMENT_TYPE = 1 << 3 | VARINT
-
 
 class StreamKind(StrEnum):
     """A format by its name."""
@@ -26,8 +20,19 @@ class StreamKind(StrEnum):
     JELLY_PATCH = "Jelly-Patch"
 
 
+#: Field 1 of a frame is a row, field 1 of a row is the options.
+_FIRST_MESSAGE = 1 << 3 | BYTES
+#: Fields of the options that only one of the two has. Jelly-RDF has a name and a logical type, and
+#: may leave out both; Jelly-Patch always has a statement type.
+_TELLING = {
+    1 << 3 | BYTES: StreamKind.JELLY_RDF,
+    14 << 3 | VARINT: StreamKind.JELLY_RDF,
+    1 << 3 | VARINT: StreamKind.JELLY_PATCH,
+}
+
+
 def kind_of(opening: bytes) -> StreamKind | None:
-    """The kind of stream that opens so; None if no options can be read there.
+    """The kind of stream that opens so; None if its options do not tell.
 
     :param opening: the first bytes of a source, delimited or not; those of its first row at least.
 
@@ -48,8 +53,8 @@ def kind_of(opening: bytes) -> StreamKind | None:
             return None
         while start < stop:
             tag, _, start, _ = read_field(opening, start, stop)
-            if tag == _STATEMENT_TYPE:
-                return StreamKind.JELLY_PATCH
+            if tag in _TELLING:
+                return _TELLING[tag]
     except WireError:
         return None
-    return StreamKind.JELLY_RDF
+    return None

@@ -26,9 +26,10 @@ from jelly_plugins.patch import PatchFormat, PatchReader, read_patches
 from jelly_plugins.streams import TextPieces
 
 RDF_OPTIONS = [
-    *(StreamOptions(physical_type=physical_type) for physical_type in PhysicalType),
+    StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS),
+    StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS),
     StreamOptions(logical_type=LogicalType.FLAT_TRIPLES, stream_name="named"),
-    StreamOptions(rdf_star=True, generalized_statements=True),
+    StreamOptions(stream_name="named", rdf_star=True, generalized_statements=True),
 ]
 
 
@@ -65,6 +66,7 @@ def test_of_anything_else_nothing_is_said() -> None:
         b"\xff",
     ):
         assert kind_of(data) is None
+    assert kind_of(rdf(StreamOptions())) is None
     # Bytes that are missing are no error either.
     for data in (rdf(), patch()):
         assert {kind_of(data[:size]) for size in range(len(data))} <= {None, kind_of(data)}
