@@ -26,7 +26,6 @@ from .codec import (
     ColumnDecoder,
     ColumnEncoder,
     Columns,
-    FrameSplitter,
     Limits,
     LogicalType,
     PhysicalType,
@@ -34,9 +33,10 @@ from .codec import (
     delimit,
 )
 from .codec.ntriples import Dialect, Notation
-from .errors import JellyError, MissingExtraError, SourceError, StatementError, TruncatedError
+from .errors import JellyError, MissingExtraError, StatementError
 from .sinks import Destination, open_output
-from .sources import Input, Source
+from .sources import Source
+from .streams import FrameBytes
 
 try:
     import pyarrow  # type: ignore[import-untyped,unused-ignore]
@@ -142,11 +142,10 @@ def read(
 
 def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Columns | None]:
     """The columns of a source, after a first None once the stream's options are known."""
-    splitter = FrameSplitter(limits=limits)
     known = False
-    with Input(src) as source:
+    with FrameBytes(src, limits=limits) as frames:
         try:
-            for frame in _frames(source, splitter):
+            for frame in frames:
                 pieces = decoder.decode(frame)
                 first = next(pieces, None)
                 if not known and decoder.options is not None:
@@ -157,16 +156,7 @@ def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Col
                 yield from pieces
             yield from decoder.finish()
         except JellyError as error:
-            error.locate(source=source.name)
-            if isinstance(error, SourceError | TruncatedError):
-                error.locate(frame=decoder.next_frame)
-            raise
-
-
-def _frames(source: Input, splitter: FrameSplitter) -> Iterator[bytes]:
-    for piece in source.pieces():
-        yield from splitter.feed(piece)
-    yield from splitter.finish()
+            frames.refuse(error, decoder)
 
 
 def write(

@@ -160,7 +160,7 @@ def convert(
     <http://example.org/s> <http://example.org/p> <http://example.org/o> .
     """
     if Format.JELLY not in (source_format, target_format):
-        raise ValueError("one side of a conversion is Jelly")
+        raise ValueError("one side of a conversion must be Jelly")
     if source_format == target_format:
         statements = transcode(
             list(sources),

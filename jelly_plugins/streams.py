@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Final, Self
+from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeVar
 
 from .codec import (
     DEFAULT_FRAME_BYTES,
@@ -33,6 +33,7 @@ from .codec import (
 )
 from .codec.decoder import first_options, opens_with_options
 from .codec.ntriples import Notation
+from .codec.openings import StreamKind, kind_of
 from .errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
 from .sources import Input, Source
@@ -44,49 +45,59 @@ GENERIC: Final[TermFactory[Any]] = GenericFactory()
 
 #: Bytes at the start of a source that are kept to tell text from Jelly.
 _OPENING: Final = 1024
-_TEXT_OPENINGS: Final = (b"@", b"<", b"PREFIX", b"BASE", b"GRAPH", b"_:", b"{", b"[", b"#", b'"')
+#: How text starts: as RDF does, or with characters that Jelly has not before its first row's tag,
+#: which is a line feed.
+_TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
 #: Empty frames that are kept while looking for the options.
 _FRAMES_BEFORE_OPTIONS: Final = 10_000
 #: What text does not hold, but the first row of any Jelly stream.
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
+_SourceT = TypeVar("_SourceT", bound="Input | FrameBytes")
+_ItemT = TypeVar("_ItemT")
+
+
 def _is_text(opening: bytes) -> bool:
-    """Whether a source that is not Jelly opens like one of the text formats."""
-    text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return text.upper().startswith(_TEXT_OPENINGS) and not _CONTROL.search(text)
+    """Whether a source that is not Jelly is text by its opening."""
+    return _TEXT.match(opening) is not None and not _CONTROL.search(opening)
 
 
-class FrameBytes:
-    """The frames of a source as bytes, one after the other; a context manager that closes it.
+def _other_kind(opening: bytes) -> str | None:
+    """What a source that is not Jelly-RDF opens like, in words; None if like nothing that is known
+    here."""
+    if _is_text(opening):
+        return "text, not Jelly"
+    if kind_of(opening) is StreamKind.JELLY_PATCH:
+        return "Jelly-Patch, not Jelly-RDF"
+    return None
 
-    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
-    :param limits: what is believed of the input.
-    """
 
-    def __init__(self, src: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._input = Input(src)
-        self._limits = limits
-        self._splitter = FrameSplitter(limits=limits)
-        self._opening = b""
-        self._frames = self._split()
-        self._peeked: list[bytes] = []
-        self._failed: JellyError | None = None
+class _Decoding(Protocol):
+    """What a decoder says of where it stands, whatever it makes of a stream."""
+
+    @property
+    def options(self) -> StreamOptions | None: ...
+    @property
+    def next_frame(self) -> int: ...
+
+
+class _Opened(Generic[_SourceT, _ItemT]):
+    """A context manager that gives out what a source has, and closes it."""
+
+    def __init__(self, source: _SourceT, items: Generator[_ItemT]) -> None:
+        self._source = source
+        self._items = items
 
     @property
     def name(self) -> str:
         """The source's name, as errors have it."""
-        return self._input.name
+        return self._source.name
 
     @property
     def compression(self) -> str | None:
         """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
-        return self._input.compression
-
-    @property
-    def delimited(self) -> bool | None:
-        """Whether frames are delimited; None before the first was read."""
-        return self._splitter.delimited
+        return self._source.compression
 
     def __enter__(self) -> Self:
         return self
@@ -96,15 +107,36 @@ class FrameBytes:
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        self._frames.close()
-        self._input.close()
+        self._items.close()
+        self._source.close()
+
+
+class FrameBytes(_Opened[Input, bytes]):
+    """The frames of a source as bytes, one after the other; a context manager that closes it.
+
+    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
+    :param limits: what is believed of the input.
+    """
+
+    def __init__(self, src: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(Input(src), self._split())
+        self._limits = limits
+        self._splitter = FrameSplitter(limits=limits)
+        self._opening = b""
+        self._peeked: list[bytes] = []
+        self._failed: JellyError | None = None
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether frames are delimited; None before the first was read."""
+        return self._splitter.delimited
 
     def __iter__(self) -> Iterator[bytes]:
         while self._peeked:
             yield self._peeked.pop(0)
         if self._failed is not None:
             raise self._failed
-        yield from self._frames
+        yield from self._items
 
     def peek_options(self) -> StreamOptions | None:
         """The stream's options; the frames that it takes to find them are kept.
@@ -112,7 +144,7 @@ class FrameBytes:
         :return: None if they cannot be read. Why, whoever decodes the frames will say.
         """
         try:
-            for data in self._frames:
+            for data in self._items:
                 self._peeked.append(data)
                 if data or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
                     return first_options(data, self._limits)
@@ -120,23 +152,28 @@ class FrameBytes:
             self._failed = error
         return None
 
-    def explained(self, error: JellyError, decoder: Decoder | TextDecoder) -> JellyError:
-        """The error with its place, or a better one where the source is no Jelly at all."""
-        if decoder.options is None and _is_text(self._opening):
-            return SourceError("this is text, not Jelly", source=self.name)
+    def refuse(self, error: JellyError, decoder: _Decoding) -> NoReturn:
+        """Raise an error of ``decoder`` with its place, or a better one where the source is no
+        Jelly-RDF at all."""
+        if decoder.options is None and (told := _other_kind(self._opening)):
+            raise SourceError(f"this is {told}", source=self.name) from error
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)
-        return error
+        raise error
 
     def _split(self) -> Generator[bytes]:
-        for piece in self._input.pieces():
+        for piece in self._source.pieces():
             self._opening += piece[: _OPENING - len(self._opening)]
             yield from self._splitter.feed(piece)
         yield from self._splitter.finish()
 
 
-class FrameReader:
+def _frame_bytes(src: Source | FrameBytes, limits: Limits) -> FrameBytes:
+    return src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+
+
+class FrameReader(_Opened[FrameBytes, Frame]):
     """Reads a source frame by frame: an iterator, and a context manager that closes the source.
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
@@ -156,25 +193,14 @@ class FrameReader:
         concatenated: bool = False,
         next_factory: Callable[[], TermFactory[Any]] | None = None,
     ) -> None:
-        self._source = src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+        super().__init__(_frame_bytes(src, limits), self._decode())
         self._next_factory = next_factory or (lambda: factory)
         self._limits = limits
         self._concatenated = concatenated
         self._decoder = Decoder(factory, limits=limits)
-        self._frames = self._decode()
         self._peeked: list[Frame] = []
         #: Bytes of the frame that was decoded last, without a delimiter.
         self.data = b""
-
-    @property
-    def name(self) -> str:
-        """The source's name, as errors have it."""
-        return self._source.name
-
-    @property
-    def compression(self) -> str | None:
-        """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
-        return self._source.compression
 
     @property
     def delimited(self) -> bool | None:
@@ -193,7 +219,7 @@ class FrameReader:
         :raises JellyError: the stream has none, or is closed.
         """
         while self._decoder.options is None:
-            frame = next(self._frames, None)
+            frame = next(self._items, None)
             if frame is None or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
                 raise OptionsError("no options were read", source=self.name)
             self._peeked.append(frame)
@@ -203,18 +229,7 @@ class FrameReader:
         return self
 
     def __next__(self) -> Frame:
-        return self._peeked.pop(0) if self._peeked else next(self._frames)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self._frames.close()
-        self._source.close()
+        return self._peeked.pop(0) if self._peeked else next(self._items)
 
     def _decode(self) -> Generator[Frame]:
         try:
@@ -227,15 +242,12 @@ class FrameReader:
                 yield self._decoder.decode(data)
             self._decoder.finish()
         except JellyError as error:
-            explained = self._source.explained(error, self._decoder)
-            if explained is error:
-                raise
-            raise explained from error
+            self._source.refuse(error, self._decoder)
         finally:
             self._source.close()
 
 
-class TextPieces:
+class TextPieces(_Opened[FrameBytes, bytes]):
     """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
     pieces of text, and a context manager that closes the source.
 
@@ -263,7 +275,7 @@ class TextPieces:
         concatenated: bool = False,
         on_frame: Callable[[Frame], object] | None = None,
     ) -> None:
-        self._source = src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+        super().__init__(_frame_bytes(src, limits), self._decode())
         self._notation = notation
         self._judge = judge
         self._limits = limits
@@ -271,12 +283,6 @@ class TextPieces:
         self._on_frame = on_frame
         self._decoder = self._new_decoder(0)
         self._statements_before = 0
-        self._pieces = self._decode()
-
-    @property
-    def name(self) -> str:
-        """The source's name, as errors have it."""
-        return self._source.name
 
     @property
     def statements(self) -> int:
@@ -292,18 +298,7 @@ class TextPieces:
         return self
 
     def __next__(self) -> bytes:
-        return next(self._pieces)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self._pieces.close()
-        self._source.close()
+        return next(self._items)
 
     def _new_decoder(self, first_frame: int) -> TextDecoder:
         return TextDecoder(
@@ -321,10 +316,7 @@ class TextPieces:
                     self._on_frame(self._decoder.last_frame)
             self._decoder.finish()
         except JellyError as error:
-            explained = self._source.explained(error, self._decoder)
-            if explained is error:
-                raise
-            raise explained from error
+            self._source.refuse(error, self._decoder)
         finally:
             self._source.close()
 

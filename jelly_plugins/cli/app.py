@@ -19,9 +19,9 @@ from .. import __version__, native
 from ..errors import JellyError
 from . import convert, demo, inspect, patch, spark, store, validate
 from .console import WrongUsageError
+from .settings import EXIT_USAGE, help_without_command
 
 EXIT_FAILED: Final = 1
-EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
 EXIT_PIPE_CLOSED: Final = 141
 
@@ -104,9 +104,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
-        raise typer.Exit(EXIT_USAGE)
+    help_without_command(ctx)
 
 
 app.command()(demo.demo)

@@ -100,6 +100,28 @@ def destination(name: str, *, force: bool, binary: bool) -> Destination:
     return name
 
 
+def require_files(names: list[str]) -> None:
+    """Refuse names of files that are not there, before anything is made for what is in them.
+
+    :raises OSError: one is not.
+    """
+    for name in names:
+        if name != STANDARD and "://" not in name:
+            os.stat(name)
+
+
+def refuse_ending(name: str, written: str) -> None:
+    """Refuse an output whose name says that it is something else.
+
+    :param written: what is written, and how one would get another format.
+    """
+    from ..patch.formats import format_of as log_format_of
+
+    told = format_of(name) or log_format_of(name)
+    if name != STANDARD and told is not None:
+        raise WrongUsageError(f"{name} has the ending of {told}: {written}")
+
+
 def told_format(name: str, given: Format | None) -> Format | None:
     """The format that was asked for, or that the name tells; None if there is neither."""
     return given or format_of(name)

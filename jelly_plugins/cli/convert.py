@@ -147,9 +147,13 @@ def _formats(
 ) -> tuple[Format, Format]:
     """The formats of both sides, as told, or the only ones that make sense."""
     target = console.told_format(output, to)
+    if target is None:
+        console.refuse_ending(output, "logs of patches are written by jelly patch")
     told = {console.told_format(name, from_) for name in sources}
     if len(told) > 1:
-        raise WrongUsageError("sources of several formats: --from names one for all")
+        raise WrongUsageError(
+            "sources of several formats: --from names one for all, -o names the output"
+        )
     source = told.pop()
     if source is None:
         if target is Format.JELLY:
@@ -159,7 +163,7 @@ def _formats(
         one_jelly = source is Format.JELLY and len(sources) == 1
         target = Format.N_QUADS if one_jelly else Format.JELLY
     if Format.JELLY not in (source, target):
-        raise WrongUsageError(f"{source} to {target}: one side of a conversion is Jelly")
+        raise WrongUsageError(f"{source} to {target}: one side of a conversion must be Jelly")
     if len(sources) > 1 and not source is target is Format.JELLY:
         raise WrongUsageError("several sources must be Jelly files, and become one Jelly file")
     return source, target

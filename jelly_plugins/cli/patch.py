@@ -59,7 +59,7 @@ LogArgument: TypeAlias = Annotated[
 LogArguments: TypeAlias = Annotated[
     list[str],
     typer.Argument(
-        metavar="LOG...",
+        metavar="LOG",
         help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
     ),
 ]
@@ -76,16 +76,10 @@ Generalized: TypeAlias = Annotated[
 ]
 
 app = typer.Typer(
-    help="Logs of changes, as Jelly-Patch and as RDF Patch text: convert, apply, undo, check.",
+    help="Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text.",
     rich_markup_mode=None,
 )
-
-
-@app.callback(invoke_without_command=True)
-def root(ctx: typer.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
-        raise typer.Exit(2)
+app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
 # Into stores
@@ -128,16 +122,17 @@ def apply(
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Apply a log to an Oxigraph store on disk, from where the store stands in it.
+    """Apply a log to an Oxigraph store on disk.
 
-    Each transaction is applied whole or not at all, and once: the store remembers where it stands,
-    and the same command again goes on from there. The store is made if it is not there.
+    Each transaction is applied whole or not at all, and once: the store remembers where it stands
+    in the log, and the same command again goes on from there. The store is made if it is not there.
     """
     if follow and log == STANDARD:
         raise WrongUsageError("--follow needs a file with a name")
     refuse_other_folder(store)
     limits = settings.limits_from(limit)
     into = {} if graph is None else {"graph": graph_name(graph)}
+    console.require_files([log])
     # What is not to be changed is not to be made either.
     opened_store = open_store(store) if is_store(store) or not dry_run else _empty_store()
     from ..oxigraph import replay
@@ -235,7 +230,7 @@ def _position_text(position: Position) -> str:
 
 @app.command()
 def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
-    """Show where an Oxigraph store on disk stands in the logs that were applied to it."""
+    """Show where an Oxigraph store on disk stands in its logs."""
     refuse_no_store(store)
     opened_store = open_store(store)
     from ..oxigraph import count, namespaces, positions
@@ -291,10 +286,10 @@ def convert(
     ] = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Convert Jelly-Patch to RDF Patch text and back, or to other Jelly-Patch.
+    """Convert Jelly-Patch to RDF Patch text and back.
 
-    Several logs become one: ids are kept, or made and chained where there are none. Memory stays
-    flat.
+    Or to other Jelly-Patch. Several logs become one: ids are kept, or made and chained where there
+    are none. Memory stays flat.
     """
     from ..patch.conversion import PatchOptionChanges
     from ..patch.conversion import convert as convert_
@@ -448,7 +443,10 @@ def compact(
     generalized: Generalized = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Write one patch that does what a log, or several in order, do in the end."""
+    """Write one patch that does what a log does in the end.
+
+    Or what several do, in their order.
+    """
     from ..patch import compact as compact_
     from ..patch import write_patches
 
@@ -531,8 +529,9 @@ def check(
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Check a log: its syntax, the order of its rows, and that each patch follows the one before.
+    """Check a log: its syntax, the order of its rows, its chain.
 
+    In a chain each patch names the one before as the one that it follows.
     Exit code 0: nothing is wrong; 1: something is.
     """
     from ..patch import check as check_
@@ -606,6 +605,7 @@ def _target(output: str, to: LogFormat | None, *, text_sources: bool = False) ->
 
     if (told := _format(to) or format_of(output)) is not None:
         return told
+    console.refuse_ending(output, f"a log is {' or '.join(PatchFormat)}, as --to says")
     text = output == STANDARD and not text_sources
     return PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
 

@@ -1,16 +1,18 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what groups of commands do without one."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..formats import Format, format_named
 from .console import WrongUsageError
+
+EXIT_USAGE: Final = 2
 
 
 class Preset(StrEnum):
@@ -49,6 +51,13 @@ def parse_size(text: str) -> int:
     if not (number.isascii() and number.isdecimal() and unit in _UNITS and int(number)):
         raise typer.BadParameter(f"{text!r} is no size such as 500K, 64M or 1G")
     return int(number) * _UNITS[unit]
+
+
+def help_without_command(ctx: typer.Context) -> None:
+    """The callback of a group: none of its commands is wrong usage, and shows which there are."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(EXIT_USAGE)
 
 
 SourceArgument: TypeAlias = Annotated[

@@ -29,16 +29,10 @@ RootFolder: TypeAlias = Annotated[
 ]
 
 app = typer.Typer(
-    help="Sharded stores: patch logs applied by Spark to many Oxigraph stores as one.",
+    help="Sharded stores: patch logs applied by Spark. Many Oxigraph stores are one.",
     rich_markup_mode=None,
 )
-
-
-@app.callback(invoke_without_command=True)
-def root(ctx: typer.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
-        raise typer.Exit(2)
+app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
 @app.command()
@@ -46,7 +40,7 @@ def apply(
     logs: Annotated[
         list[str],
         typer.Argument(
-            metavar="LOG...",
+            metavar="LOG",
             help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
         ),
     ],
@@ -126,7 +120,7 @@ def _transactions(number: int) -> str | None:
 
 @app.command()
 def status(root: RootFolder, as_json: settings.AsJson = False) -> None:
-    """Show the versions of a sharded store, and where it stands in the logs applied to it."""
+    """Show the versions of a sharded store, and its positions in logs."""
     from ..spark import ShardedStore
 
     store = ShardedStore(root)

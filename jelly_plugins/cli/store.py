@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ..formats import pyoxigraph_module
+from ..formats import Format, pyoxigraph_module
 from . import console, settings
 from .console import WrongUsageError
 from .settings import BlankNodesChoice, StoreFolder
@@ -51,6 +51,7 @@ def load(
     refuse_other_folder(store)
     limits = settings.limits_from(limit)
     into = graph_name(graph)
+    console.require_files(sources)
     opened_store = open_store(store)
     from ..oxigraph import load as load_
 
@@ -82,6 +83,8 @@ def dump(
 ) -> None:
     """Write an Oxigraph store, or one graph of it, as Jelly."""
     refuse_no_store(store)
+    if console.told_format(output, None) is not Format.JELLY:
+        console.refuse_ending(output, "dump writes jelly, and jelly convert other formats of it")
     dst = console.destination(output, force=force, binary=True)
     from_graph = graph_name(graph)
     opened_store = open_store(store)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ..codec import (
     DEFAULT_LIMITS,
@@ -20,12 +20,16 @@ from ..codec import (
     PatchStatementType,
     TermFactory,
 )
+from ..codec.openings import StreamKind, kind_of
 from ..errors import JellyError, SourceError
 from ..sources import Input, Source
 from ..streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
 from .text_reader import PatchTextReader
+
+#: Bytes at the start of a source that are kept to say what it is, if it is no log.
+_OPENING: Final = 1024
 
 
 class PatchReader:
@@ -73,6 +77,7 @@ class PatchReader:
         )
         #: Whether nothing tells that the source is a log.
         self._guessed = False
+        self._opening = b""
         #: The source's format; None until something was read, unless it was given.
         self.format = format
         self._batches = self._read()
@@ -121,6 +126,7 @@ class PatchReader:
             if self._wait is not None and self._input.compression is not None:
                 raise SourceError(f"compressed with {self._input.compression}: cannot be followed")
             head, pieces = self._peek()
+            self._opening = head[:_OPENING]
             if self.format is None:
                 self.format = detect(head, self.name)
                 self._guessed = self.format is None
@@ -136,8 +142,12 @@ class PatchReader:
         try:
             yield
         except JellyError as error:
-            if self._guessed and self._decoder.options is None:
-                error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
+            if self._decoder.options is None:
+                if kind_of(self._opening) is StreamKind.JELLY_RDF:
+                    told = "this is Jelly-RDF, not a log of patches"
+                    raise SourceError(told, source=self.name) from error
+                if self._guessed:
+                    error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
             error.locate(source=self.name)
             raise
         finally:

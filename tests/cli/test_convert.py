@@ -173,7 +173,7 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["x.nt", "-o", "x.ttl"], "one side of a conversion is Jelly"),
+        (["x.nt", "-o", "x.ttl"], "one side of a conversion must be Jelly"),
         (["x.nt", "y.nt", "-o", "x.jelly"], "several sources must be Jelly"),
         (["x.jelly", "y.jelly", "-o", "x.nt"], "several sources must be Jelly"),
         (["x.nt", "y.jelly", "-o", "z.jelly"], "several formats"),

@@ -456,6 +456,9 @@ TEXTS = [
     b"\xef\xbb\xbf@prefix ex: <http://example.org/> .",
     b"GRAPH <urn:g> { }",
     b"<!DOCTYPE html><html><body>404</body></html>",
+    b"hello\n",
+    b"subject,predicate,object\n",
+    b"PK, and yet no archive\n",
 ]
 
 

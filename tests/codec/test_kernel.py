@@ -32,7 +32,7 @@ from jelly_plugins.codec import (
 from jelly_plugins.codec.text import TextDecoder
 from jelly_plugins.errors import JellyError, OrderError, TermError
 
-from ..fuzz.differential import native
+from ..fuzz.comparison import native
 
 OPTIONS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
 

@@ -24,7 +24,7 @@ from jelly_plugins.codec import (
 from jelly_plugins.codec.ntriples import Dialect
 
 from ..fuzz import differential, patch_differential
-from ..fuzz.differential import Outcome, native
+from ..fuzz.comparison import Outcome, native
 
 #: Inputs of each sort that are tried; those that are refused count.
 INPUTS = 400

@@ -22,7 +22,7 @@ from jelly_plugins.codec.operations import (
 from jelly_plugins.codec.patch_decoder import PatchDecoder
 from jelly_plugins.errors import JellyError, OrderError, TermError
 
-from ..fuzz.differential import native
+from ..fuzz.comparison import native
 from .test_kernel import memory_held_by
 
 OPTIONS = PatchOptions(rdf_star=True)

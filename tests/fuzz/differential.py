@@ -12,14 +12,11 @@ from __future__ import annotations
 import gzip
 import random
 import struct
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import Any, Final
-
-import pytest
 
 from jelly_plugins.codec import (
     DEFAULT_GRAPH,
@@ -49,9 +46,7 @@ from jelly_plugins.codec.text import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 
 from ..shared_data import ROOT, SHARED
-
-#: What a stream or a series of statements came to: what came out, and the error at the end.
-Outcome = tuple[list[Any], tuple[Any, ...] | None]
+from .comparison import Outcome, compare, describe_error, main
 
 _TIGHT: Final = (
     Limits(frame_rows=20),
@@ -62,31 +57,6 @@ _TIGHT: Final = (
     Limits(nesting=1),
     Limits(nesting=0, frame_bytes=300),
 )
-
-
-def native() -> Any:
-    """The compiled kernel; skips the test where it was not built."""
-    return pytest.importorskip(
-        "jelly_plugins.codec._native",
-        reason="the compiled kernel is not built",
-        exc_type=ImportError,
-    )
-
-
-def describe_error(error: JellyError) -> tuple[Any, ...]:
-    place = (getattr(error, "line", None), getattr(error, "column", None))
-    return type(error), error.frame, error.row, error.message, place
-
-
-def _difference(found: Outcome, expected: Outcome, given: tuple[Any, ...]) -> str:
-    """Where two outcomes part, and what they are of."""
-    for ours, theirs in zip(found[0], expected[0], strict=False):
-        if ours != theirs:
-            return f"{ours!r}\n  not {theirs!r}\n  for {given!r}"
-    return (
-        f"{len(found[0])} events, then {found[1]!r}\n  "
-        f"not {len(expected[0])}, then {expected[1]!r}\n  for {given!r}"
-    )
 
 
 # Decoding
@@ -107,14 +77,7 @@ def decoded(decoder_class: Callable[..., Any], frames: list[bytes], limits: Limi
 
 
 def compare_decoders(frames: list[bytes], limits: Limits = DEFAULT_LIMITS) -> Outcome:
-    """Decode with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = decoded(Decoder, frames, limits)
-    found = decoded(native().Decoder, frames, limits)
-    assert found == expected, _difference(found, expected, (frames, limits))
-    return expected
+    return compare(decoded, Decoder, frames, limits)
 
 
 # Encoding
@@ -147,14 +110,7 @@ def encoded(
 def compare_encoders(
     options: StreamOptions, steps: list[tuple[Any, ...]], **settings: Any
 ) -> Outcome:
-    """Encode with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = encoded(Encoder, options, steps, settings)
-    found = encoded(native().Encoder, options, steps, settings)
-    assert found == expected, _difference(found, expected, (options, steps, settings))
-    return expected
+    return compare(encoded, Encoder, options, steps, settings)
 
 
 #: How many streams of ours there are to start from.
@@ -405,14 +361,7 @@ def decoded_text(decoder_class: Callable[..., Any], frames: list[bytes], limits:
 
 
 def compare_text_decoders(frames: list[bytes], limits: Limits = DEFAULT_LIMITS) -> Outcome:
-    """Decode to text with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = decoded_text(TextDecoder, frames, limits)
-    found = decoded_text(native().TextDecoder, frames, limits)
-    assert found == expected, _difference(found, expected, (frames, limits))
-    return expected
+    return compare(decoded_text, TextDecoder, frames, limits)
 
 
 def encoded_text(
@@ -434,14 +383,7 @@ def encoded_text(
 
 
 def compare_text_encoders(options: StreamOptions, pieces: list[bytes], **settings: Any) -> Outcome:
-    """Encode text with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = encoded_text(TextEncoder, options, pieces, settings)
-    found = encoded_text(native().TextEncoder, options, pieces, settings)
-    assert found == expected, _difference(found, expected, (options, pieces, settings))
-    return expected
+    return compare(encoded_text, TextEncoder, options, pieces, settings)
 
 
 def random_text(rng: random.Random) -> list[bytes]:
@@ -517,14 +459,7 @@ def rows_of(columns: Columns) -> Iterator[tuple[Any, ...]]:
 
 
 def compare_column_decoders(frames: list[bytes], **settings: Any) -> Outcome:
-    """Decode to columns with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = decoded_columns(ColumnDecoder, frames, settings)
-    found = decoded_columns(native().ColumnDecoder, frames, settings)
-    assert found == expected, _difference(found, expected, (frames, settings))
-    return expected
+    return compare(decoded_columns, ColumnDecoder, frames, settings)
 
 
 def encoded_columns(
@@ -553,14 +488,7 @@ def encoded_columns(
 def compare_column_encoders(
     options: StreamOptions, batches: list[Columns], **settings: Any
 ) -> Outcome:
-    """Encode columns with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = encoded_columns(ColumnEncoder, options, batches, settings)
-    found = encoded_columns(native().ColumnEncoder, options, batches, settings)
-    assert found == expected, _difference(found, expected, (options, batches, settings))
-    return expected
+    return compare(encoded_columns, ColumnEncoder, options, batches, settings)
 
 
 def column_of(cells: list[bytes | None], skipped: int = 0) -> Column:
@@ -671,16 +599,5 @@ def run(cases: int, seed: int) -> Iterator[Outcome]:
             yield column_case(rng)
 
 
-def main() -> None:
-    cases = int(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    outcomes = run(cases, seed)
-    done = refused = 0
-    while batch := list(islice(outcomes, 10_000)):
-        done += len(batch)
-        refused += sum(error is not None for _, error in batch)
-        print(f"{done} cases, {refused} refused by both", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(run)

@@ -9,7 +9,6 @@ which some cannot be written.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
@@ -32,15 +31,8 @@ from jelly_plugins.errors import JellyError
 from jelly_plugins.patch import PatchReader
 
 from ..shared_data import SHARED
-from .differential import (
-    Outcome,
-    Terms,
-    _difference,
-    describe_error,
-    limits_for,
-    mutate,
-    native,
-)
+from .comparison import Outcome, compare, describe_error, main
+from .differential import Terms, limits_for, mutate
 
 _ADD = OperationKind.ADD
 _DELETE = OperationKind.DELETE
@@ -61,14 +53,7 @@ def decoded(decoder_class: Callable[..., Any], frames: list[bytes], limits: Limi
 
 
 def compare_decoders(frames: list[bytes], limits: Limits = DEFAULT_LIMITS) -> Outcome:
-    """Decode with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = decoded(PatchDecoder, frames, limits)
-    found = decoded(native().PatchDecoder, frames, limits)
-    assert found == expected, _difference(found, expected, (frames, limits))
-    return expected
+    return compare(decoded, PatchDecoder, frames, limits)
 
 
 def encoded(
@@ -97,14 +82,7 @@ def encoded(
 
 
 def compare_encoders(options: PatchOptions, batches: list[list[Any]], **settings: Any) -> Outcome:
-    """Encode with both kernels; return what they agree on.
-
-    :raises AssertionError: they do not agree.
-    """
-    expected = encoded(PatchEncoder, options, batches, settings)
-    found = encoded(native().PatchEncoder, options, batches, settings)
-    assert found == expected, _difference(found, expected, (options, batches, settings))
-    return expected
+    return compare(encoded, PatchEncoder, options, batches, settings)
 
 
 def random_options(rng: random.Random) -> PatchOptions:
@@ -219,16 +197,5 @@ def run(cases: int, seed: int) -> Iterator[Outcome]:
             )
 
 
-def main() -> None:
-    cases = int(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    outcomes = run(cases, seed)
-    done = refused = 0
-    while batch := list(islice(outcomes, 10_000)):
-        done += len(batch)
-        refused += sum(error is not None for _, error in batch)
-        print(f"{done} cases, {refused} refused by both", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(run)

@@ -28,7 +28,7 @@ from jelly_plugins.oxigraph.loader import SMALL
 from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
 from jelly_plugins.streams import encode
 
-from ..fuzz.differential import native as native_kernel
+from ..fuzz.comparison import native as native_kernel
 from .support import (
     BlankNode,
     G,
@@ -204,7 +204,7 @@ def test_a_loader_that_ends_early_is_noticed(store: ox.Store) -> None:
 
 
 INTERRUPTED = """
-import signal, sys, threading
+import sys, threading
 from pyoxigraph import Store
 from jelly_plugins.oxigraph import load
 from tests.oxigraph.support import jelly, numbered
@@ -218,8 +218,6 @@ class Source:
         print("reading", flush=True)
         threading.Event().wait()
 
-# Who runs the tests in the background may have interrupts ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 store = Store(sys.argv[1])
 try:
     load(store, Source())

@@ -1,0 +1,98 @@
+"""What a source is by its first bytes: Jelly-RDF is not taken for Jelly-Patch, nor the other way
+round, and a reader that is given the other says so."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jelly_plugins import Iri, SourceError, StreamOptions, Triple, read, read_frames
+from jelly_plugins.codec import (
+    Encoder,
+    LogicalType,
+    PatchEncoder,
+    PatchOptions,
+    PatchStreamType,
+    PhysicalType,
+    delimit,
+)
+from jelly_plugins.codec.openings import StreamKind, kind_of
+from jelly_plugins.codec.operations import BEGIN, COMMIT, END
+from jelly_plugins.inspection import inspect
+from jelly_plugins.patch import PatchFormat, PatchReader, read_patches
+from jelly_plugins.streams import TextPieces
+
+RDF_OPTIONS = [
+    StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS),
+    StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS),
+    StreamOptions(logical_type=LogicalType.FLAT_TRIPLES, stream_name="named"),
+    StreamOptions(stream_name="named", rdf_star=True, generalized_statements=True),
+]
+
+
+def rdf(options: StreamOptions = RDF_OPTIONS[0]) -> bytes:
+    encoder = Encoder(options)
+    if options.physical_type is PhysicalType.TRIPLES:
+        encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
+    return encoder.finish()[0]
+
+
+def patch(stream_type: PatchStreamType = PatchStreamType.FLAT) -> bytes:
+    encoder = PatchEncoder(PatchOptions(stream_type=stream_type))
+    return (encoder.add([BEGIN, COMMIT, END]) + encoder.finish())[0]
+
+
+@pytest.mark.parametrize("options", RDF_OPTIONS)
+def test_jelly_rdf(options: StreamOptions) -> None:
+    assert kind_of(rdf(options)) is kind_of(delimit(rdf(options))) is StreamKind.JELLY_RDF
+
+
+@pytest.mark.parametrize("stream_type", PatchStreamType)
+def test_jelly_patch(stream_type: PatchStreamType) -> None:
+    data = patch(stream_type)
+    assert kind_of(data) is kind_of(delimit(data)) is StreamKind.JELLY_PATCH
+
+
+def test_of_anything_else_nothing_is_said() -> None:
+    for data in (
+        b"",
+        b"\n",
+        b"\x0a\x00",
+        b"\x0a\x02\x0a\x00",
+        b"<urn:s> <urn:p> _:o .",
+        b"\xff",
+    ):
+        assert kind_of(data) is None
+    assert kind_of(rdf(StreamOptions())) is None
+    # Bytes that are missing are no error either.
+    for data in (rdf(), patch()):
+        assert {kind_of(data[:size]) for size in range(len(data))} <= {None, kind_of(data)}
+
+
+def arrow_rows(data: bytes) -> Any:
+    return pytest.importorskip("jelly_plugins.arrow").read(data)
+
+
+@pytest.mark.parametrize(
+    "reader", [lambda data: list(read(data)), read_frames, TextPieces, inspect, arrow_rows]
+)
+@pytest.mark.parametrize("packed", [bytes, delimit, gzip.compress])
+def test_readers_of_jelly_rdf_refuse_jelly_patch(
+    reader: Callable[[bytes], Any], packed: Callable[[bytes], bytes]
+) -> None:
+    with pytest.raises(SourceError, match=r"^<bytes>: this is Jelly-Patch, not Jelly-RDF$"):
+        list(reader(packed(patch())))
+
+
+@pytest.mark.parametrize("reader", [PatchReader, read_patches])
+@pytest.mark.parametrize("format", [None, *PatchFormat])
+def test_readers_of_logs_refuse_jelly_rdf(
+    reader: Callable[..., Any],
+    format: PatchFormat | None,  # noqa: A002
+) -> None:
+    for options in RDF_OPTIONS:
+        with pytest.raises(SourceError, match=r"^<bytes>: this is Jelly-RDF, not a log of "):
+            list(reader(delimit(rdf(options)), format=format))
