@@ -99,6 +99,8 @@ cdef struct Reader:
     bint text
     # Whether a judge has a say in what is made into text.
     bint judged
+    # Whether a language tag that N-Triples cannot say is the judge's to write or refuse.
+    bint any_langtag
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
@@ -616,7 +618,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         if datatype == NULL:
             return <Term *> refuse(reader, REFUSED)
     if reader.text:
-        if langtag.size and not is_langtag(langtag):
+        if langtag.size and not (reader.any_langtag or is_langtag(langtag)):
             return <Term *> refuse(reader, REFUSED)
         reader.scratch.size = 0
         if not append_literal(&reader.scratch, lex, langtag,
