@@ -1,5 +1,5 @@
-"""Jelly-Patch to columns: the statements of operations as ``columns`` has them, with a byte for each
-that says whether it is added; and all other rows, with their places, as operations.
+"""Jelly-Patch to columns: the statements of operations as ``columns`` has them, and a byte for each
+that says whether it is added; all other rows, with their places, as operations.
 
 Terms are text. A store that has one form for what can be written in many is asked for its text by
 way of its factory of texts; the compiled kernel asks only where a term may have another form.
