@@ -38,6 +38,7 @@ from . import columns as reference_columns
 from . import decoder as reference_decoder
 from . import encoder as reference_encoder
 from . import lines, ntriples, patch_rules, replay, rules, terms
+from . import patch_columns as reference_patch_columns
 from . import patch_decoder as reference_patch_decoder
 from . import patch_encoder as reference_patch_encoder
 from . import patch_term_reader as reference_patch_terms
@@ -82,6 +83,7 @@ include "kernel/writer.pxi"
 include "kernel/text_encoder.pxi"
 include "kernel/columns.pxi"
 include "kernel/column_decoder.pxi"
+include "kernel/patch_columns.pxi"
 include "kernel/encoder.pxi"
 include "kernel/column_encoder.pxi"
 include "kernel/patch_encoder.pxi"

@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from pyoxigraph import Store
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad
@@ -203,9 +205,11 @@ def alone(_: Any, folder: Path, operations: int) -> None:
     there = 0
     for version, count in ((1, operations), (2, 100)):
         writer = StageWriter(folder / f"staged{version}", 1)
-        for number in range(count):
-            line = f'<{EX}{number // 5}> <{EX}p{number % 7}> "some label {number}" .\n'
-            writer.write(0, 0, version == 1 or number % 2 == 0, line)
+        for start in range(0, count, 10_000):
+            numbers = np.arange(start, min(start + 10_000, count))
+            lines = [f'<{EX}{n // 5}> <{EX}p{n % 7}> "some label {n}" .\n' for n in numbers]
+            nothing = np.zeros_like(numbers)
+            writer.write(pa.array(lines), nothing, nothing, (version == 1) | (numbers % 2 == 0))
         writer.flush()
         work = ShardWork(
             root=str(folder),

@@ -111,6 +111,8 @@ cdef struct Reader:
     bint text
     # Whether a judge has a say in what is made into text.
     bint judged
+    # Whether a language tag that N-Triples cannot say is the judge's to write or refuse.
+    bint any_langtag
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
@@ -741,7 +743,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     if not read_literal_parts(reader, wire.bytes, wire.bytes + wire.size, &parts):
         return NULL
     if reader.text:
-        if parts.langtag.size and not is_langtag(parts.langtag):
+        if parts.langtag.size and not (reader.any_langtag or is_langtag(parts.langtag)):
             return <Term *> refuse(reader, REFUSED)
         reader.scratch.size = 0
         if not append_literal(&reader.scratch, parts.lex, parts.langtag, parts.datatype):

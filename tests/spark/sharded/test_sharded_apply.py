@@ -6,6 +6,8 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from jelly_plugins import ChainError, JellyError, SourceError, TermError, TruncatedError
@@ -276,7 +278,8 @@ def test_results_that_are_missing_or_short_are_not_committed(tmp_path: Path) -> 
 def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "0" / "00000"
     writer = staging.StageWriter(tmp_path / "0", 1)
-    writer.write(0, 5, True, "<urn:s> <urn:p> <urn:o> .\n")
+    lines = pa.array(["<urn:s> <urn:p> <urn:o> .\n"])
+    writer.write(lines, np.array([0]), np.array([5]), np.array([1]))
     writer.flush()
     taken = staging.Ranges([(5, 5)])
     assert [block.statements for block in staging.read_staged(path, taken)] == [1]
