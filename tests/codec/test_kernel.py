@@ -277,6 +277,16 @@ def test_text_of_repeats_comes_in_bounded_pieces() -> None:
     assert max(sizes) < 1 << 20
 
 
+@pytest.mark.parametrize("size", [1, 50, 60, 200, 250, 1000])
+def test_text_has_room_for_what_escapes_make(size: int) -> None:
+    # What overflows is seen under AddressSanitizer; see tests/fuzz/README.md.
+    iri = Iri("urn:" + " " * size + "/" + "n" * size)
+    encoder = Encoder(StreamOptions())
+    frames = encoder.add([Triple(iri, iri, iri)]) + encoder.finish()
+    text = b"".join(piece for frame in frames for piece in native().TextDecoder().decode(frame))
+    assert text == (b"<urn:" + rb"\u0020" * size + b"/" + b"n" * size + b"> ") * 3 + b".\n"
+
+
 def test_text_goes_on_over_pieces() -> None:
     # Terms that are repeated where a piece ends, beside quoted triples and the default graph.
     kernel = native()

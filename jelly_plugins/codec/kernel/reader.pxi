@@ -536,28 +536,18 @@ cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
 cdef bint append_entries(Buffer *out, Entry *prefix, Entry *name) noexcept nogil:
     """Append the IRI that a prefix, if there is one, and a name make, as N-Triples has it; False
     where there is no memory."""
-    cdef size_t size = name.size
-    if prefix != NULL:
-        size += prefix.size
-    if not reserve(out, size + 2):
+    if not append(out, <const char *> b"<", 1):
         return False
-    put_byte(out, c"<")
-    if prefix != NULL and not put_entry(out, prefix):
+    if prefix != NULL and not append_entry(out, prefix):
         return False
-    # Escapes may have taken the room.
-    if not (put_entry(out, name) and reserve(out, 1)):
-        return False
-    put_byte(out, c">")
-    return True
+    return append_entry(out, name) and append(out, <const char *> b">", 1)
 
 
-cdef inline bint put_entry(Buffer *out, Entry *entry) noexcept nogil:
-    """Append an entry's characters as IRIs have them, where there is room for them as they are;
-    False where there is no memory."""
+cdef inline bint append_entry(Buffer *out, Entry *entry) noexcept nogil:
+    """Append an entry's characters as IRIs have them; False where there is no memory."""
     if not entry.plain:
         return append_escaped(out, bytes_at(entry), entry.size, IRI_ESCAPES)
-    put(out, bytes_at(entry), entry.size)
-    return True
+    return append(out, bytes_at(entry), entry.size)
 
 
 cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noexcept nogil:
