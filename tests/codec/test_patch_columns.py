@@ -46,7 +46,7 @@ from jelly_plugins.codec.text import TextFactory
 from jelly_plugins.errors import JellyError, LimitError, OrderError, TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 
-from ..fuzz.differential import native
+from ..fuzz.comparison import native
 from .test_kernel import memory_held_by
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
