@@ -86,7 +86,7 @@ cdef bint KNOWN_STATEMENTS = is_bare_tuple(terms.Triple) and is_bare_tuple(terms
 
 cdef inline str text_with(Slice slice, uint64_t characters):
     """Valid UTF-8 of so many characters as a string."""
-    if characters != slice.size:
+    if characters != slice.size or slice.size == 0:
         return text_of(slice)
     text = PyUnicode_New(slice.size, 0x7F)
     memcpy(PyUnicode_DATA(text), slice.bytes, slice.size)
