@@ -1,11 +1,14 @@
 """Settings of all tests: a slow machine fails none of them, on CI hypothesis tries the same
-examples each time, and processes that tests start can be interrupted."""
+examples each time, processes that tests start can be interrupted, and of several processes that run
+the tests (``-n 2``) one has all of Spark's."""
 
 from __future__ import annotations
 
 import os
 import signal
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,3 +18,16 @@ settings.load_profile("ci" if os.environ.get("CI") else "patient")
 # A shell that runs the tests in the background has interrupts ignored, in all processes below it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives each process a file of tests at a time, and what needs Spark to one of them, so that it
+    is started once. The group marks of xdist 3.8 have no effect with pytest 9.2."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid.lower() else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)

@@ -7,7 +7,6 @@ import gzip
 import io
 import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +19,8 @@ import zstandard
 from jelly_plugins import JellyError, MissingExtraError, SourceError, TruncatedError
 from jelly_plugins.sources import PIECE, Input
 
+from . import programs
 from .codec.input_kinds import INPUT_KINDS, Trickle
-from .shared_data import ROOT
 
 DATA = random.Random(1).randbytes(200_000) + bytes(200_000)
 
@@ -273,14 +272,7 @@ print(total >> 20, largest, (peak() - before) >> 20)
 @packed
 def test_bombs_come_in_small_pieces(compression: str) -> None:
     code = BOMB.format(compression=compression)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        cwd=ROOT,
-    )
+    done = programs.run(code)
     total, largest, grown = map(int, done.stdout.split())
     assert total == (128 if compression == "bz2" else 256)
     assert largest <= 16 << 20

@@ -24,7 +24,7 @@ from .limits import DEFAULT_LIMITS, Limits, over
 from .ntriples import Dialect, LineParser, Notation
 from .options import PhysicalType, StreamOptions
 from .terms import DEFAULT_GRAPH, Quad, Statement, Triple
-from .text import TextFactory
+from .text import PieceDecoder, TextFactory
 
 #: What has the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
 Buffer: TypeAlias = Any
@@ -142,7 +142,7 @@ def check_batch(batch_rows: int, batch_bytes: int) -> None:
         raise ValueError(f"batch_rows and batch_bytes are 1 to {_CEILING}")
 
 
-class ColumnDecoder:
+class ColumnDecoder(PieceDecoder):
     """Reads the frames of one stream as columns: subject, predicate, object, graph.
 
     Rows are gathered over frames until there are ``batch_rows`` of them, or ``batch_bytes`` bytes
@@ -175,7 +175,7 @@ class ColumnDecoder:
     ) -> None:
         check_batch(batch_rows, batch_bytes)
         factory: Any = ColumnFactory(notation, limits)
-        self._decoder = Decoder(factory, limits=limits, first_frame=first_frame)
+        super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
         self._batch_rows = batch_rows
         self._batch_bytes = batch_bytes
         self._rows: list[tuple[bytes, ...]] = []
@@ -183,21 +183,6 @@ class ColumnDecoder:
         #: Frames that rows were gathered of, and how many.
         self._frames: list[tuple[int, int]] = []
         self._failed = False
-
-    @property
-    def options(self) -> StreamOptions | None:
-        """The stream's options, once its first row was read."""
-        return self._decoder.options
-
-    @property
-    def next_frame(self) -> int:
-        """Number of the frame that is next."""
-        return self._decoder.next_frame
-
-    @property
-    def inside_graph(self) -> bool:
-        """Whether a graph was started and not ended, in physical type GRAPHS."""
-        return self._decoder.inside_graph
 
     def decode(self, data: bytes) -> Iterator[Columns]:
         """Decode the next frame, and give out the columns that are full. All of them must be taken

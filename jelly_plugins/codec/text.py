@@ -115,7 +115,29 @@ def text_factory(notation: Notation, judge: TermFactory[Any] | None) -> TextFact
     return TextFactory(notation) if judge is None else JudgedFactory(judge, notation)
 
 
-class TextDecoder:
+class PieceDecoder:
+    """What a decoder that makes something else of statements says of its stream."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream's options, once its first row was read."""
+        return self._decoder.options
+
+    @property
+    def next_frame(self) -> int:
+        """Number of the frame that is next."""
+        return self._decoder.next_frame
+
+    @property
+    def inside_graph(self) -> bool:
+        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        return self._decoder.inside_graph
+
+
+class TextDecoder(PieceDecoder):
     """Reads the frames of one stream as lines of N-Triples, or of N-Quads where it has graphs.
 
     :param notation: how quoted triples are written.
@@ -143,28 +165,13 @@ class TextDecoder:
         judge: TermFactory[Any] | None = None,
     ) -> None:
         factory = text_factory(notation, judge)
-        self._decoder = Decoder(factory, limits=limits, first_frame=first_frame)
+        super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
         self._limits = limits
         #: Number of statements so far, in all frames.
         self.statements = 0
         #: What the frame that was decoded last has besides statements, once all its pieces were
         #: taken: namespaces and empty graphs, as text, metadata, and its sizes.
         self.last_frame: Frame | None = None
-
-    @property
-    def options(self) -> StreamOptions | None:
-        """The stream's options, once its first row was read."""
-        return self._decoder.options
-
-    @property
-    def next_frame(self) -> int:
-        """Number of the frame that is next."""
-        return self._decoder.next_frame
-
-    @property
-    def inside_graph(self) -> bool:
-        """Whether a graph was started and not ended, in physical type GRAPHS."""
-        return self._decoder.inside_graph
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Decode the next frame; its lines come in pieces of any size, never of more than

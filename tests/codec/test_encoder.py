@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +28,7 @@ from jelly_plugins import (
 from jelly_plugins.codec import Kind, describe
 from jelly_plugins.proto import rdf_pb2
 
-from ..shared_data import ROOT
+from .. import programs
 from .conftest import Kernel
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
@@ -563,12 +561,5 @@ print(len(kernel.statements(*encoder.finish())))
 @pytest.mark.parametrize("depth", [1_000, 500_000])
 def test_quoted_triples_of_any_depth_do_not_end_the_process(kernel: Kernel, depth: int) -> None:
     code = DEEP.format(kernel=kernel.name, depth=depth)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = programs.run(code)
     assert (done.stdout.split(), done.returncode) == (["LimitError"] * 4 + ["1"], 0)

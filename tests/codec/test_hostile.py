@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import random
-import subprocess
-import sys
 import zipfile
 from typing import Any
 
@@ -36,7 +34,7 @@ from jelly_plugins.codec import FrameSplitter, GenericFactory, PhysicalType, del
 from jelly_plugins.codec.wire import bytes_field, varint
 from jelly_plugins.streams import write_bytes
 
-from ..shared_data import ROOT
+from .. import programs
 from . import wire_builder as w
 from .conftest import Kernel
 from .real_data import weather_frames
@@ -425,14 +423,7 @@ ATTACKS = {
 def test_attacks_end_in_bounded_memory(kernel: Kernel, attack: str) -> None:
     expected, megabytes = ATTACKS[attack]
     code = MEASURE.format(kernel=kernel.name, attack=attack)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = programs.run(code)
     assert done.stderr == ""
     result, used = done.stdout.splitlines()
     assert result in expected.split("|")

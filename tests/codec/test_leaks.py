@@ -4,11 +4,11 @@ inputs leave memory as it was, and reference counts too."""
 from __future__ import annotations
 
 import gc
-import random
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
@@ -38,71 +38,53 @@ SMALL = 32
 Case = Callable[[], Outcome]
 
 
-def decoding() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        stream, limits = differential.damaged_stream(rng), differential.limits_for(rng)
-        yield partial(differential.decoded, native().Decoder, stream, limits)
+def decoding(rng: Random) -> Case:
+    stream, limits = differential.damaged_stream(rng), differential.limits_for(rng)
+    return partial(differential.decoded, native().Decoder, stream, limits)
 
 
-def decoding_text() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        stream, limits = differential.damaged_stream(rng), differential.limits_for(rng)
-        yield partial(differential.decoded_text, native().TextDecoder, stream, limits)
+def decoding_text(rng: Random) -> Case:
+    stream, limits = differential.damaged_stream(rng), differential.limits_for(rng)
+    return partial(differential.decoded_text, native().TextDecoder, stream, limits)
 
 
-def decoding_columns() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        stream = differential.damaged_stream(rng)
-        settings = {"limits": differential.limits_for(rng), "batch_rows": 5}
-        yield partial(differential.decoded_columns, native().ColumnDecoder, stream, settings)
+def decoding_columns(rng: Random) -> Case:
+    stream = differential.damaged_stream(rng)
+    settings = {"limits": differential.limits_for(rng), "batch_rows": 5}
+    return partial(differential.decoded_columns, native().ColumnDecoder, stream, settings)
 
 
-def decoding_patches() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        stream, limits = patch_differential.damaged_stream(rng), differential.limits_for(rng)
-        yield partial(patch_differential.decoded, native().PatchDecoder, stream, limits)
+def decoding_patches(rng: Random) -> Case:
+    stream, limits = patch_differential.damaged_stream(rng), differential.limits_for(rng)
+    return partial(patch_differential.decoded, native().PatchDecoder, stream, limits)
 
 
-def encoding() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        options = differential.random_options(rng)
-        steps = differential.random_steps(rng, options)
-        settings = {"limits": differential.limits_for(rng)}
-        yield partial(differential.encoded, native().Encoder, options, steps, settings)
+def encoding(rng: Random) -> Case:
+    options = differential.random_options(rng)
+    steps = differential.random_steps(rng, options)
+    settings = {"limits": differential.limits_for(rng)}
+    return partial(differential.encoded, native().Encoder, options, steps, settings)
 
 
-def encoding_patches() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        options = patch_differential.random_options(rng)
-        batches = patch_differential.random_batches(rng, options)
-        settings = {"limits": differential.limits_for(rng)}
-        yield partial(patch_differential.encoded, native().PatchEncoder, options, batches, settings)
+def encoding_patches(rng: Random) -> Case:
+    options = patch_differential.random_options(rng)
+    batches = patch_differential.random_batches(rng, options)
+    settings = {"limits": differential.limits_for(rng)}
+    return partial(patch_differential.encoded, native().PatchEncoder, options, batches, settings)
 
 
-def encoding_text() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        options = StreamOptions(physical_type=rng.choice(list(PhysicalType)[1:]))
-        settings = {"limits": differential.limits_for(rng), "dialect": Dialect.RDF_1_1}
-        text = differential.random_text(rng)
-        yield partial(differential.encoded_text, native().TextEncoder, options, text, settings)
+def encoding_text(rng: Random) -> Case:
+    options = StreamOptions(physical_type=rng.choice(list(PhysicalType)[1:]))
+    settings = {"limits": differential.limits_for(rng), "dialect": Dialect.RDF_1_1}
+    text = differential.random_text(rng)
+    return partial(differential.encoded_text, native().TextEncoder, options, text, settings)
 
 
-def encoding_columns() -> Iterator[Case]:
-    for seed in range(INPUTS):
-        rng = random.Random(f"leaks/{seed}")
-        options = StreamOptions(physical_type=PhysicalType.QUADS)
-        batches = [differential.random_columns(rng, rng.choice((3, 4, 4))) for _ in range(2)]
-        settings = {"limits": differential.limits_for(rng), "dialect": Dialect.RDF_1_1}
-        yield partial(
-            differential.encoded_columns, native().ColumnEncoder, options, batches, settings
-        )
+def encoding_columns(rng: Random) -> Case:
+    options = StreamOptions(physical_type=PhysicalType.QUADS)
+    batches = [differential.random_columns(rng, rng.choice((3, 4, 4))) for _ in range(2)]
+    settings = {"limits": differential.limits_for(rng), "dialect": Dialect.RDF_1_1}
+    return partial(differential.encoded_columns, native().ColumnEncoder, options, batches, settings)
 
 
 SORTS = [
@@ -115,6 +97,10 @@ SORTS = [
     encoding_text,
     encoding_columns,
 ]
+
+
+def cases_of(sort: Callable[[Random], Case]) -> Iterator[Case]:
+    return (sort(Random(f"leaks/{seed}")) for seed in range(INPUTS))
 
 
 def is_refused(outcome: Outcome) -> bool:
@@ -143,9 +129,9 @@ def grows(cases: list[Case]) -> bool:
 
 
 @pytest.mark.parametrize("sort", SORTS, ids=lambda sort: sort.__name__)
-def test_what_is_refused_is_not_held(sort: Callable[[], Iterator[Case]]) -> None:
+def test_what_is_refused_is_not_held(sort: Callable[[Random], Case]) -> None:
     native()
-    cases = [case for case in sort() if is_refused(case())]
+    cases = [case for case in cases_of(sort) if is_refused(case())]
     assert len(cases) > INPUTS // 8
     tracemalloc.start()
     try:
@@ -164,7 +150,7 @@ def test_each_kind_of_refusal_was_among_them() -> None:
     kinds = {
         outcome[1][0].__name__
         for sort in (decoding, decoding_patches, encoding_text)
-        for outcome in (case() for case in sort())
+        for outcome in (case() for case in cases_of(sort))
         if outcome[1] is not None
     }
     named = "Wire Options Order LookupTable Statement Limit Text"

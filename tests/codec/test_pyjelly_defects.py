@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 
 import pytest
 
@@ -30,7 +28,7 @@ from jelly_plugins.codec import GenericFactory
 from jelly_plugins.streams import encode
 from jelly_plugins.transcode import transcode
 
-from ..shared_data import ROOT
+from .. import programs
 from . import wire_builder as w
 from .conftest import Kernel
 
@@ -187,14 +185,7 @@ print(tracemalloc.get_traced_memory()[1])
 
 def test_a_20_mb_frame_of_repeats_does_not_expand(kernel: Kernel) -> None:
     code = REPEATS.format(kernel=kernel.name)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = programs.run(code)
     result, peak = done.stdout.split()
     assert result == "refused"
     assert int(peak) < 20_000_000

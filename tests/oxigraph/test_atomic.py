@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
@@ -19,6 +18,7 @@ from jelly_plugins.oxigraph import load
 from jelly_plugins.oxigraph.loader import BATCH, SMALL
 from jelly_plugins.streams import encode, write_bytes
 
+from .. import programs
 from .support import (
     BlankNode,
     G,
@@ -161,11 +161,7 @@ def test_all_or_nothing_after_a_kill(tmp_path: Path, count: int, after: str) -> 
     path.write_bytes(jelly(*numbered(count)))
     # Killed while the source is being read, or soon after, while the store is at work.
     wait = "60" if after == "nothing" else "0"
-    with subprocess.Popen(
-        [sys.executable, "-c", LOADS, str(folder), str(path), wait],
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-    ) as process:
+    with programs.start(LOADS, folder, path, wait) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"read\n"
         if after != "nothing":

@@ -4,9 +4,6 @@ pyoxigraph."""
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
-from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
@@ -18,6 +15,7 @@ from jelly_plugins.oxigraph.backend import BACKEND
 from jelly_plugins.streams import FrameReader
 from tests.shared_data import shared
 
+from .. import programs
 from .support import O, P, S, Triple, contents, jelly
 
 
@@ -98,13 +96,6 @@ except ImportError as error:
 
 
 def test_a_missing_pyoxigraph_is_told() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_PYOXIGRAPH],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = programs.run(WITHOUT_PYOXIGRAPH)
     line = "Oxigraph needs a library: pip install 'jelly-plugins[oxigraph]'"
     assert done.stdout.splitlines() == [line, line]

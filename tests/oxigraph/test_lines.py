@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from itertools import chain, repeat
@@ -28,6 +26,7 @@ from jelly_plugins.oxigraph.loader import SMALL
 from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
 from jelly_plugins.streams import encode
 
+from .. import programs
 from ..fuzz.comparison import native as native_kernel
 from .support import (
     BlankNode,
@@ -227,11 +226,7 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_ends_a_load(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "store")],
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-    ) as process:
+    with programs.start(INTERRUPTED, tmp_path / "store") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"reading\n"
         process.send_signal(signal.SIGINT)

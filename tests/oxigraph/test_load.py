@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from jelly_plugins.oxigraph import load
 from jelly_plugins.oxigraph.loader import BATCH, SMALL
 from jelly_plugins.streams import write_bytes
 
+from .. import programs
 from .support import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -248,12 +247,5 @@ print(len(store))
 
 def test_two_threads_may_load_into_one_store_in_memory() -> None:
     # In a process of its own: what this guards against stops the whole interpreter.
-    done = subprocess.run(
-        [sys.executable, "-c", LOADS_FROM_TWO_THREADS],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = programs.run(LOADS_FROM_TWO_THREADS)
     assert (done.stdout.strip(), done.returncode) == ("24000", 0), done.stderr

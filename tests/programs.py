@@ -1,0 +1,33 @@
+"""Small programs in a process of their own, where the project and its tests can be imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from .shared_data import ROOT
+
+#: Seconds that no program takes, however slow the machine.
+PATIENCE = 120
+
+
+def run(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end."""
+    return subprocess.run(
+        _command(code, arguments),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def start(code: str, *arguments: str | Path) -> subprocess.Popen[bytes]:
+    """Start a program whose output is read while it runs."""
+    return subprocess.Popen(_command(code, arguments), cwd=ROOT, stdout=subprocess.PIPE)
+
+
+def _command(code: str, arguments: tuple[str | Path, ...]) -> list[str]:
+    return [sys.executable, "-c", code, *map(str, arguments)]
