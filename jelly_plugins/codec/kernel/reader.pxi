@@ -750,7 +750,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     term.langtag = part_of_copy(term.wire, parts.langtag, wire)
     if parts.datatype != NULL:
         term.parts[0] = shared(parts.datatype)
-    term.doubtful = reader.judged and not is_plain_literal(term)
+    term.doubtful = reader.judged and not is_plain_literal(term.langtag, term.parts[0])
     if not note_made(reader, term):
         drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
@@ -864,7 +864,7 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
     reader.given |= given
     if reader.given != reader.required:
         return fail(reader, REFUSED)
-    if reader.judged and given and not is_rdf_1_2(reader):
+    if reader.judged and (given or not reader.has_before) and not is_rdf_1_2(reader):
         return fail(reader, NOT_RDF_1_2)
     planned.row = reader.row_number
     if given or not reader.has_before:

@@ -1,8 +1,8 @@
 # Lines that are written straight from a frame, with no term made on the way.
 #
 # That is for statements of IRIs, blank nodes and literals in the order of their positions, which is
-# how all statements are written but few. Any other row, and any that is to be refused, is left to
-# the reader: it sees the row as if nobody had looked at it.
+# how all statements are written but few. Any other row, and any that is to be refused or that a
+# judge has to see, is left to the reader: it sees the row as if nobody had looked at it.
 
 cdef struct Placed:
     # Where a term stands in the output.
@@ -84,6 +84,9 @@ cdef bint keep_last(Reader *reader, Straight *lines, Buffer *out) noexcept nogil
                             Slice(out.bytes + written.start, written.size))
             if term == NULL:
                 return False
+            if written.kind == BLANK_NODE:
+                # A judge of a later statement asks for the label.
+                term.wire = Slice(term.text.bytes + 2, term.text.size - 2)
         drop(reader.last[position], &reader.pool)
         reader.last[position] = term
     lines.written = 0
@@ -139,6 +142,8 @@ cdef bint line_statement(Reader *reader, Straight *lines, Buffer *out, const uin
         if not line_again(reader, lines, out, next, &terms[next]):
             return False
         next += 1
+    if reader.judged and not is_rdf_1_2_line(reader, terms):
+        return False
     for at in range(width):
         if terms[at].size > LONG_TERM:
             long_bytes += terms[at].size
@@ -159,6 +164,20 @@ cdef bint line_statement(Reader *reader, Straight *lines, Buffer *out, const uin
     reader.has_before = True
     reader.graph_is_empty = False
     return True
+
+
+cdef inline bint is_rdf_1_2_line(Reader *reader, Placed *terms) noexcept nogil:
+    """Whether RDF 1.2 has such kinds of terms where they are: as `is_rdf_1_2`."""
+    cdef int graph = DEFAULT_GRAPH
+    if reader.graph != NULL:
+        graph = reader.graph.kind
+    elif reader.required == 0b1111:
+        graph = terms[3].kind
+    return (
+        (terms[0].kind == IRI or terms[0].kind == BLANK_NODE)
+        and terms[1].kind == IRI
+        and (graph == IRI or graph == BLANK_NODE or graph == DEFAULT_GRAPH)
+    )
 
 
 cdef inline bint end_term(Buffer *out, Placed *term) noexcept nogil:
@@ -224,6 +243,7 @@ cdef bint line_iri(Reader *reader, Buffer *out, const uint8_t *pos, const uint8_
     cdef uint64_t name_id = 0
     cdef uint64_t prefix_serial = 0
     cdef uint64_t characters
+    cdef size_t start
     cdef Entry *prefix = NULL
     cdef Entry *name
     if not read_iri_ids(reader, pos, end, &prefix_id, &name_id):
@@ -238,15 +258,19 @@ cdef bint line_iri(Reader *reader, Buffer *out, const uint8_t *pos, const uint8_
             return False
         prefix_serial = prefix.serial
         characters += prefix.characters
-    if prefix_serial != name.prefix_serial:
-        if (characters > CACHED_STRING or characters > reader.string_bytes
-                or reader.expansion + counted + characters > reader.frame_expansion):
-            return False
-        reader.expansion += characters
-        drop(name.term, &reader.pool)
-        name.term = NULL
-        name.prefix_serial = prefix_serial
-    return append_entries(out, prefix, name)
+    if prefix_serial == name.prefix_serial:
+        return append_entries(out, prefix, name)
+    if (characters > CACHED_STRING or characters > reader.string_bytes
+            or reader.expansion + counted + characters > reader.frame_expansion):
+        return False
+    reader.expansion += characters
+    drop(name.term, &reader.pool)
+    name.term = NULL
+    name.prefix_serial = prefix_serial
+    start = out.size
+    return append_entries(out, prefix, name) and (
+        not reader.judged or is_plain_iri(Slice(out.bytes + start, out.size - start))
+    )
 
 
 cdef bint line_literal(Reader *reader, Buffer *out, const uint8_t *pos, const uint8_t *end,
@@ -256,6 +280,8 @@ cdef bint line_literal(Reader *reader, Buffer *out, const uint8_t *pos, const ui
     if not read_literal_parts(reader, pos, end, &parts):
         return False
     if parts.langtag.size and not is_langtag(parts.langtag):
+        return False
+    if reader.judged and not is_plain_literal(parts.langtag, parts.datatype):
         return False
     if parts.datatype != NULL:
         datatypes[0] += parts.datatype.characters

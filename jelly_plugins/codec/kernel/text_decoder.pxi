@@ -119,7 +119,7 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
             return AT_PLAN_END
         lines.next = 0
         begin_plan(reader)
-        if reader.stopped == READ and not reader.judged:
+        if reader.stopped == READ:
             status = write_straight(reader, &lines.straight, &lines.out, piece)
             if status != READ:
                 return status
@@ -313,8 +313,7 @@ cdef class TextDecoder(PieceDecoder):
         self._open(reference_text.text_factory(notation, judge), limits, first_frame)
         self.judge = judge
         self.reader.judged = judge is not None
-        if judge is None:
-            self.reader.plan_room = SHORT_PLAN
+        self.reader.plan_room = SHORT_PLAN
         self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
         if self.lines.levels == NULL:
             raise MemoryError
