@@ -68,6 +68,7 @@ cdef int INSIDE_GRAPH = rules.State.INSIDE_GRAPH
 
 include "kernel/memory.pxi"
 include "kernel/wire.pxi"
+include "kernel/slots.pxi"
 include "kernel/objects.pxi"
 include "kernel/terms.pxi"
 include "kernel/text_writer.pxi"
