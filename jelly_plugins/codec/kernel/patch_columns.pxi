@@ -409,6 +409,6 @@ cdef bint is_plain_time(const uint8_t *pos, const uint8_t *end) noexcept nogil:
         start = pos
         while pos < end and is_digit(pos[0]):
             pos += 1
-        if pos == start or pos - start > 9 or pos[-1] == c"0":
+        if pos == start or pos - start > 9 or (pos - 1)[0] == c"0":
             return False
     return pos == end or (end - pos == 1 and pos[0] == c"Z")
