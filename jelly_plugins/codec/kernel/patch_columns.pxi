@@ -371,7 +371,7 @@ cdef bint is_plain_number(const uint8_t *pos, const uint8_t *end, Py_ssize_t lon
             pos += 1
     if pos == end:
         return True
-    if not fraction or pos[0] != c"." or end - pos < 2 or end[-1] == c"0":
+    if not fraction or pos[0] != c"." or end - pos < 2 or (end - 1)[0] == c"0":
         return False
     pos += 1
     while pos < end and is_digit(pos[0]):
