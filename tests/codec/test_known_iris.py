@@ -41,9 +41,7 @@ def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes
     ).encode()
 
 
-def frames(
-    kernel: Any, options: StreamOptions, pieces: list[bytes], **settings: Any
-) -> list[bytes]:
+def frames(kernel: Any, options: StreamOptions, pieces: list[bytes]) -> list[bytes]:
     encoder = kernel.TextEncoder(options)
     found = []
     for number, piece in enumerate(pieces):
