@@ -250,9 +250,7 @@ cdef class TermWriter:
         cdef bint at_start
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
-        lines.quads = parser.quads
-        lines.relative_iris = parser.relative_iris
-        lines.string_bytes = self.string_bytes
+        begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
             # The reference says what is wrong with the whole of it before it reads any of it.
             self._speak()
@@ -332,9 +330,7 @@ cdef class TermWriter:
         cdef Written written = DONE
         encoder = owner._encoder
         parser = owner._parser
-        lines.quads = parser.quads
-        lines.relative_iris = parser.relative_iris
-        lines.string_bytes = self.string_bytes
+        begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
         try:
             while row < source.rows:
                 if encoder._restarting and hear_row(lines, source.given, row, self.line_bytes):

@@ -19,12 +19,40 @@ cdef struct Heard:
     Buffer datatype
 
 
+cdef enum:
+    # IRIs that are known by their text; a power of two.
+    KNOWN_IRIS = 1 << 10
+    # Bytes of such an IRI, at most.
+    KNOWN_BYTES = 120
+
+
+cdef struct KnownIri:
+    # An IRI that was written before: it is as it should be, and this is where its parts were found
+    # last. Of size 0, none.
+    uint32_t hash
+    # Of the one that came last and is not this one. Only what comes twice is worth a place.
+    uint32_t other
+    uint32_t size
+    uint32_t characters
+    uint32_t prefix_size
+    uint32_t prefix_characters
+    Place prefix_place
+    Place name_place
+    # As a datatype.
+    Place datatype_place
+    uint8_t text[KNOWN_BYTES]
+
+
 cdef struct LineReader:
     bint quads
     bint relative_iris
     uint64_t string_bytes
     # The terms of the line, and what they point to where it does not stand in the line.
     Said said[4]
+    # Where their IRIs have their place among those that are known, by position and, the last, for
+    # a literal's datatype; and these, made when they are first needed.
+    KnownIri *places[5]
+    KnownIri *known
     # Whether a term is known to be the one of the statement before.
     bint repeated[4]
     Buffer wire
@@ -50,6 +78,9 @@ cdef int load_line_rules() except -1:
         STRING_BYTES[code] = plain_string.fullmatch(f'"{chr(code)}"') is not None
     for code in range(128, 256):
         IRI_BYTES[code] = STRING_BYTES[code] = 2
+    for code in range(0x20, 0x7F):
+        if STRING_BYTES[code] != (chr(code) not in '"\\'):
+            raise ImportError("the kernel's plain characters are not those of codec.lines")
     for letter, character in lines._ESCAPED_CHARACTERS.items():
         SHORT_ESCAPES[<int> ord(letter)] = ord(character)
     TAGGED_NAMES = tuple(name.encode() for name in ntriples._TAGGED_DATATYPES)
@@ -62,6 +93,119 @@ cdef inline const uint8_t *skip_space(const uint8_t *pos, const uint8_t *end) no
     while pos < end and (pos[0] == c" " or pos[0] == c"\t"):
         pos += 1
     return pos
+
+
+# IRIs that are known
+
+cdef inline uint64_t quick_hash(Slice iri) noexcept nogil:
+    """Who knows what it gives gains nothing: more IRIs are looked up in full."""
+    cdef uint64_t hash = iri.size
+    cdef uint64_t word
+    if iri.size > 24:
+        # IRIs differ towards their end.
+        iri.bytes += iri.size - 24
+        iri.size = 24
+    while iri.size >= 8:
+        memcpy(&word, iri.bytes, 8)
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
+        hash ^= hash >> 29
+        iri.bytes += 8
+        iri.size -= 8
+    word = 0
+    memcpy(&word, iri.bytes, iri.size)
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
+    return hash ^ hash >> 32
+
+
+cdef bint find_known(LineReader *lines, const uint8_t *pos, const uint8_t *end, Slice *iri,
+                     KnownIri **place) noexcept nogil:
+    """Whether the IRI in brackets that starts at `pos` is known; `place` is where it stands, or is
+    to stand, if anywhere."""
+    cdef const uint8_t *stop
+    cdef KnownIri *known
+    cdef uint64_t hash
+    cdef uint32_t tag
+    place[0] = NULL
+    if lines.known == NULL or pos == end or pos[0] != c"<":
+        return False
+    stop = <const uint8_t *> memchr(pos + 1, c">", end - pos - 1)
+    if stop == NULL or stop == pos + 1 or stop - pos > KNOWN_BYTES:
+        return False
+    iri[0] = Slice(pos + 1, stop - pos - 1)
+    hash = quick_hash(iri[0])
+    tag = <uint32_t> (hash >> 32)
+    known = &lines.known[hash & (KNOWN_IRIS - 1)]
+    if known.hash == tag and same(known.text, known.size, iri.bytes, iri.size):
+        place[0] = known
+        return True
+    if known.other == tag:
+        place[0] = known
+    known.other = tag
+    return False
+
+
+cdef inline void recall_iri(KnownIri *known, Said *said) noexcept nogil:
+    said.characters = known.characters
+    said.cut = True
+    said.prefix_size = known.prefix_size
+    said.prefix_characters = known.prefix_characters
+    said.prefix_place = known.prefix_place
+    said.name_place = known.name_place
+
+
+cdef inline bint is_known(KnownIri *known, Slice iri) noexcept nogil:
+    return same(known.text, known.size, iri.bytes, iri.size)
+
+
+cdef void learn_iri(KnownIri *known, Said *said) noexcept nogil:
+    """Know an IRI that was written."""
+    if known.name_place.serial == said.name_place.serial and (
+        known.prefix_place.serial == said.prefix_place.serial
+    ) and known.size:
+        # Nothing is new: it is known, or another one has taken its place meanwhile.
+        return
+    if not is_known(known, said.text):
+        known.hash = <uint32_t> (quick_hash(said.text) >> 32)
+        known.size = <uint32_t> said.text.size
+        memcpy(known.text, said.text.bytes, said.text.size)
+        known.characters = <uint32_t> said.characters
+        known.prefix_size = <uint32_t> said.prefix_size
+        known.prefix_characters = <uint32_t> said.prefix_characters
+        known.datatype_place.serial = 0
+    known.prefix_place = said.prefix_place
+    known.name_place = said.name_place
+
+
+cdef void learn_datatype(KnownIri *known, Said *said, bint split) noexcept nogil:
+    """Know the IRI of a datatype that was written."""
+    cdef Said iri
+    if not is_known(known, said.datatype):
+        memset(&iri, 0, sizeof(Said))
+        iri.text = said.datatype
+        iri.characters = said.datatype_characters
+        cut_iri(&iri, split)
+        known.size = 0
+        learn_iri(known, &iri)
+    known.datatype_place = said.prefix_place
+
+
+cdef void forget_known(LineReader *lines) noexcept nogil:
+    PyMem_RawFree(lines.known)
+    lines.known = NULL
+
+
+cdef void begin_text(LineReader *lines, bint quads, bint relative_iris,
+                     uint64_t string_bytes) noexcept nogil:
+    """Get ready for lines or columns."""
+    if lines.relative_iris != relative_iris or lines.string_bytes != string_bytes:
+        # What was as it should be may not be so any more.
+        forget_known(lines)
+    lines.quads = quads
+    lines.relative_iris = relative_iris
+    lines.string_bytes = string_bytes
+    if lines.known == NULL:
+        # It works without.
+        lines.known = <KnownIri *> PyMem_RawCalloc(KNOWN_IRIS, sizeof(KnownIri))
 
 
 # Terms. Each function reads a term that starts at `pos` and returns the position after it, NULL if
@@ -119,6 +263,26 @@ cdef const uint8_t *hear_label(LineReader *lines, const uint8_t *pos, const uint
     return pos if is_label(value[0]) and value.size <= lines.string_bytes else NULL
 
 
+cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Pass over what can be printed in ASCII and needs no escape, eight bytes at a time."""
+    cdef uint64_t word
+    cdef uint64_t quote
+    cdef uint64_t backslash
+    while end - pos >= 8:
+        memcpy(&word, pos, 8)
+        quote = word ^ 0x2222222222222222ULL
+        backslash = word ^ 0x5C5C5C5C5C5C5C5CULL
+        # The highest bit of a byte is set where it is beyond ASCII, a control character, the
+        # quote, the backslash or (which is looked at again) DEL; perhaps of one above such, too.
+        if (word | ((word - 0x2020202020202020ULL) & ~word)
+                | ((quote - 0x0101010101010101ULL) & ~quote)
+                | ((backslash - 0x0101010101010101ULL) & ~backslash)
+                | (word + 0x0101010101010101ULL)) & 0x8080808080808080ULL:
+            break
+        pos += 8
+    return pos
+
+
 cdef const uint8_t *hear_string(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                 Slice *value) noexcept nogil:
     """Read a string between its quotes."""
@@ -130,6 +294,7 @@ cdef const uint8_t *hear_string(LineReader *lines, const uint8_t *pos, const uin
     pos = start
     out.size = 0
     while True:
+        pos = skip_plain(pos, end)
         while pos < end and STRING_BYTES[pos[0]]:
             classes |= STRING_BYTES[pos[0]]
             pos += 1
@@ -220,15 +385,22 @@ cdef const uint8_t *hear_literal(LineReader *lines, const uint8_t *pos, const ui
     cdef Buffer *wire = &lines.wire
     cdef Slice lex = Slice(NULL, 0)
     cdef Slice langtag = Slice(NULL, 0)
+    cdef KnownIri **place = &lines.places[4]
     said.kind = LITERAL
     said.typed = False
+    place[0] = NULL
     pos = hear_string(lines, pos, end, &lex)
     if pos == NULL:
         return NULL
     if pos < end and pos[0] == c"@":
         pos = hear_langtag(pos + 1, end, &langtag)
     elif end - pos >= 2 and pos[0] == c"^" and pos[1] == c"^":
-        pos = hear_iri(lines, pos + 2, end, &said.datatype, &said.datatype_characters)
+        if find_known(lines, pos + 2, end, &said.datatype, place):
+            said.datatype_characters = place[0].characters
+            said.prefix_place = place[0].datatype_place
+            pos = said.datatype.bytes + said.datatype.size + 1
+        else:
+            pos = hear_iri(lines, pos + 2, end, &said.datatype, &said.datatype_characters)
         if pos != NULL and is_tagged_datatype(said.datatype):
             return NULL
         said.typed = not same(said.datatype.bytes, said.datatype.size,
@@ -270,8 +442,12 @@ cdef const uint8_t *hear_term(LineReader *lines, const uint8_t *pos, const uint8
     said.prefix_place.serial = 0
     said.name_place.serial = 0
     said.typed = False
+    said.cut = False
     if pos[0] == c"<":
         said.kind = IRI
+        if find_known(lines, pos, end, &said.text, &lines.places[position]):
+            recall_iri(lines.places[position], said)
+            return said.text.bytes + said.text.size + 1
         return hear_iri(lines, pos, end, &said.text, &said.characters)
     if pos[0] == c"_" and position != 1:
         said.kind = BLANK_NODE
@@ -415,13 +591,14 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
     cdef int width = 4 if lines.quads else 3
     cdef int left = 0
     cdef int position
+    cdef Said *said
     cdef Written written
     for position in range(width):
         if not lines.repeated[position]:
             lines.repeated[position] = is_heard(&lines.last[position], &lines.said[position])
         if not lines.repeated[position]:
             left += 1
-            if lines.said[position].kind == IRI:
+            if lines.said[position].kind == IRI and not lines.said[position].cut:
                 cut_iri(&lines.said[position], writer.prefixes.size > 0)
     if left == 0:
         return ALL_REPEATED
@@ -442,8 +619,15 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
         writer.name_id = name_id
         return written
     for position in range(width):
-        if not lines.repeated[position] and not keep_heard(&lines.last[position],
-                                                           &lines.said[position]):
+        if lines.repeated[position]:
+            continue
+        said = &lines.said[position]
+        if said.kind == IRI:
+            if lines.places[position] != NULL:
+                learn_iri(lines.places[position], said)
+        elif said.typed and lines.places[4] != NULL:
+            learn_datatype(lines.places[4], said, writer.prefixes.size > 0)
+        if not keep_heard(&lines.last[position], said):
             return OUT_OF_MEMORY
     return DONE
 
@@ -459,3 +643,4 @@ cdef void close_line_reader(LineReader *lines) noexcept nogil:
         release(&lines.last[position].datatype)
     release(&lines.wire)
     release(&lines.unescaped)
+    forget_known(lines)

@@ -17,6 +17,7 @@ cdef enum Written:
 
 
 cdef struct WriterEntry:
+    # They have the room that `room_for` says.
     uint8_t *bytes
     size_t size
     size_t characters
@@ -60,7 +61,8 @@ cdef struct Said:
     # An IRI's characters; of other terms what stands on the wire, without a datatype.
     Slice text
     size_t characters
-    # Of an IRI, its prefix; of a literal, its datatype's IRI, if it has one.
+    # Of an IRI, its prefix, once it is cut; of a literal, its datatype's IRI, if it has one.
+    bint cut
     size_t prefix_size
     size_t prefix_characters
     bint typed
@@ -205,6 +207,11 @@ cdef Written look_up(Writer *writer, WriterTable *table, Slice value, size_t cha
     return DONE
 
 
+cdef inline size_t room_for(size_t size) noexcept nogil:
+    """Bytes to ask for, so that most values fit where another one was."""
+    return (size | 15) + 1
+
+
 cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t characters,
                    uint64_t hash, uint32_t *entry_id) noexcept nogil:
     """Make an entry, in place of the least recently used one where the lookup is full, and write
@@ -226,9 +233,13 @@ cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t chara
         if given == 0 or table.entries[given].row == writer.row:
             return NO_ROOM
     entry = &table.entries[given]
-    bytes = <uint8_t *> PyMem_RawMalloc(value.size + 1)
+    if given <= table.count and room_for(entry.size) == room_for(value.size):
+        bytes = entry.bytes
+    else:
+        bytes = <uint8_t *> PyMem_RawMalloc(room_for(value.size))
     if bytes == NULL or not write_entry(writer, table, given, value):
-        PyMem_RawFree(bytes)
+        if bytes != entry.bytes:
+            PyMem_RawFree(bytes)
         return OUT_OF_MEMORY
     if given > table.count:
         table.count = given
@@ -238,7 +249,8 @@ cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t chara
         take_out(table, <uint32_t> given)
         unchain(table, <uint32_t> given)
         table.characters -= entry.characters
-        PyMem_RawFree(entry.bytes)
+        if bytes != entry.bytes:
+            PyMem_RawFree(entry.bytes)
     if value.size:
         memcpy(bytes, value.bytes, value.size)
     entry.bytes = bytes
@@ -329,6 +341,7 @@ cdef void cut_iri(Said *said, bint split) noexcept nogil:
         cut = said.text.size
         while cut and bytes[cut - 1] != c"#" and bytes[cut - 1] != c"/":
             cut -= 1
+    said.cut = True
     said.prefix_size = cut
     if said.characters == said.text.size:
         said.prefix_characters = cut

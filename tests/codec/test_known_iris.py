@@ -1,0 +1,88 @@
+"""IRIs that come again and again in text: what the compiled kernel knows of them is still true."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import PhysicalType, StreamOptions, text
+
+native = pytest.importorskip("jelly_plugins.codec._native", reason="the kernel is not built")
+
+TRIPLES, QUADS = PhysicalType.TRIPLES, PhysicalType.QUADS
+
+
+def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes:
+    """Lines with IRIs in all places, some often, more of them than are known at a time."""
+
+    def iri() -> str:
+        number = min(rng.randrange(variety), rng.randrange(variety))
+        kind = number % 5
+        if kind == 0:
+            return f"<urn:x:{number}>"
+        if kind == 1:
+            return f"<http://example.org/{number % 7}/größe#{number}>"
+        if kind == 2:
+            return f"<http://example.org/{'long/' * rng.choice((20, 23, 24, 25))}{number}>"
+        return f"<http://example.org/{number % 11}#{number}>"
+
+    def value() -> str:
+        kind = rng.random()
+        if kind < 0.6:
+            return iri()
+        # Datatypes are IRIs that stand elsewhere, too.
+        return rng.choice((f'"{rng.randrange(9)}"^^{iri()}', '"x y"@en', '"plain"', "_:b"))
+
+    return "".join(
+        f"{iri()} {iri()} {value()} {rng.choice((iri(), '')) if quads else ''} .\n"
+        for _ in range(count)
+    ).encode()
+
+
+def frames(kernel: Any, options: StreamOptions, pieces: list[bytes]) -> list[bytes]:
+    encoder = kernel.TextEncoder(options)
+    found = []
+    for number, piece in enumerate(pieces):
+        if number % 3 == 2:
+            found += encoder.restart()
+        found += encoder.feed(piece)
+    return found + encoder.finish()
+
+
+@pytest.mark.parametrize("physical_type", [TRIPLES, QUADS], ids=lambda each: each.name)
+@pytest.mark.parametrize("tables", [(8, 0, 8), (8, 8, 8), (16, 4, 16), (4000, 150, 32)], ids=str)
+@pytest.mark.parametrize("variety", [12, 300, 6000])
+def test_both_kernels_write_the_same(
+    physical_type: PhysicalType, tables: tuple[int, int, int], variety: int
+) -> None:
+    names, prefixes, datatypes = tables
+    options = StreamOptions(
+        physical_type=physical_type,
+        max_name_table_size=names,
+        max_prefix_table_size=prefixes,
+        max_datatype_table_size=datatypes,
+    )
+    rng = random.Random(f"{physical_type} {tables} {variety}")
+    pieces = [lines(rng, 400, variety, quads=physical_type is QUADS) for _ in range(7)]
+    assert frames(native, options, pieces) == frames(text, options, pieces)
+
+
+def test_what_one_parser_takes_another_may_refuse() -> None:
+    # An encoder may be given lines of more than one parser.
+    from jelly_plugins.codec.limits import DEFAULT_LIMITS
+    from jelly_plugins.codec.ntriples import Dialect, LineParser
+    from jelly_plugins.errors import TextError
+
+    encoder = native.Encoder(StreamOptions())
+    line = b"<relative> <urn:p> <urn:o> .\n"
+
+    def parser(relative_iris: bool) -> LineParser:
+        return LineParser(Dialect.RDF_STAR, False, relative_iris, DEFAULT_LIMITS, quads=False)
+
+    for _ in range(3):
+        encoder.add_text(line, parser(True))
+        encoder.add_text(b"<urn:s> <urn:p> <urn:o> .\n", parser(True))
+    with pytest.raises(TextError):
+        encoder.add_text(line, parser(False))
