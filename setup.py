@@ -9,8 +9,11 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-#: Packages with something compiled: `_native.pyx`, made of the files in `kernel`.
+#: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, the second also of
+#: the first one's.
 COMPILED = (Path("jelly_plugins/codec"), Path("jelly_plugins/rdflib"))
+
+KERNELS = [str(path) for package in COMPILED for path in sorted((package / "kernel").glob("*.pxi"))]
 
 #: Debugging symbols would make it five times as large. Who sets CFLAGS knows better.
 CHOSEN = sys.platform == "win32" or "CFLAGS" in os.environ
@@ -21,7 +24,7 @@ setup(
         Extension(
             ".".join((*package.parts, "_native")),
             [str(package / "_native.pyx")],
-            depends=[str(path) for path in sorted((package / "kernel").glob("*.pxi"))],
+            depends=KERNELS,
             extra_compile_args=COMPILER_ARGUMENTS,
             optional=True,
         )

@@ -14,6 +14,7 @@ from .framing import FrameSplitter, delimit, is_delimited
 from .limits import DEFAULT_LIMITS, Limits
 from .operations import Header, Namespace, Operation, OperationKind
 from .options import LogicalType, PhysicalType, StreamOptions
+from .patch_columns import OperationColumns
 from .patch_decoder import PatchFrame
 from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
 from .restarts import RestartPoint, find_restarts
@@ -43,6 +44,7 @@ try:
         ColumnEncoder,
         Decoder,
         Encoder,
+        PatchColumnDecoder,
         PatchDecoder,
         PatchEncoder,
         TextDecoder,
@@ -52,6 +54,7 @@ except ImportError:
     from .columns import ColumnDecoder, ColumnEncoder
     from .decoder import Decoder
     from .encoder import Encoder
+    from .patch_columns import PatchColumnDecoder
     from .patch_decoder import PatchDecoder
     from .patch_encoder import PatchEncoder
     from .text import TextDecoder, TextEncoder
@@ -86,7 +89,9 @@ __all__ = [
     "LogicalType",
     "Namespace",
     "Operation",
+    "OperationColumns",
     "OperationKind",
+    "PatchColumnDecoder",
     "PatchDecoder",
     "PatchEncoder",
     "PatchFrame",

@@ -38,6 +38,7 @@ from . import columns as reference_columns
 from . import decoder as reference_decoder
 from . import encoder as reference_encoder
 from . import lines, ntriples, patch_rules, replay, rules, terms
+from . import patch_columns as reference_patch_columns
 from . import patch_decoder as reference_patch_decoder
 from . import patch_encoder as reference_patch_encoder
 from . import patch_term_reader as reference_patch_terms
@@ -67,6 +68,7 @@ cdef int INSIDE_GRAPH = rules.State.INSIDE_GRAPH
 
 include "kernel/memory.pxi"
 include "kernel/wire.pxi"
+include "kernel/slots.pxi"
 include "kernel/objects.pxi"
 include "kernel/terms.pxi"
 include "kernel/text_writer.pxi"
@@ -76,11 +78,13 @@ include "kernel/judgement.pxi"
 include "kernel/decoder.pxi"
 include "kernel/patch_reader.pxi"
 include "kernel/patch_decoder.pxi"
+include "kernel/straight_lines.pxi"
 include "kernel/text_decoder.pxi"
 include "kernel/writer.pxi"
 include "kernel/text_encoder.pxi"
 include "kernel/columns.pxi"
 include "kernel/column_decoder.pxi"
+include "kernel/patch_columns.pxi"
 include "kernel/encoder.pxi"
 include "kernel/column_encoder.pxi"
 include "kernel/patch_encoder.pxi"

@@ -228,21 +228,25 @@ class ColumnDecoder(PieceDecoder):
             self._frames.append((frame, len(self._rows) - before))
 
     def _take(self) -> Columns:
-        width = len(self._rows[0])
-        terms = list(zip(*self._rows, strict=True))
-        graphs = terms[3] if width == 4 and any(terms[3]) else None
-        columns = Columns(
-            rows=len(self._rows),
-            subject=_column(terms[0]),
-            predicate=_column(terms[1]),
-            object=_column(terms[2]),
-            graph=None if graphs is None else _column(graphs, nullable=True),
-            frames=tuple(self._frames),
-        )
+        columns = columns_of(self._rows, tuple(self._frames))
         self._rows.clear()
         self._frames.clear()
         self._bytes = 0
         return columns
+
+
+def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
+    """The columns of statements that are tuples of texts, three or four each."""
+    terms = list(zip(*rows, strict=True)) if rows else [(), (), ()]
+    graphs = terms[3] if len(terms) == 4 and any(terms[3]) else None
+    return Columns(
+        rows=len(rows),
+        subject=_column(terms[0]),
+        predicate=_column(terms[1]),
+        object=_column(terms[2]),
+        graph=None if graphs is None else _column(graphs, nullable=True),
+        frames=frames,
+    )
 
 
 def _column(cells: tuple[bytes, ...], *, nullable: bool = False) -> Column:

@@ -21,7 +21,7 @@ from ..codec import Frame, Limits, PhysicalType, StreamOptions, native
 from ..codec.ntriples import Notation
 from ..errors import LimitError, OptionsError, SourceError
 from ..streams import FrameBytes, TextPieces
-from . import pipe
+from . import descriptors
 from .terms import DEFAULT_GRAPH, GraphName, QuadFactory
 
 #: Bytes of a line that Oxigraph's parser takes, at most.
@@ -172,7 +172,7 @@ def text_of(
     if options is None:
         return None
     if blank_nodes == "fresh" and (
-        options.physical_type is PhysicalType.GRAPHS or not pipe.POSSIBLE
+        options.physical_type is PhysicalType.GRAPHS or not descriptors.POSSIBLE
     ):
         return None
     if blank_nodes == "keep" and isinstance(graph, BlankNode):

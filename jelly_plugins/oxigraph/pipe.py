@@ -16,20 +16,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
-from typing import Final
 
 from pyoxigraph import RdfFormat, Store
 
+from .descriptors import large_pipe, name_of
 from .terms import GraphName
-
-#: Where a pipe that is open can be opened by name.
-_DESCRIPTORS: Final = "/dev/fd"
-
-#: Whether there are such names here.
-POSSIBLE: Final = os.path.isdir(_DESCRIPTORS)
-
-#: Bytes that the pipe holds, where the system lets us say so: threads change less often.
-_CAPACITY: Final = 1 << 20
 
 
 class _Loading:
@@ -39,8 +30,7 @@ class _Loading:
         self._store = store
         self._format = format
         self._graph = graph
-        self._reading, self._writing = os.pipe()
-        _enlarge(self._writing)
+        self._reading, self._writing = large_pipe()
         self._thread = threading.Thread(target=self._load, name="jelly-bulk-load", daemon=True)
         #: What the loader raised.
         self.failure: BaseException | None = None
@@ -54,7 +44,7 @@ class _Loading:
     def _load(self) -> None:
         try:
             self._store.bulk_load(
-                path=f"{_DESCRIPTORS}/{self._reading}",
+                path=name_of(self._reading),
                 format=self._format,
                 to_graph=self._graph,
                 lenient=True,
@@ -112,13 +102,3 @@ def bulk_load(
         loading.end()
     if loading.failure is not None:
         raise loading.failure
-
-
-def _enlarge(descriptor: int) -> None:
-    try:
-        import fcntl
-
-        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _CAPACITY)
-    except (ImportError, AttributeError, OSError):
-        # Not on this system, or more than a user may have here: it works with less.
-        pass

@@ -18,13 +18,13 @@ from pyoxigraph import (
     NamedNode,
     Quad,
     RdfFormat,
-    Store,
     Triple,
     serialize,
 )
 
 from ..errors import TermError
-from .rows import canonical
+from .canonical import canonical, canonicals, odd_lines
+from .rows import Row, graph_text, text_of
 from .terms import DEFAULT_GRAPH, GraphName
 
 #: N-Triples by the graph that they are in.
@@ -37,14 +37,6 @@ _LINES: Final = re.compile(
     rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (_IRI, _NODE, _IRI, _IRI, _LITERAL, _NODE)
 )
 _GRAPH: Final = re.compile(b"%b|%b" % (_IRI, _NODE))
-
-_TYPED: Final = b'"^^<'
-#: Typed literals that are in canonical form for sure: some of XML Schema, and all of other types.
-_CANONICAL: Final = re.compile(
-    rb'"(?:0|-?[1-9][0-9]{0,16})"\^\^<http://www\.w3\.org/2001/XMLSchema#integer>'
-    rb'|"(?:true|false)"\^\^<http://www\.w3\.org/2001/XMLSchema#boolean>'
-    rb'|"\^\^<(?!http://www\.w3\.org/2001/XMLSchema#)'
-)
 
 
 def plain_text(quads: Collection[Quad], graphs: set[GraphName]) -> PlainText | None:
@@ -101,9 +93,19 @@ def data_of(text: PlainText) -> str:
     )
 
 
-def is_canonical(text: bytes) -> bool:
-    """Whether all literals in N-Quads are for sure in the form that the store gives them."""
-    return text.count(_TYPED) == sum(1 for _ in _CANONICAL.finditer(text))
+def odd_quads(quads: Collection[Quad], text: PlainText | None) -> Collection[Quad]:
+    """The quads that may have literals in another form than the store would give them.
+
+    :param text: their text, if it is plain.
+    """
+    if text is None:
+        return quads
+    odd = []
+    for graph, lines in text.items():
+        if numbers := odd_lines(lines):
+            members = _of_graph(graph, quads, text)
+            odd += [members[number] for number in numbers]
+    return odd
 
 
 def canonical_quads(quads: Collection[Quad]) -> list[Quad]:
@@ -114,17 +116,46 @@ def canonical_quads(quads: Collection[Quad]) -> list[Quad]:
     >>> quad.object.value
     '1'
     """
-    # The store knows, and most literals are as they should be.
-    store = Store()
-    store.extend(quads)
-    known = set(store)
-    return [quad if quad in known else Quad(*map(_canonical, quad)) for quad in quads]
+    objects = [quad.object for quad in quads]
+    known = canonicals(term for term in objects if isinstance(term, Literal))
+    made = []
+    for quad, term in zip(quads, objects, strict=True):
+        kept = known[term] if isinstance(term, Literal) else _canonical(term)
+        if kept != term:
+            quad = Quad(quad.subject, quad.predicate, kept, quad.graph_name)
+        made.append(quad)
+    return made
 
 
 def _canonical(term: Any) -> Any:
     if isinstance(term, Literal):
-        return canonical(term) if term.language is None else term
+        return canonical(term)
     return Triple(*map(_canonical, term)) if isinstance(term, Triple) else term
+
+
+def _of_graph(graph: GraphName, quads: Collection[Quad], text: PlainText) -> list[Quad]:
+    """The quads of a graph, in the order of its lines."""
+    if len(text) == 1:
+        return list(quads)
+    return [quad for quad in quads if quad.graph_name == graph]
+
+
+def rows_of(quads: Collection[Quad], text: PlainText) -> list[Row]:
+    """The rows of quads whose text is plain, and whose literals are as the store has them; in any
+    order."""
+    rows: list[Row] = []
+    for graph, lines in text.items():
+        name = graph_text(graph)
+        members = _of_graph(graph, quads, text)
+        for quad, line in zip(members, lines.decode().split("\n")[:-1], strict=True):
+            # Without the dot; there is no space but between terms and in a literal.
+            subject, predicate, object_ = line[:-2].split(" ", 2)
+            if subject[0] == "_":
+                subject = text_of(quad.subject)
+            if object_[0] == "_":
+                object_ = text_of(quad.object)
+            rows.append((subject, predicate, object_, name))
+    return rows
 
 
 def check_terms(quads: Iterable[Quad]) -> None:

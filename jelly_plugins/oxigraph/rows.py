@@ -22,7 +22,6 @@ from pyoxigraph import (
     NamedNode,
     Quad,
     RdfFormat,
-    Store,
     Triple,
     parse,
 )
@@ -31,6 +30,7 @@ from ..codec import Kind
 from ..codec.rules import GRAPH, OBJECT, POSITIONS
 from ..codec.terms import XSD_STRING
 from ..errors import TermError
+from .canonical import FORMS, canonical, is_canonical
 from .terms import DEFAULT_GRAPH, GraphName, OxigraphFactory, describe
 
 #: Subject, predicate, object and graph; the default graph is the empty string.
@@ -60,47 +60,12 @@ _QUOTED: Final = "<<("
 _LEAST: Final = "<="
 _MOST: Final = "="
 
-_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
-_DAY: Final = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:[0-2][0-9]|3[01])"
-_NUMBER: Final = r"(?!-0\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?"
-#: Lexical forms that the store keeps for sure, by datatype; of numbers so many digits as come back
-#: from it unchanged. What it makes of all others it is asked for.
-_CANONICAL: Final = {
-    f"{_XSD}{name}": re.compile(pattern)
-    for name, pattern in {
-        "boolean": "true|false",
-        "integer": r"0|-?[1-9][0-9]{0,16}",
-        "decimal": r"(?=.{1,17}\Z)" + _NUMBER,
-        "double": r"(?=.{1,15}\Z)" + _NUMBER,
-        "float": r"(?=.{1,6}\Z)" + _NUMBER,
-        "date": rf"{_DAY}Z?",
-        "dateTime": rf"{_DAY}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{0,8}}[1-9])?Z?",
-    }.items()
-}
-#: XML Schema's datatypes that the store takes for mere text.
-_TEXTS: Final = frozenset(f"{_XSD}{name}" for name in ("anyURI", "language", "token"))
-
 #: RDF 1.2's way to write a base direction behind a language tag.
 _DIRECTION: Final = re.compile(r"(.+)--(ltr|rtl)")
 _DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
 
 _PROBE: Final = NamedNode("urn:jelly-plugins:probe")
 _TERMS: Final = OxigraphFactory(blank_nodes="keep")
-
-
-@lru_cache(maxsize=4096)
-def canonical(literal: Literal) -> Literal:
-    """The literal that the store makes of a literal.
-
-    >>> print(canonical(Literal("01", datatype=NamedNode(f"{_XSD}integer"))))
-    "1"^^<http://www.w3.org/2001/XMLSchema#integer>
-    """
-    # The store knows; a new one, because it never forgets what it was told.
-    store = Store()
-    store.add(Quad(_PROBE, _PROBE, literal))
-    found = next(iter(store)).object
-    assert isinstance(found, Literal)
-    return found
 
 
 class RowFactory:
@@ -137,10 +102,10 @@ class RowFactory:
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
         if datatype is None:
             return _quoted(lex) + _tag(langtag) if langtag is not None else _quoted(lex)
-        if (form := _CANONICAL.get(datatype)) is not None:
+        if (form := FORMS.get(datatype)) is not None:
             if form.fullmatch(lex):
                 return f'"{lex}"^^<{datatype}>'
-        elif datatype in _TEXTS or not datatype.startswith(_XSD):
+        elif is_canonical(lex, datatype):
             return _quoted(lex) + _type(datatype)
         return str(canonical(_TERMS.literal(lex, None, datatype)))
 

@@ -21,8 +21,9 @@ from .plain_text import (
     check_terms,
     data_of,
     has_blank_nodes,
-    is_canonical,
+    odd_quads,
     plain_text,
+    rows_of,
 )
 from .rows import Row, row_of
 from .terms import DEFAULT_GRAPH, GraphName
@@ -41,6 +42,8 @@ class Staged(NamedTuple):
 
         :raises TermError: they cannot be said as text.
         """
+        if self.text is not None:
+            return rows_of(self.quads, self.text)
         check_terms(self.quads)
         return [row_of(quad) for quad in self.quads]
 
@@ -146,14 +149,12 @@ class Transaction:
 
     def staged(self) -> tuple[Staged, Staged]:
         """What is to be deleted from the store, and what to be added."""
-        deletes = [quad for quad, there in self._net.items() if not there]
-        adds = list(self._net) if not deletes else [q for q, there in self._net.items() if there]
+        deletes, adds = self._asked()
         texts = [self._text(quads) for quads in (deletes, adds)]
-        if (
-            not all(text is not None and all(map(is_canonical, text.values())) for text in texts)
-            and self._canonicalize()
-        ):
-            return self.staged()
+        odd = [*odd_quads(deletes, texts[0]), *odd_quads(adds, texts[1])]
+        if odd and self._canonicalize(odd):
+            deletes, adds = self._asked()
+            texts = [self._text(quads) for quads in (deletes, adds)]
         if not self._exact:
             return Staged(deletes, texts[0]), Staged(adds, texts[1])
         store = self._store
@@ -167,19 +168,36 @@ class Transaction:
         ]
         return staged[0], staged[1]
 
+    def _asked(self) -> tuple[list[Quad], list[Quad]]:
+        """What is to be deleted and to be added, whatever the store has."""
+        deletes = [quad for quad, there in self._net.items() if not there]
+        adds = list(self._net) if not deletes else [q for q, there in self._net.items() if there]
+        return deletes, adds
+
     def _text(self, quads: list[Quad]) -> PlainText | None:
         return plain_text(quads, self._used)
 
-    def _canonicalize(self) -> bool:
+    def _canonicalize(self, odd: list[Quad]) -> bool:
         """Have literals in the form that the store gives them; say whether that made a
-        difference."""
+        difference.
+
+        :param odd: the quads in which they may not be.
+        """
+        changed = {
+            quad: known
+            for quad, known in zip(odd, canonical_quads(odd), strict=True)
+            if known != quad
+        }
+        if not changed:
+            return False
         before = self._net
         self._net = {}
-        for (quad, there), known in zip(before.items(), canonical_quads(before), strict=True):
+        for quad, there in before.items():
+            known = changed.get(quad, quad)
             if there is not self._net.pop(known, there):
                 self._keep_graphs([quad])
             self._net[known] = there
-        return self._net != before
+        return True
 
     def quads(self) -> tuple[list[Quad], list[Quad]]:
         """What is to be deleted from the store, and what to be added, as quads."""

@@ -6,7 +6,8 @@ do not have, such as the order of subjects or empty graphs, is left to :mod:`.du
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Callable
+from typing import Any
 
 from pyoxigraph import RdfFormat, Store
 
@@ -14,10 +15,8 @@ from ..codec import PhysicalType, StreamOptions, TextEncoder, delimit, native
 from ..errors import TermError, TextError
 from ..sinks import Writable
 from .loader import PROGRESS_STATEMENTS, Progress
+from .store_text import PIECE, StoreText, is_possible
 from .terms import GraphName
-
-#: Bytes of text that are encoded at once.
-_PIECE: Final = 1 << 17
 
 
 def text_says_it(options: StreamOptions, graph: GraphName | None, hidden: GraphName | None) -> bool:
@@ -47,7 +46,6 @@ class TextWriting:
         self._graph = graph
         self._progress = progress
         self._due = PROGRESS_STATEMENTS
-        self._pending = bytearray()
 
     @property
     def statements(self) -> int:
@@ -61,32 +59,39 @@ class TextWriting:
         """
         self._out = out
         try:
-            # The store calls `_Sink.write`.
-            self._store.dump(
-                cast(Any, _Sink(self)),
-                RdfFormat.N_QUADS if self._graph is None else RdfFormat.N_TRIPLES,
-                from_graph=self._graph,
-            )
-            self._encode()
+            if is_possible():
+                self._read_pipe()
+            else:
+                self._be_written_to()
             self._deliver(self.encoder.finish())
         except TextError as error:
             # The store's text is sound; what it says may be more than Jelly can (a base direction).
             raise TermError(error.message) from error
 
-    def take(self, data: bytes) -> None:
-        """Take a piece of the store's text."""
-        self._pending += data
-        if len(self._pending) >= _PIECE:
-            self._encode()
+    @property
+    def _format(self) -> RdfFormat:
+        return RdfFormat.N_QUADS if self._graph is None else RdfFormat.N_TRIPLES
+
+    def _read_pipe(self) -> None:
+        text = StoreText(self._store, self._format, self._graph)
+        try:
+            for piece in text.pieces():
+                self._encode(piece)
+        finally:
+            text.close()
+
+    def _be_written_to(self) -> None:
+        # The store calls `_Sink.write`.
+        sink: Any = _Sink(self._encode)
+        self._store.dump(sink, self._format, from_graph=self._graph)
+        sink.end()
 
     def report(self) -> None:
         if self._progress is not None:
             self._progress(self.statements, self.bytes)
 
-    def _encode(self) -> None:
-        data = bytes(self._pending)
-        self._pending.clear()
-        self._deliver(self.encoder.feed(data))
+    def _encode(self, piece: bytes) -> None:
+        self._deliver(self.encoder.feed(piece))
         if self.statements >= self._due:
             self._due = self.statements + PROGRESS_STATEMENTS
             self.report()
@@ -98,14 +103,25 @@ class TextWriting:
 
 
 class _Sink:
-    """What the store writes to."""
+    """What the store writes to.
 
-    def __init__(self, writing: TextWriting) -> None:
-        self._take = writing.take
+    :param take: takes a larger piece of it.
+    """
+
+    def __init__(self, take: Callable[[bytes], None]) -> None:
+        self._take = take
+        self._pending = bytearray()
 
     def write(self, data: bytes, /) -> int:
-        self._take(data)
+        self._pending += data
+        if len(self._pending) >= PIECE:
+            self.end()
         return len(data)
 
     def flush(self) -> None:
         """The store asks for it; whoever opened the output flushes it."""
+
+    def end(self) -> None:
+        """Hand over what is left."""
+        self._take(bytes(self._pending))
+        self._pending.clear()

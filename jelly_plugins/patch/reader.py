@@ -159,7 +159,7 @@ class PatchReader:
             if self._wait is None:
                 yield from self._text.finish()
 
-    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[list[Operation]]:
+    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
         for piece in pieces:
             for frame in self._splitter.feed(piece):
                 yield self._decoder.decode(frame).operations

@@ -36,7 +36,8 @@ from rdflib.term import Literal as RdflibLiteral
 from ..codec.terms import XSD_STRING, BlankNode, Iri, Literal
 from ..errors import TermError
 
-include "kernel/slots.pxi"
+include "../codec/kernel/slots.pxi"
+include "kernel/objects.pxi"
 include "kernel/terms.pxi"
 include "kernel/indices.pxi"
 include "kernel/generic.pxi"

@@ -1,10 +1,33 @@
-"""Spark: Jelly as a format of DataFrames, sharded stores, and sessions on machines without Java."""
+"""Spark: Jelly as a format of DataFrames, sharded stores, and sessions on machines without Java.
+
+What needs Spark is imported when it is asked for: a sharded store can be looked at without it.
+"""
 
 from __future__ import annotations
 
-from . import _requirement  # noqa: F401  (first: it says what to install)
-from .registration import register
-from .session import session
-from .sharded import ShardedStore, apply_patches, batch_sink
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .registration import register
+    from .sessions import session
+    from .sharded import ShardedStore, apply_patches, batch_sink
+
+#: Modules, by the names that come from them.
+_MODULES: Final = {
+    "ShardedStore": "sharded",
+    "apply_patches": "sharded",
+    "batch_sink": "sharded",
+    "register": "registration",
+    "session": "sessions",
+}
 
 __all__ = ["ShardedStore", "apply_patches", "batch_sink", "register", "session"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name != "ShardedStore":
+        from . import _requirement  # noqa: F401  (first: it says what to install)
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

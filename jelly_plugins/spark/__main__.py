@@ -10,7 +10,7 @@ import tempfile
 from importlib.resources import as_file, files
 from typing import Final
 
-from .session import session
+from .sessions import session
 
 _QUERY: Final = """\
 SELECT predicate.value AS predicate, count(*) AS statements, count(DISTINCT object) AS objects

@@ -4,8 +4,18 @@ Tasks write into a hidden folder beside the data; the driver moves their files w
 there, and marks the folder with ``_SUCCESS``. What a task leaves that failed, ran twice or came too
 late stays hidden and is thrown away. Knows nothing of Spark.
 
-Moving several files is not one act: a driver that is killed in between leaves some of them, and no
-``_SUCCESS``. An error in between is undone.
+Moving several files is not one act. What a reader sees, and when:
+
+1. An earlier job's ``_SUCCESS`` goes before the first file moves, and the new one comes after the
+   last. So a folder that has one, before it is listed and still after, is all of one state; one
+   without is not to be relied on. A file is whole from when its name shows.
+2. In between, when appending: what was there, and some of the new files. When overwriting: what is
+   left of the old files, then some of the new ones; never old and new ones together.
+3. An error in between is undone. A driver that is killed leaves the folder as it was just then,
+   without ``_SUCCESS``. Its files have the job's first eight digits in their names, and those that
+   it did not come to are in ``_temporary-<job>``, the old ones in ``replaced`` there. Writing again
+   with ``overwrite`` makes it whole; to go back instead, remove the job's files and move the old
+   ones back.
 """
 
 from __future__ import annotations

@@ -24,8 +24,12 @@ class Part(InputPartition):
     pieces: Sequence[Piece]
 
 
-class FolderReader(DataSourceReader):
-    """Reads the files that are there."""
+class PartReader:
+    """Files of a format, and how a task reads its part of them: what all readers have in common.
+
+    :param paths: files, folders or patterns.
+    :param schema: of what is read.
+    """
 
     def __init__(
         self,
@@ -39,6 +43,16 @@ class FolderReader(DataSourceReader):
         self._schema = schema
         self._kind = kind
 
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """What Spark's task of a partition calls."""
+        assert isinstance(partition, Part)
+        schema = arrow_schema(self._schema)
+        return read_part(partition.pieces, self._settings, schema, self._kind.read)
+
+
+class FolderReader(PartReader, DataSourceReader):
+    """Reads the files that are there."""
+
     def partitions(self) -> list[InputPartition]:
         settings = self._settings
         files = Files(settings.storage)
@@ -50,8 +64,3 @@ class FolderReader(DataSourceReader):
         parts = pack(pieces, settings.partition_bytes)
         # No partition at all would be one that nothing is known of.
         return [Part(part) for part in parts] or [Part(())]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
-        schema = arrow_schema(self._schema)
-        return read_part(partition.pieces, self._settings, schema, self._kind.read)

@@ -7,12 +7,21 @@ more. A session that had looked before the package was installed does.
 
 from __future__ import annotations
 
+from typing import Final
+from weakref import WeakSet
+
 from pyspark.sql import SparkSession
 
 from .datasource import JellyDataSource, JellyPatchDataSource
 
+#: Sessions that know the formats: Spark logs a warning where one is made known again.
+_REGISTERED: Final[WeakSet[SparkSession]] = WeakSet()
+
 
 def register(spark: SparkSession) -> None:
-    """Make the formats ``jelly`` and ``jelly-patch`` known to a session."""
+    """Make the formats ``jelly`` and ``jelly-patch`` known to a session, unless they are."""
+    if spark in _REGISTERED:
+        return
+    _REGISTERED.add(spark)
     for source in (JellyDataSource, JellyPatchDataSource):
         spark.dataSource.register(source)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -13,32 +12,15 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxFiles,
     SupportsTriggerAvailableNow,
 )
-from pyspark.sql.types import StructType
 
-from .batches import read_part
 from .files import DataFile, Files
-from .formats import Format
 from .parts import Piece, pack
 from .progress import INITIAL, Offset, Progress
-from .reading import Part
-from .schema import arrow_schema
-from .settings import ReadSettings
+from .reading import Part, PartReader
 
 
-class FolderStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads what comes into folders."""
-
-    def __init__(
-        self,
-        paths: Sequence[str],
-        settings: ReadSettings,
-        schema: StructType,
-        kind: Format,
-    ) -> None:
-        self._paths = paths
-        self._settings = settings
-        self._schema = schema
-        self._kind = kind
 
     @cached_property
     def _progress(self) -> Progress:
@@ -76,8 +58,3 @@ class FolderStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             else:
                 pieces.append((piece, size))
         return [Part(part) for part in pack(pieces, target)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
-        schema = arrow_schema(self._schema)
-        return read_part(partition.pieces, self._settings, schema, self._kind.read)

@@ -4,15 +4,23 @@ Everything runs in one session of two cores (``local[2]``), warmed up by a run o
 first that counts; the sink takes all columns and does nothing with them. Spark works in other
 processes: by the clock on the wall, or by the processor time of all of them (``--cpu``, on Linux),
 for a machine that is not quiet. Half of the latter is what two quiet cores would take.
+
+``spark-cores`` is another matter: what a second core is worth. A task of Spark's takes more than a
+core, a thread in the JVM and a Python process; so whole sessions, new ones in turn, are held to one
+core and to two (on Linux). The file is the data, repeated up to ``--rows``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,7 +89,7 @@ def spark_read(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run]:
 
 
 def spark_split(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run]:
-    """One file of Jelly → DataFrame, by two tasks and by one"""
+    """One file of Jelly → DataFrame, by two tasks and by one (which takes more than a core)"""
     path, foreign = _file(data, folder), _file(data, folder, None)
     half = str(Path(path).stat().st_size // 2 + (1 << 20))
     return {
@@ -115,6 +123,55 @@ JOBS: Final[dict[str, Job]] = {
 }
 
 
+# What a second core is worth
+
+#: Reads in each session that are not counted: the JVM compiles what it runs often.
+_WARM: Final = 4
+#: And those that are.
+_COUNTED: Final = 3
+
+
+def spark_cores(data: Data, folder: Path, at_least: int, rounds: int) -> Measured:
+    """One file of Jelly → DataFrame, in sessions held to two cores and to one"""
+    copies = -(-at_least // data.count)
+    path = folder / "large.jelly"
+    batches = chain.from_iterable(arrow.read(data.jelly) for _ in range(copies))
+    arrow.write(batches, path, options=OPTIONS, restart_every=_RESTART_EVERY)
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    sessions = {"two cores": cores, "one core": cores[:1]}
+    values: dict[str, list[float]] = {who: [] for who in sessions}
+    for _ in range(rounds):
+        for who, held in sessions.items():
+            arguments = [sys.executable, "-m", __spec__.name, "--read", str(path)]
+            made = subprocess.run(
+                [*arguments, "--cores", ",".join(map(str, held))],
+                check=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            values[who] += json.loads(made.stdout.splitlines()[-1])
+    name = f"{data.name}, {copies} times" if copies > 1 else data.name
+    title = spark_cores.__doc__ or ""
+    return Measured(
+        "spark-cores", title, "spark", name, copies * data.count, "rows", "seconds", values
+    )
+
+
+def _read_on(cores: set[int], path: str) -> None:
+    """Read a file in a session that is held to some cores, and print the seconds of each time."""
+    # The JVM and Python's workers inherit it.
+    os.sched_setaffinity(0, cores)
+    settings = {"spark.log.level": "ERROR", "spark.driver.memory": "2g"}
+    spark = session(f"local[{len(cores)}]", name="bench", config=settings)
+    took = []
+    for _ in range(_WARM + _COUNTED):
+        start = time.perf_counter()
+        _take(_load(spark, path))
+        took.append(time.perf_counter() - start)
+    spark.stop()
+    print(json.dumps(took[_WARM:]))
+
+
 def tree_seconds() -> float:
     """Processor time of this process and of all that it has started, those that ended included."""
     parents: dict[int, int] = {}
@@ -136,27 +193,46 @@ def tree_seconds() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.spark_jobs", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"jobs: {', '.join(JOBS)}")
+    names = [*JOBS, "spark-cores"]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"jobs: {', '.join(names)}")
     parser.add_argument("--data", metavar="FILE", help="Jelly or N-Triples")
     parser.add_argument("--mix", type=int, default=MIX, metavar="COUNT", help="a made mix")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each (default: 5)")
     parser.add_argument("--cpu", action="store_true", help="processor time of all processes")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="of spark-cores, at least")
+    parser.add_argument("--read", help=argparse.SUPPRESS)
+    parser.add_argument("--cores", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(JOBS)
+    if arguments.read:
+        _read_on(set(map(int, arguments.cores.split(","))), arguments.read)
+        return
+    unknown = set(arguments.names) - set(names)
     if unknown:
         parser.error(f"no such job: {', '.join(sorted(unknown))}")
     data = from_file(Path(arguments.data)) if arguments.data else mix(arguments.mix)
+    wanted = arguments.names or names
+    if "spark-cores" in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            found = spark_cores(data, Path(folder), arguments.rows, arguments.rounds)
+            print(rows(found), flush=True)
+    if set(wanted) & set(JOBS):
+        _in_one_session(
+            data, [name for name in JOBS if name in wanted], arguments.rounds, arguments.cpu
+        )
+
+
+def _in_one_session(data: Data, names: list[str], rounds: int, cpu: bool) -> None:
     settings: dict[str, Any] = {"spark.log.level": "ERROR", "spark.driver.memory": "2g"}
     spark = session("local[2]", name="bench", config=settings)
-    for name in arguments.names or JOBS:
+    for name in names:
         job = JOBS[name]
         with tempfile.TemporaryDirectory() as folder:
             runs = job(spark, data, Path(folder))
             for run in runs.values():
                 run()
             title = job.__doc__ or name
-            clock = tree_seconds if arguments.cpu else time.perf_counter
-            values = measure(Runs(runs), arguments.rounds, clock)
+            clock = tree_seconds if cpu else time.perf_counter
+            values = measure(Runs(runs), rounds, clock)
             found = Measured(name, title, "spark", data.name, data.count, "rows", "seconds", values)
             print(rows(found), flush=True)
             spark.catalog.clearCache()

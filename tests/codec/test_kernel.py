@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
     BlankNode,
     Encoder,
     GenericFactory,
@@ -28,6 +29,7 @@ from jelly_plugins.codec import (
     Term,
     Triple,
 )
+from jelly_plugins.codec.text import TextDecoder
 from jelly_plugins.errors import JellyError, OrderError, TermError
 
 from ..fuzz.comparison import native
@@ -284,6 +286,37 @@ def test_text_of_repeats_comes_in_bounded_pieces() -> None:
     sizes = [len(piece) for piece in kernel.TextDecoder().decode(encoder.flush())]
     assert sum(sizes) > 3000 * 40_000
     assert max(sizes) < 1 << 20
+
+
+@pytest.mark.parametrize("size", [1, 50, 60, 200, 250, 1000])
+def test_text_has_room_for_what_escapes_make(size: int) -> None:
+    # What overflows is seen under AddressSanitizer; see tests/fuzz/README.md.
+    iri = Iri("urn:" + " " * size + "/" + "n" * size)
+    encoder = Encoder(StreamOptions())
+    frames = encoder.add([Triple(iri, iri, iri)]) + encoder.finish()
+    text = b"".join(piece for frame in frames for piece in native().TextDecoder().decode(frame))
+    assert text == (b"<urn:" + rb"\u0020" * size + b"/" + b"n" * size + b"> ") * 3 + b".\n"
+
+
+def test_text_goes_on_over_pieces() -> None:
+    # Terms that are repeated where a piece ends, beside quoted triples and the default graph.
+    kernel = native()
+    quoted = Triple(Iri("urn:s"), Iri("urn:p"), BlankNode("b"))
+    statements = [
+        Quad(
+            quoted if number % 11 == 7 else Iri(f"http://example.org/{number // 50}"),
+            Iri(f"http://example.org/p{number // 7 % 3}"),
+            quoted if number % 13 == 2 else Literal("o" * (number % 1500)),
+            DEFAULT_GRAPH if number % 900 < 400 else Iri(f"urn:graph{number // 450}"),
+        )
+        for number in range(2000)
+    ]
+    encoder = Encoder(OPTIONS, frame_rows=1 << 20, frame_bytes=1 << 30)
+    encoder.add(statements)
+    frame = encoder.flush()
+    pieces = list(kernel.TextDecoder().decode(frame))
+    assert len(pieces) > 3
+    assert b"".join(pieces) == b"".join(TextDecoder().decode(frame))
 
 
 def test_text_of_nested_triples_comes_in_bounded_pieces() -> None:

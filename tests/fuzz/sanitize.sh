@@ -52,7 +52,7 @@ echo "== fuzz corpus"
 "$python" -m tests.fuzz.differential "$cases" "$seed" | tail -n 1
 "$python" -m tests.fuzz.patch_differential "$((cases / 5))" "$seed" | tail -n 1
 echo "== tests of the kernel"
-JELLY_FUZZ_CASES=2000 "$python" -m pytest -p no:cacheprovider --hypothesis-profile=slow \
+JELLY_FUZZ_CASES=2000 "$python" -m pytest -p no:cacheprovider --hypothesis-profile=patient \
     -k "not python and not parser and not bounded_memory" \
     tests/codec tests/fuzz tests/conformance tests/test_arrow.py
 echo "clean"

@@ -19,7 +19,7 @@ from jelly_plugins import JellyError, LimitError, Limits
 from jelly_plugins.codec import Decoder, native
 from jelly_plugins.codec import text as reference
 from jelly_plugins.codec.ntriples import Notation
-from jelly_plugins.oxigraph import load, pipe, read_quads
+from jelly_plugins.oxigraph import descriptors, load, pipe, read_quads
 from jelly_plugins.oxigraph.feed import Feed
 from jelly_plugins.oxigraph.lines import LONGEST_LINE
 from jelly_plugins.oxigraph.loader import SMALL
@@ -169,7 +169,7 @@ def test_no_text_that_breaks_off_is_a_whole_one() -> None:
         assert len(store) == 0
 
 
-@pytest.mark.skipif(not pipe.POSSIBLE, reason="pipes have no names here")
+@pytest.mark.skipif(not descriptors.POSSIBLE, reason="pipes have no names here")
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_pieces_of_any_size(store: ox.Store, size: int) -> None:
     pieces = (TEXT[at : at + size] for at in range(0, len(TEXT), size))
@@ -177,7 +177,7 @@ def test_pieces_of_any_size(store: ox.Store, size: int) -> None:
     assert len(store) == 3
 
 
-@pytest.mark.skipif(not pipe.POSSIBLE, reason="pipes have no names here")
+@pytest.mark.skipif(not descriptors.POSSIBLE, reason="pipes have no names here")
 def test_whatever_the_pieces_raise_nothing_is_loaded(store: ox.Store) -> None:
     def breaking(error: BaseException) -> Iterator[bytes]:
         yield TEXT
@@ -193,7 +193,7 @@ def test_whatever_the_pieces_raise_nothing_is_loaded(store: ox.Store) -> None:
     assert "jelly-bulk-load" not in {thread.name for thread in threading.enumerate()}
 
 
-@pytest.mark.skipif(not pipe.POSSIBLE, reason="pipes have no names here")
+@pytest.mark.skipif(not descriptors.POSSIBLE, reason="pipes have no names here")
 def test_a_loader_that_ends_early_is_noticed(store: ox.Store) -> None:
     # Endless: only the loader's end can stop it.
     pieces = chain([b"this is no text\n"], repeat(TEXT))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,44 @@ def test_an_error_while_publishing_is_undone(
     assert visible(tmp_path) == before
     output.discard()
     assert hidden(tmp_path) == ["_SUCCESS"]
+
+
+KILLED = """
+import os, sys
+from fsspec.implementations.local import LocalFileSystem
+from jelly_plugins.spark.output import Output
+folder, job, steps, *names = sys.argv[1:]
+left = iter(range(int(steps)))
+move = LocalFileSystem.mv
+def killed(*arguments, **named):
+    if next(left, None) is None:
+        os._exit(9)
+    move(*arguments, **named)
+LocalFileSystem.mv = killed
+Output(folder, overwrite=True, job=job).publish(names)
+"""
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_a_driver_that_is_killed_while_publishing_leaves_no_mark(tmp_path: Path, step: int) -> None:
+    first = Output(str(tmp_path))
+    old = write(first, 0, b"old")
+    first.publish([old])
+    output = Output(str(tmp_path), overwrite=True)
+    names = [write(output, 0), write(output, 1)]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), output.job, str(step), *names], check=False
+    )
+    assert killed.returncode == 9
+    # The mark goes first, the old file next, then the new ones come.
+    expected = {0: [old], 1: [old], 2: [], 3: names[:1]}
+    assert visible(tmp_path) == expected[step]
+    assert (tmp_path / "_SUCCESS").exists() == (step == 0)
+    again = Output(str(tmp_path), overwrite=True)
+    name = write(again, 0)
+    again.publish([name])
+    assert visible(tmp_path) == [name]
+    assert (tmp_path / "_SUCCESS").exists()
 
 
 def test_a_task_that_comes_too_late_changes_nothing(tmp_path: Path) -> None:

@@ -162,6 +162,17 @@ cdef bytes bytes_of(Buffer *buffer, size_t size):
     return PyBytes_FromStringAndSize(<const char *> buffer.bytes, size)
 
 
+cdef object column_of(Gathered *gathered, int column):
+    """One of the columns that are gathered."""
+    cdef uint64_t rows = gathered.rows
+    return reference_columns.Column(
+        rows=rows,
+        offsets=bytes_of(&gathered.offsets[column], 4 * (rows + 1)),
+        data=bytes_of(&gathered.data[column], gathered.data[column].size),
+        validity=bytes_of(&gathered.validity, (rows + 7) // 8) if column == 3 else None,
+    )
+
+
 cdef class ColumnDecoder(PieceDecoder):
     """See :class:`jelly_plugins.codec.columns.ColumnDecoder`, which this is the compiled form
     of."""
@@ -251,12 +262,12 @@ cdef class ColumnDecoder(PieceDecoder):
     cdef object _batch(self):
         cdef Gathered *gathered = &self.gathered
         cdef uint64_t rows = gathered.rows
-        graph = self._column(3) if gathered.has_graphs else None
+        graph = column_of(gathered, 3) if gathered.has_graphs else None
         columns = reference_columns.Columns(
             rows=rows,
-            subject=self._column(0),
-            predicate=self._column(1),
-            object=self._column(2),
+            subject=column_of(gathered, 0),
+            predicate=column_of(gathered, 1),
+            object=column_of(gathered, 2),
             graph=graph,
             frames=tuple(self.frames),
         )
@@ -264,13 +275,3 @@ cdef class ColumnDecoder(PieceDecoder):
         if not begin_batch(gathered):
             raise MemoryError
         return columns
-
-    cdef object _column(self, int column):
-        cdef Gathered *gathered = &self.gathered
-        cdef uint64_t rows = gathered.rows
-        return reference_columns.Column(
-            rows=rows,
-            offsets=bytes_of(&gathered.offsets[column], 4 * (rows + 1)),
-            data=bytes_of(&gathered.data[column], gathered.data[column].size),
-            validity=bytes_of(&gathered.validity, (rows + 7) // 8) if column == 3 else None,
-        )

@@ -84,13 +84,13 @@ cdef bint is_plain_datatype(Slice text) noexcept nogil:
     return is_plain_iri(iri)
 
 
-cdef bint is_plain_literal(Term *literal) noexcept nogil:
+cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:
     """Whether a literal's datatype is plain, and its language tag a language, perhaps with a region
     of two letters or a script."""
-    cdef const uint8_t *tag = literal.langtag.bytes
-    cdef size_t size = literal.langtag.size
+    cdef const uint8_t *tag = langtag.bytes
+    cdef size_t size = langtag.size
     cdef size_t language = 0
-    if literal.parts[0] != NULL and literal.parts[0].doubtful:
+    if datatype != NULL and datatype.doubtful:
         return False
     if size == 0:
         return True

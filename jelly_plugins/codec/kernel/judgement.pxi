@@ -114,7 +114,7 @@ cdef object reason(Reader *reader, options, limits, factory, explain=replay.reas
 
 cdef dict entries_of(Table *table):
     return {
-        entry_id: text_of(Slice(table.entries[entry_id].bytes, table.entries[entry_id].size))
+        entry_id: text_of(Slice(bytes_at(&table.entries[entry_id]), table.entries[entry_id].size))
         for entry_id in range(table.length)
         if table.entries[entry_id].serial
     }

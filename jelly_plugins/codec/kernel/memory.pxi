@@ -45,7 +45,7 @@ cdef inline void put_byte(Buffer *buffer, uint8_t byte) noexcept nogil:
     buffer.size += 1
 
 
-cdef bint append(Buffer *buffer, const void *source, size_t size) noexcept nogil:
+cdef inline bint append(Buffer *buffer, const void *source, size_t size) noexcept nogil:
     """Append bytes; False where there is no memory."""
     if not reserve(buffer, size):
         return False

@@ -2,38 +2,12 @@
 
 cdef extern from *:
     """
-    #include "structmember.h"
-
-    /* Where an object of a class with __slots__ has a slot; -1 if it is not one that is known. */
-    static Py_ssize_t slot_offset(PyObject *descriptor) {
-        PyMemberDef *member;
-        if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
-            return -1;
-        }
-        member = ((PyMemberDescrObject *)descriptor)->d_member;
-        return member->type == T_OBJECT_EX ? (Py_ssize_t)member->offset : -1;
-    }
-
     /* Whether a class is a tuple with nothing added. */
     static int is_bare_tuple(PyObject *type) {
         PyTypeObject *cls = (PyTypeObject *)type;
         return PyType_IsSubtype(cls, &PyTuple_Type)
             && cls->tp_basicsize == PyTuple_Type.tp_basicsize
             && cls->tp_itemsize == PyTuple_Type.tp_itemsize;
-    }
-
-    /* An object of a class with slots, all of them empty. */
-    static inline PyObject *new_object(PyObject *type) {
-        return PyType_GenericAlloc((PyTypeObject *)type, 0);
-    }
-
-    static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value) {
-        Py_INCREF(value);
-        *(PyObject **)((char *)object + offset) = value;
-    }
-
-    static inline PyObject *get_slot(PyObject *object, Py_ssize_t offset) {
-        return *(PyObject **)((char *)object + offset);
     }
 
     /* A tuple of a bare tuple class, not known to the garbage collector: what it holds must not
@@ -48,11 +22,7 @@ cdef extern from *:
         return (PyObject *)tuple;
     }
     """
-    Py_ssize_t slot_offset(object descriptor)
     bint is_bare_tuple(object type)
-    object new_object(object type)
-    void set_slot(object instance, Py_ssize_t offset, object value)
-    PyObject *get_slot(object instance, Py_ssize_t offset)
     object new_tuple(object type, Py_ssize_t size)
 
 
@@ -86,7 +56,7 @@ cdef bint KNOWN_STATEMENTS = is_bare_tuple(terms.Triple) and is_bare_tuple(terms
 
 cdef inline str text_with(Slice slice, uint64_t characters):
     """Valid UTF-8 of so many characters as a string."""
-    if characters != slice.size:
+    if characters != slice.size or slice.size == 0:
         return text_of(slice)
     text = PyUnicode_New(slice.size, 0x7F)
     memcpy(PyUnicode_DATA(text), slice.bytes, slice.size)
@@ -127,7 +97,7 @@ cdef inline object new_literal(str lex, langtag, datatype):
 
 cdef inline object slot_value(object term, Py_ssize_t offset):
     """What a slot of a term holds."""
-    cdef PyObject *value = get_slot(term, offset)
+    cdef PyObject *value = get_slot(<PyObject *> term, offset)
     if value == NULL:
         raise TermError("a term was made without its parts")
     return <object> value

@@ -79,21 +79,9 @@ cdef class PatchDecoder(ObjectDecoder):
 
     cdef int _take_options(self, bytes data, frame) except -1:
         """Read the options that the reader stands at."""
-        cdef Reader *reader = &self.reader
-        cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
-        self.reference._read_options(
-            data, reader.stopped_at.start - start, reader.stopped_at.stop - start
+        self.options = read_patch_options(
+            &self.reader, self.reference, data, self.options, self.taken
         )
-        if self.options is not None:
-            return 0
-        options = self.reference.options
-        set_patch_options(reader, options)
-        self.options = options
-        if self.reference._ends_with_frame:
-            # What stood before the options was patches too.
-            self.taken += [END] * self.reference._early
-        self.reference._early = 0
-        reader.state = self.reference._state
         return 0
 
     cdef int _take_namespace(self) except -1:
@@ -148,6 +136,24 @@ cdef class PatchDecoder(ObjectDecoder):
             # What the caller makes may lead back to it.
             PyObject_GC_Track(operation)
         return operation
+
+
+cdef object read_patch_options(Reader *reader, reference, bytes data, known, list taken):
+    """Read the options that the reader stands at; `known` are those at the stream's start, or None.
+    What stood before them goes to `taken`."""
+    cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
+    reference._read_options(
+        data, reader.stopped_at.start - start, reader.stopped_at.stop - start
+    )
+    if known is not None:
+        return known
+    set_patch_options(reader, reference.options)
+    if reference._ends_with_frame:
+        # What stood before the options was patches too.
+        taken += [END] * reference._early
+    reference._early = 0
+    reader.state = reference._state
+    return reference.options
 
 
 cdef int set_patch_options(Reader *reader, options) except -1:

@@ -37,10 +37,12 @@ cdef enum Event:
 
 
 cdef enum:
-    # Statements that are planned before any is made.
+    # Statements that are planned before any is made, and those after one that cannot be written
+    # without a plan.
     PLAN = 512
-    # Bytes of an entry that is not long.
-    ENTRY_BYTES = 64
+    SHORT_PLAN = 8
+    # Bytes that an entry has room for in itself.
+    NEAR_BYTES = 64
     # And bytes of new terms.
     PLAN_BYTES = 1 << 22
     STATES = 8
@@ -57,6 +59,15 @@ cdef enum:
     ROW_TAG = 0x0A
     PREFIX_TAG = 0x08
     NAME_TAG = 0x10
+    ENTRY_ID_TAG = 0x08
+    ENTRY_TEXT_TAG = 0x12
+    LEX_TAG = 0x0A
+    LANGTAG_TAG = 0x12
+    DATATYPE_TAG = 0x18
+
+
+# The serial of a prefix that no name has had.
+cdef uint64_t NEVER_USED = <uint64_t> -1
 
 
 cdef struct Planned:
@@ -70,19 +81,20 @@ cdef struct Planned:
 
 cdef struct Entry:
     # One entry of a lookup; serial 0 if it was never set.
-    uint8_t *bytes
+    uint64_t serial
     size_t size
     size_t characters
-    uint64_t serial
-    # Bytes that there is room for.
-    size_t capacity
+    # For a name: the serial of the prefix with which it was last part of an IRI, and that IRI,
+    # owned, where it was made a term. For a datatype: its IRI, owned.
+    uint64_t prefix_serial
+    Term *term
+    # Whether the name was part of an IRI that the cache keeps.
+    bint in_cache
     # Where text is written: whether all of it stands for itself in an IRI.
     bint plain
-    # For a name: the IRI that it was last part of, owned, and with which prefix.
-    Term *iri
-    uint64_t iri_prefix
-    # For a datatype: its IRI, owned.
-    Term *datatype
+    # Its bytes, if there are more than `near` holds.
+    uint8_t *far
+    uint8_t near[NEAR_BYTES]
 
 
 cdef struct Table:
@@ -99,6 +111,8 @@ cdef struct Reader:
     bint text
     # Whether a judge has a say in what is made into text.
     bint judged
+    # Whether a language tag that N-Triples cannot say is the judge's to write or refuse.
+    bint any_langtag
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
@@ -165,8 +179,10 @@ cdef struct Reader:
     Slice namespace_name
     Term *namespace_iri
 
+    # The plan, how many are in it, and how many there may be before they are dealt with.
     Planned *plan
     size_t planned
+    size_t plan_room
     # Terms made since the plan was last empty, in their order; not owned.
     Term **made
     size_t made_count
@@ -251,33 +267,27 @@ cdef inline Entry *entry_at(Table *table, uint64_t entry_id) noexcept nogil:
     return &table.entries[entry_id]
 
 
+cdef inline const uint8_t *bytes_at(Entry *entry) noexcept nogil:
+    """The entry's text, which lies in the table unless it is long."""
+    return &entry.near[0] if entry.far == NULL else entry.far
+
+
 cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
                       const uint8_t *end) noexcept nogil:
     """Read a lookup entry; NULL if it is refused."""
-    cdef Fields walk
     cdef Slice value = Slice(NULL, 0)
     cdef uint64_t entry_id = 0
     cdef uint64_t total
-    cdef Py_ssize_t characters = 0
+    cdef Py_ssize_t characters
     cdef Entry *entry
-    cdef int found
-    open_fields(&walk, pos, end, ENTRY_FIELDS)
-    found = next_field(&walk)
-    while found > 0:
-        if walk.field.number == 1:
-            entry_id = walk.field.value
-            if entry_id > <uint64_t> 0xFFFFFFFF:
-                return <Entry *> refuse(reader, REFUSED)
-        else:
-            value.bytes = walk.field.start
-            value.size = walk.field.stop - walk.field.start
-            characters = text_length(reader, value)
-            if characters < 0:
-                return NULL
-        found = next_field(&walk)
+    if not read_entry(reader, pos, end, &entry_id, &value):
+        return <Entry *> refuse(reader, REFUSED)
+    characters = text_length(reader, value)
+    if characters < 0:
+        return NULL
     if entry_id == 0:
         entry_id = table.last + 1
-    if found < 0 or entry_id > table.size:
+    if entry_id > table.size:
         return <Entry *> refuse(reader, REFUSED)
     if entry_id >= table.length and not grow_table(table, entry_id + 1):
         return <Entry *> refuse(reader, NO_MEMORY)
@@ -285,34 +295,73 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     total = table.characters + characters - entry.characters
     if total > reader.lookup_characters:
         return <Entry *> refuse(reader, REFUSED)
-    if not make_room(entry, value.size):
+    if not put_text(entry, value):
         return <Entry *> refuse(reader, NO_MEMORY)
-    if value.size:
-        memcpy(entry.bytes, value.bytes, value.size)
     table.characters = total
-    entry.size = value.size
     entry.characters = characters
     entry.plain = reader.text and not iri_needs_care(value.bytes, value.size)
-    drop(entry.iri, &reader.pool)
-    entry.iri = NULL
+    drop(entry.term, &reader.pool)
+    entry.term = NULL
+    entry.prefix_serial = NEVER_USED
+    entry.in_cache = False
     reader.serial += 1
     entry.serial = reader.serial
     table.last = entry_id
     return entry
 
 
-cdef bint make_room(Entry *entry, size_t size) noexcept nogil:
-    """Let an entry have room for so many bytes, and not for many more; False where there is no
-    memory."""
-    cdef size_t capacity = ENTRY_BYTES if size < ENTRY_BYTES else size
-    cdef uint8_t *bytes
-    if entry.capacity == capacity:
+cdef inline bint read_entry(Reader *reader, const uint8_t *pos, const uint8_t *end,
+                            uint64_t *entry_id, Slice *value) noexcept nogil:
+    """Find the fields of a lookup entry; False where it is malformed."""
+    cdef Fields walk
+    cdef int found
+    # A text alone is the most common, after it one with a small id; the walk covers them too.
+    if end - pos >= 4 and pos[0] == ENTRY_ID_TAG and pos[1] < 0x80 and pos[2] == ENTRY_TEXT_TAG:
+        if pos[3] < 0x80 and pos[3] == end - pos - 4:
+            entry_id[0] = pos[1]
+            value[0] = Slice(pos + 4, pos[3])
+            return True
+    elif (end - pos >= 5 and pos[0] == ENTRY_ID_TAG and pos[1] >= 0x80 and pos[2] < 0x80
+          and pos[3] == ENTRY_TEXT_TAG and pos[4] < 0x80 and pos[4] == end - pos - 5):
+        entry_id[0] = <uint64_t> pos[2] << 7 | (pos[1] & 0x7F)
+        value[0] = Slice(pos + 5, pos[4])
         return True
-    bytes = <uint8_t *> PyMem_RawRealloc(entry.bytes, capacity)
-    if bytes == NULL:
-        return False
-    entry.bytes = bytes
-    entry.capacity = capacity
+    elif (end - pos >= 2 and pos[0] == ENTRY_TEXT_TAG and pos[1] < 0x80
+          and pos[1] == end - pos - 2):
+        value[0] = Slice(pos + 2, pos[1])
+        return True
+    open_fields(&walk, pos, end, ENTRY_FIELDS)
+    found = next_field(&walk)
+    while found > 0:
+        if walk.field.number == 1:
+            entry_id[0] = walk.field.value
+            if entry_id[0] > <uint64_t> 0xFFFFFFFF:
+                return False
+        else:
+            value[0] = Slice(walk.field.start, walk.field.stop - walk.field.start)
+        found = next_field(&walk)
+    return found == 0
+
+
+cdef bint put_text(Entry *entry, Slice text) noexcept nogil:
+    """Give an entry its text, and memory for it that is not much more; False where there is
+    none."""
+    cdef uint8_t *far = NULL
+    if text.size > NEAR_BYTES:
+        if entry.far != NULL and entry.size == text.size:
+            far = entry.far
+        else:
+            far = <uint8_t *> PyMem_RawRealloc(entry.far, text.size)
+            if far == NULL:
+                return False
+        memcpy(far, text.bytes, text.size)
+    else:
+        if entry.far != NULL:
+            PyMem_RawFree(entry.far)
+        if text.size:
+            memcpy(entry.near, text.bytes, text.size)
+    entry.far = far
+    entry.size = text.size
     return True
 
 
@@ -320,23 +369,21 @@ cdef bint set_datatype(Reader *reader, const uint8_t *pos, const uint8_t *end) n
     cdef Entry *entry = set_entry(reader, &reader.datatypes, pos, end)
     if entry == NULL:
         return False
-    drop(entry.datatype, &reader.pool)
-    entry.datatype = NULL
-    if same(entry.bytes, entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
+    if same(bytes_at(entry), entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
         # A literal of this datatype is a plain one.
         return True
-    entry.datatype = make_datatype(reader, entry)
-    return entry.datatype != NULL or fail(reader, NO_MEMORY)
+    entry.term = make_datatype(reader, entry)
+    return entry.term != NULL or fail(reader, NO_MEMORY)
 
 
 cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
     cdef Slice nothing = Slice(NULL, 0)
-    cdef Slice text = Slice(entry.bytes, entry.size)
+    cdef Slice text = Slice(bytes_at(entry), entry.size)
     cdef Term *datatype
     if reader.text:
         reader.scratch.size = 0
         if not (append(&reader.scratch, <const char *> b"^^", 2)
-                and append_iri(&reader.scratch, entry.bytes, entry.size)):
+                and append_iri(&reader.scratch, text.bytes, text.size)):
             return NULL
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     datatype = new_term(&reader.pool, DATATYPE, nothing, False, text)
@@ -365,7 +412,9 @@ cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
     cdef Term **moved
     cdef size_t capacity
     term.row = reader.row_number
-    reader.made_bytes += sizeof(Term) + term.text.size + term.wire.size
+    reader.made_bytes += sizeof(Term) + term.text.size
+    if has_wire(term.kind):
+        reader.made_bytes += term.wire.size
     if reader.text and not term.doubtful:
         return True
     if reader.made_count == reader.made_capacity:
@@ -381,7 +430,18 @@ cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
 
 
 cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Read an RdfIri, and advance the state that its zeros refer to."""
+    """Read an RdfIri."""
+    cdef uint64_t prefix_id = 0
+    cdef uint64_t name_id = 0
+    if not read_iri_ids(reader, pos, end, &prefix_id, &name_id):
+        return <Term *> refuse(reader, REFUSED)
+    return iri_of(reader, prefix_id, name_id)
+
+
+cdef inline bint read_iri_ids(Reader *reader, const uint8_t *pos, const uint8_t *end,
+                              uint64_t *found_prefix, uint64_t *found_name) noexcept nogil:
+    """Read an RdfIri's ids, and advance the state that its zeros refer to; False where it is
+    malformed."""
     cdef Fields walk
     cdef uint64_t prefix_id = 0
     cdef uint64_t name_id = 0
@@ -406,22 +466,21 @@ cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noex
                 name_id = walk.field.value
             found = next_field(&walk)
         if found < 0:
-            return <Term *> refuse(reader, REFUSED)
+            return False
     if prefix_id:
         reader.prefix_id = prefix_id
-    else:
-        prefix_id = reader.prefix_id
     if name_id == 0:
         name_id = reader.name_id + 1
     reader.name_id = name_id
-    return iri_of(reader, prefix_id, name_id)
+    found_prefix[0] = reader.prefix_id
+    found_name[0] = name_id
+    return True
 
 
 cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept nogil:
     cdef Entry *name = entry_at(&reader.names, name_id)
     cdef Entry *prefix = NULL
     cdef uint64_t prefix_serial = 0
-    cdef uint64_t hash = 0
     cdef Term *term = NULL
     if name == NULL:
         return <Term *> refuse(reader, REFUSED)
@@ -430,31 +489,40 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
         if prefix == NULL:
             return <Term *> refuse(reader, REFUSED)
         prefix_serial = prefix.serial
-    if name.iri != NULL and name.iri_prefix == prefix_serial:
-        return shared(name.iri)
-    # Text is as soon put together as found.
-    if not reader.text:
-        hash = mixed(prefix_serial, name.serial)
-        term = find_iri(&reader.iris, hash, prefix_serial, name.serial)
+    if name.prefix_serial == prefix_serial and name.term != NULL:
+        return shared(name.term)
+    if name.in_cache:
+        term = find_iri(&reader.iris, prefix_serial, name.serial)
     if term != NULL:
         if not expand(reader, term.characters):
             return NULL
         shared(term)
     else:
-        term = make_iri(reader, prefix, name)
+        term = make_iri(reader, prefix, name, name.prefix_serial != prefix_serial)
         if term == NULL:
             return NULL
         if term.characters > CACHED_STRING:
             return term
         term.prefix_serial = prefix_serial
         term.name_serial = name.serial
-        if not reader.text and not remember(&reader.iris, hash, term, &reader.pool):
-            drop(term, &reader.pool)
-            return <Term *> refuse(reader, NO_MEMORY)
-    drop(name.iri, &reader.pool)
-    name.iri = shared(term)
-    name.iri_prefix = prefix_serial
+    # Text is as soon put together as found.
+    if name.term != NULL and not reader.text and not keep_iri(reader, name):
+        drop(term, &reader.pool)
+        return <Term *> refuse(reader, NO_MEMORY)
+    drop(name.term, &reader.pool)
+    name.term = shared(term)
+    name.prefix_serial = prefix_serial
     return term
+
+
+cdef bint keep_iri(Reader *reader, Entry *name) noexcept nogil:
+    """Let the cache have the IRI that a name was last part of, because the name becomes part of
+    another one; False where there is no memory. Most names have one prefix: so most IRIs are never
+    in the cache, and what memory they had is soon used again."""
+    name.in_cache = True
+    return (find_iri(&reader.iris, name.prefix_serial, name.serial) != NULL
+            or remember(&reader.iris, mixed(name.prefix_serial, name.serial), name.term,
+                        &reader.pool))
 
 
 cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
@@ -465,15 +533,25 @@ cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
     return True
 
 
+cdef bint append_entries(Buffer *out, Entry *prefix, Entry *name) noexcept nogil:
+    """Append the IRI that a prefix, if there is one, and a name make, as N-Triples has it; False
+    where there is no memory."""
+    if not append(out, <const char *> b"<", 1):
+        return False
+    if prefix != NULL and not append_entry(out, prefix):
+        return False
+    return append_entry(out, name) and append(out, <const char *> b">", 1)
+
+
 cdef inline bint append_entry(Buffer *out, Entry *entry) noexcept nogil:
     """Append an entry's characters as IRIs have them; False where there is no memory."""
-    if entry.plain:
-        return append(out, entry.bytes, entry.size)
-    return append_escaped(out, entry.bytes, entry.size, IRI_ESCAPES)
+    if not entry.plain:
+        return append_escaped(out, bytes_at(entry), entry.size, IRI_ESCAPES)
+    return append(out, bytes_at(entry), entry.size)
 
 
-cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
-    """Put an IRI together."""
+cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noexcept nogil:
+    """Put an IRI together, which counts unless it was the name's last one."""
     cdef Slice nothing = Slice(NULL, 0)
     cdef Buffer *scratch = &reader.scratch
     cdef uint64_t characters = name.characters
@@ -483,19 +561,15 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name) noexcept nogil:
         characters += prefix.characters
     if characters > reader.string_bytes:
         return <Term *> refuse(reader, REFUSED)
-    if not expand(reader, characters):
+    if counts and not expand(reader, characters):
         return NULL
     scratch.size = 0
     if reader.text:
-        written = append(scratch, <const char *> b"<", 1)
-        if prefix != NULL:
-            written = written and append_entry(scratch, prefix)
-        written = (written and append_entry(scratch, name)
-                   and append(scratch, <const char *> b">", 1))
+        written = append_entries(scratch, prefix, name)
     else:
         if prefix != NULL:
-            written = append(scratch, prefix.bytes, prefix.size)
-        written = written and append(scratch, name.bytes, name.size)
+            written = append(scratch, bytes_at(prefix), prefix.size)
+        written = written and append(scratch, bytes_at(name), name.size)
     if written:
         if reader.text and scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
@@ -575,52 +649,94 @@ cdef inline bint has_its_datatype(Reader *reader, Term *literal) noexcept nogil:
     if literal.name_serial == 0:
         return True
     entry = entry_at(&reader.datatypes, literal.name_serial)
-    return entry != NULL and entry.datatype == literal.parts[0]
+    return entry != NULL and entry.term == literal.parts[0]
 
 
-cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
+cdef struct LiteralParts:
+    # A language tag of size 0 is none; an xsd:string has no datatype, but an id of one.
+    Slice lex
+    Slice langtag
+    uint64_t datatype_id
+    Term *datatype
+    uint64_t characters
+
+
+cdef bint read_literal_parts(Reader *reader, const uint8_t *pos, const uint8_t *end,
+                             LiteralParts *parts) noexcept nogil:
+    """Read an RdfLiteral; False if it is refused."""
+    cdef Entry *datatype
+    cdef Py_ssize_t characters
+    memset(parts, 0, sizeof(LiteralParts))
+    if not find_literal_parts(pos, end, parts):
+        return fail(reader, REFUSED)
+    characters = text_length(reader, parts.lex)
+    if characters < 0 or text_length(reader, parts.langtag) < 0:
+        return False
+    parts.characters = characters
+    if parts.datatype_id:
+        datatype = entry_at(&reader.datatypes, parts.datatype_id)
+        if datatype == NULL:
+            return fail(reader, REFUSED)
+        parts.datatype = datatype.term
+    return True
+
+
+cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
+                             LiteralParts *parts) noexcept nogil:
+    """Find the fields of an RdfLiteral; False where it is malformed."""
     cdef Fields walk
     cdef Slice part
-    cdef Slice lex = Slice(NULL, 0)
-    cdef Slice langtag = Slice(NULL, 0)
-    cdef Slice text = Slice(NULL, 0)
-    cdef uint64_t datatype_id = 0
-    cdef Entry *datatype = NULL
-    cdef Py_ssize_t characters = 0
-    cdef Term *term
+    cdef const uint8_t *after
     cdef int found
-    open_fields(&walk, wire.bytes, wire.bytes + wire.size, LITERAL_FIELDS)
+    # A short lexical form, and short parts after it; the walk covers them too.
+    if end - pos >= 2 and pos[0] == LEX_TAG and pos[1] < 0x80 and pos[1] <= end - pos - 2:
+        parts.lex = Slice(pos + 2, pos[1])
+        after = pos + 2 + pos[1]
+        if after == end:
+            return True
+        if (end - after >= 3 and after[0] == LANGTAG_TAG and after[1] < 0x80
+                and after[1] == end - after - 2):
+            parts.langtag = Slice(after + 2, after[1])
+            return True
+        if end - after == 2 and after[0] == DATATYPE_TAG and 0 < after[1] < 0x80:
+            parts.datatype_id = after[1]
+            return True
+    open_fields(&walk, pos, end, LITERAL_FIELDS)
     found = next_field(&walk)
     while found > 0:
         part = Slice(walk.field.start, walk.field.stop - walk.field.start)
-        if walk.field.number == 3:
-            datatype_id = walk.field.value
-            if datatype_id == 0:
-                return <Term *> refuse(reader, REFUSED)
-        elif walk.field.number == 1:
-            lex = part
-            characters = text_length(reader, part)
-            if characters < 0:
-                return NULL
-        elif text_length(reader, part) < 0:
-            return NULL
+        if walk.field.number == 1:
+            parts.lex = part
+        elif walk.field.number == 2:
+            parts.langtag = part
+            if part.size == 0:
+                return False
         else:
-            langtag = part
-            if langtag.size == 0:
-                return <Term *> refuse(reader, REFUSED)
+            parts.datatype_id = walk.field.value
+            if parts.datatype_id == 0:
+                return False
         found = next_field(&walk)
-    if found < 0 or (langtag.size and datatype_id):
-        return <Term *> refuse(reader, REFUSED)
-    if datatype_id:
-        datatype = entry_at(&reader.datatypes, datatype_id)
-        if datatype == NULL:
-            return <Term *> refuse(reader, REFUSED)
+    return found == 0 and not (parts.langtag.size and parts.datatype_id)
+
+
+cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
+    """A part of a whole in the whole's copy."""
+    if part.size:
+        part.bytes = copied.bytes + (part.bytes - whole.bytes)
+    return part
+
+
+cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
+    cdef LiteralParts parts
+    cdef Slice text = Slice(NULL, 0)
+    cdef Term *term
+    if not read_literal_parts(reader, wire.bytes, wire.bytes + wire.size, &parts):
+        return NULL
     if reader.text:
-        if langtag.size and not is_langtag(langtag):
+        if parts.langtag.size and not (reader.any_langtag or is_langtag(parts.langtag)):
             return <Term *> refuse(reader, REFUSED)
         reader.scratch.size = 0
-        if not append_literal(&reader.scratch, lex, langtag,
-                              datatype.datatype if datatype != NULL else NULL):
+        if not append_literal(&reader.scratch, parts.lex, parts.langtag, parts.datatype):
             return <Term *> refuse(reader, NO_MEMORY)
         if reader.scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
@@ -628,15 +744,13 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     term = new_term(&reader.pool, LITERAL, wire, kept, text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
-    term.name_serial = datatype_id
-    term.characters = characters
-    if lex.size:
-        term.lex = Slice(term.wire.bytes + (lex.bytes - wire.bytes), lex.size)
-    if langtag.size:
-        term.langtag = Slice(term.wire.bytes + (langtag.bytes - wire.bytes), langtag.size)
-    if datatype != NULL and datatype.datatype != NULL:
-        term.parts[0] = shared(datatype.datatype)
-    term.doubtful = reader.judged and not is_plain_literal(term)
+    term.name_serial = parts.datatype_id
+    term.characters = parts.characters
+    term.lex = part_of_copy(term.wire, parts.lex, wire)
+    term.langtag = part_of_copy(term.wire, parts.langtag, wire)
+    if parts.datatype != NULL:
+        term.parts[0] = shared(parts.datatype)
+    term.doubtful = reader.judged and not is_plain_literal(term.langtag, term.parts[0])
     if not note_made(reader, term):
         drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
@@ -750,7 +864,7 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
     reader.given |= given
     if reader.given != reader.required:
         return fail(reader, REFUSED)
-    if reader.judged and given and not is_rdf_1_2(reader):
+    if reader.judged and (given or not reader.has_before) and not is_rdf_1_2(reader):
         return fail(reader, NOT_RDF_1_2)
     planned.row = reader.row_number
     if given or not reader.has_before:
@@ -829,7 +943,7 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
     """Read on until something stops it."""
     cdef Status status
     while reader.pos < reader.end:
-        if reader.planned == PLAN or reader.made_bytes > PLAN_BYTES:
+        if reader.planned >= reader.plan_room or reader.made_bytes > PLAN_BYTES:
             return AT_PLAN_END
         status = read_row(reader)
         if status != READ:
@@ -837,13 +951,18 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
     return AT_FRAME_END
 
 
+cdef void begin_plan(Reader *reader) noexcept nogil:
+    """Forget what was planned, and the terms that nobody owns any more."""
+    reader.planned = 0
+    reader.made_bytes = 0
+    sweep(&reader.pool)
+
+
 cdef Status plan_more(Reader *reader) noexcept nogil:
     """Plan what follows, once what was planned is written; where there is nothing to plan, say what
     stops reading. For what writes text: nothing has an object."""
     cdef Status status
-    reader.planned = 0
-    reader.made_bytes = 0
-    sweep(&reader.pool)
+    begin_plan(reader)
     if reader.stopped != READ:
         status = reader.stopped
         reader.stopped = READ
@@ -915,18 +1034,23 @@ cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noe
     return READ
 
 
-cdef int find_row(Field *field, const int8_t *rows) noexcept nogil:
+cdef inline int find_row(Field *field, const int8_t *rows) noexcept nogil:
     """Which of a format's rows it is that `field` holds; `field` becomes its message. -1 if it is
     not exactly one."""
-    cdef Fields walk
     cdef const uint8_t *start = field.start
-    cdef int row
     if (field.stop - start >= 2 and start[1] < 0x80 and start + 2 + start[1] == field.stop
             and start[0] & 7 == BYTES and start[0] >> 3 < FIELD_NUMBERS
             and rows[start[0] >> 3] >= 0):
         field.start = start + 2
         return start[0] >> 3
-    open_fields(&walk, start, field.stop, rows)
+    return find_long_row(field, rows)
+
+
+cdef int find_long_row(Field *field, const int8_t *rows) noexcept nogil:
+    """As `find_row`, for any field."""
+    cdef Fields walk
+    cdef int row
+    open_fields(&walk, field.start, field.stop, rows)
     if next_field(&walk) <= 0:
         return -1
     field[0] = walk.field
@@ -965,6 +1089,7 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
     reader.term_bytes = <uint64_t> -1
     reader.row_fields = ROW_FIELDS
     reader.next_states = &NEXT_STATE[0][0]
+    reader.plan_room = PLAN
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
     reader.default_graph = new_term(&reader.pool, DEFAULT_GRAPH, nothing, False, nothing)
     return reader.plan != NULL and reader.default_graph != NULL
@@ -983,9 +1108,8 @@ cdef void begin_frame(Reader *reader, bytes data):
 
 cdef void close_table(Table *table, Pool *pool) noexcept nogil:
     for entry_id in range(table.length):
-        PyMem_RawFree(table.entries[entry_id].bytes)
-        drop(table.entries[entry_id].datatype, pool)
-        drop(table.entries[entry_id].iri, pool)
+        PyMem_RawFree(table.entries[entry_id].far)
+        drop(table.entries[entry_id].term, pool)
     PyMem_RawFree(table.entries)
     memset(table, 0, sizeof(Table))
 

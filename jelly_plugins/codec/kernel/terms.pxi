@@ -22,11 +22,12 @@ cdef enum:
 
 cdef enum:
     # Terms of up to CLASSES * CLASS_BYTES bytes are a pool's, in slabs.
-    CLASS_BYTES = 64
-    CLASSES = 16
+    CLASS_BYTES = 32
+    CLASSES = 32
     SLAB_BYTES = 1 << 16
-    # Terms that a cache has room for; a power of two.
-    CACHE_SLOTS = 1 << 13
+    # Terms that a cache has room for; a power of two. More terms than stay close to the processor
+    # cost more to find than to make again.
+    CACHE_SLOTS = 1 << 11
 
 
 cdef struct Term:
@@ -36,25 +37,37 @@ cdef struct Term:
     bint doubtful
     # Its size in a pool's classes; 0 for one that is too large for those.
     uint32_t size_class
-    # Row of the frame in which it was made.
-    uint64_t row
     # What the factory made of it, owned; NULL before, and always where text is written.
     PyObject *object
     # What it is found by: for an IRI the serial numbers of its lookup entries, otherwise its bytes
-    # on the wire, and for a literal the id of its datatype as the second number. The bytes lie behind the structure, or, for a term that no cache keeps, in the frame.
+    # on the wire, and for a literal the id of its datatype as the second number.
     uint64_t prefix_serial
     uint64_t name_serial
-    Slice wire
-    # An IRI's characters, or any term as N-Triples has it; behind the structure too.
+    # An IRI's characters, or any term as N-Triples has it; behind the structure, with `wire`.
     Slice text
+    # Row of the frame in which it was made.
+    uint64_t row
     # Of an IRI, a datatype or a literal's lexical form; of a quoted triple, bytes of its text.
     uint64_t characters
+    Term *next_dead
+    # What follows there is not in an IRI or a datatype: see `has_wire`.
+    # The bytes lie behind the structure, or, for a term that no cache keeps, in the frame.
+    Slice wire
     # A literal's parts, inside `wire`; a language tag of size 0 is none.
     Slice lex
     Slice langtag
     # A quoted triple's terms; for a literal, its datatype in the first.
     Term *parts[3]
-    Term *next_dead
+
+
+cdef inline bint has_wire(int kind) noexcept nogil:
+    """Whether a term of a kind has all the fields: IRIs, which are many, do without."""
+    return kind != IRI and kind != DATATYPE
+
+
+cdef inline size_t fields_of(int kind) noexcept nogil:
+    """Bytes of a term's fields."""
+    return sizeof(Term) if has_wire(kind) else sizeof(Term) - 3 * sizeof(Slice) - 3 * sizeof(Term *)
 
 
 cdef struct Slab:
@@ -83,8 +96,10 @@ cdef struct Cache:
     Slot *slots
 
 
-cdef Term *take_term(Pool *pool, size_t size) noexcept nogil:
-    """Memory for a term and what lies behind it; NULL where there is none."""
+cdef Term *take_term(Pool *pool, size_t fields, size_t more) noexcept nogil:
+    """Memory for a term's fields, which are all zeros, and what lies behind them; NULL where there
+    is none."""
+    cdef size_t size = fields + more
     cdef uint32_t size_class = <uint32_t> ((size + CLASS_BYTES - 1) // CLASS_BYTES)
     cdef Term *term
     cdef Slab *slab
@@ -108,7 +123,7 @@ cdef Term *take_term(Pool *pool, size_t size) noexcept nogil:
         pool.fresh += size
         pool.left -= size
     if term != NULL:
-        memset(term, 0, sizeof(Term))
+        memset(term, 0, fields)
         term.size_class = size_class
     return term
 
@@ -133,15 +148,17 @@ cdef void close_pool(Pool *pool) noexcept nogil:
 
 cdef Term *new_term(Pool *pool, int kind, Slice wire, bint keep_wire, Slice text) noexcept nogil:
     """A term with one reference; NULL where there is no memory."""
+    cdef size_t fields = fields_of(kind)
     cdef size_t kept = wire.size if keep_wire else 0
-    cdef Term *term = take_term(pool, sizeof(Term) + kept + text.size)
+    cdef Term *term = take_term(pool, fields, kept + text.size)
     cdef uint8_t *behind
     if term == NULL:
         return NULL
     term.kind = kind
     term.references = 1
-    behind = <uint8_t *> (term + 1)
-    term.wire = wire
+    behind = <uint8_t *> term + fields
+    if has_wire(kind):
+        term.wire = wire
     if kept:
         memcpy(behind, wire.bytes, kept)
     if keep_wire:
@@ -185,8 +202,8 @@ cdef inline uint64_t mixed(uint64_t prefix_serial, uint64_t name_serial) noexcep
     return (prefix_serial * 0x9E3779B97F4A7C15ULL ^ name_serial) * 0xD6E8FEB86659FD93ULL >> 40
 
 
-cdef Term *find_iri(Cache *cache, uint64_t hash, uint64_t prefix_serial,
-                    uint64_t name_serial) noexcept nogil:
+cdef Term *find_iri(Cache *cache, uint64_t prefix_serial, uint64_t name_serial) noexcept nogil:
+    cdef uint64_t hash = mixed(prefix_serial, name_serial)
     cdef size_t at = hash & (CACHE_SLOTS - 1)
     cdef Term *term
     if cache.slots == NULL:

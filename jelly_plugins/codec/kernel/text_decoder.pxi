@@ -11,12 +11,10 @@ cdef struct LineWriter:
     Buffer out
     Slice opening
     Slice closing
+    # What is written without a plan, and what both ways count.
+    Straight straight
     # The statement that is next in the plan.
     size_t next
-    # Statements that were written, in all frames.
-    uint64_t statements
-    # Bytes of long terms that were written, in this frame.
-    uint64_t long_bytes
     # A graph that turned out to be empty, until it is taken; NULL otherwise.
     Term *empty_graph
     # Where writing stands in the statement before: a level for each triple that is quoted in
@@ -45,7 +43,7 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
             lines.levels[0].terms = planned.terms
             lines.levels[0].count = statement_width(reader, planned)
             lines.levels[0].at = 0
-            lines.statements += 1
+            lines.straight.statements += 1
             if not write_plain_line(lines):
                 lines.depth = 1
         elif planned.event == EMPTY_GRAPH:
@@ -73,7 +71,7 @@ cdef bint write_plain_line(LineWriter *lines) noexcept nogil:
             long_bytes += level.terms[at].text.size
     if not reserve(out, size):
         return False
-    lines.long_bytes += long_bytes
+    lines.straight.long_bytes += long_bytes
     for at in range(level.count):
         put(out, level.terms[at].text.bytes, level.terms[at].text.size)
         put_byte(out, c" ")
@@ -97,7 +95,7 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
     level.at += 1
     if term.kind != TRIPLE:
         if term.text.size > LONG_TERM:
-            lines.long_bytes += term.text.size
+            lines.straight.long_bytes += term.text.size
         return append(&lines.out, term.text.bytes, term.text.size)
     level = &lines.levels[lines.depth]
     level.terms = term.parts
@@ -113,13 +111,18 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
     while True:
         if not write_planned(reader, lines, piece):
             return NO_MEMORY
-        if lines.long_bytes > reader.frame_expansion:
+        if lines.straight.long_bytes > reader.frame_expansion:
             return TOO_MUCH_TEXT
         if lines.empty_graph != NULL:
             return AT_EMPTY_GRAPH
         if lines.next < reader.planned or lines.depth:
             return AT_PLAN_END
         lines.next = 0
+        begin_plan(reader)
+        if reader.stopped == READ:
+            status = write_straight(reader, &lines.straight, &lines.out, piece)
+            if status != READ:
+                return status
         status = plan_more(reader)
         if status != READ:
             return status
@@ -310,6 +313,7 @@ cdef class TextDecoder(PieceDecoder):
         self._open(reference_text.text_factory(notation, judge), limits, first_frame)
         self.judge = judge
         self.reader.judged = judge is not None
+        self.reader.plan_room = SHORT_PLAN
         self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
         if self.lines.levels == NULL:
             raise MemoryError
@@ -331,10 +335,10 @@ cdef class TextDecoder(PieceDecoder):
     @property
     def statements(self):
         """Number of statements so far, in all frames."""
-        return self.lines.statements
+        return self.lines.straight.statements
 
     cdef int _begun(self) except -1:
-        self.lines.long_bytes = 0
+        self.lines.straight.long_bytes = 0
         return 0
 
     cdef int _stopped(self, Status status) except -1:
@@ -345,7 +349,7 @@ cdef class TextDecoder(PieceDecoder):
         if status == TOO_MUCH_TEXT:
             # Which row it was is long past.
             self.reader.in_row = False
-            raise reference_text.too_much(self.limits, self.lines.long_bytes)
+            raise reference_text.too_much(self.limits, self.lines.straight.long_bytes)
         raise refusal(&self.reader, status, self.options, self.limits, self.factory)
 
     cdef Status _read_on(self) noexcept nogil:

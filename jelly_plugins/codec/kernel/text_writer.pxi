@@ -17,14 +17,21 @@ cdef extern from *:
     }
 
     /* The same for an IRI, which may have characters beyond ASCII. */
+    static inline uint8_t iri_byte_needs_care(uint8_t byte) {
+        return (byte <= 0x20) | (byte == 0x22) | (byte == 0x3C) | (byte == 0x3E)
+            | (byte == 0x5C) | (byte == 0x5E) | (byte == 0x60)
+            | ((byte >= 0x7B) & (byte <= 0x7D));
+    }
+
+    /* Of the parts that IRIs are put together from, many have just a few bytes. */
     static inline int iri_needs_care(const uint8_t *bytes, size_t size) {
         uint8_t found = 0;
-        for (size_t at = 0; at < size; at++) {
-            uint8_t byte = bytes[at];
-            found |= (byte <= 0x20) | (byte == 0x22) | (byte == 0x3C) | (byte == 0x3E)
-                | (byte == 0x5C) | (byte == 0x5E) | (byte == 0x60)
-                | ((byte >= 0x7B) & (byte <= 0x7D));
-        }
+        size_t at = 0;
+        for (; at + 8 <= size; at += 8)
+            for (size_t next = at; next < at + 8; next++)
+                found |= iri_byte_needs_care(bytes[next]);
+        for (; at < size; at++)
+            found |= iri_byte_needs_care(bytes[at]);
         return found;
     }
     """

@@ -8,14 +8,19 @@ and then, in one step, a commit; see docs/sharded-store.md. Applying runs on Spa
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from . import _requirement  # noqa: F401  (first: it says what to install)
 from .apply import Applied
 from .cleaning import Vacuumed, vacuum
 from .commits import Commit, Shard
-from .driver import apply_patches, batch_sink
 from .errors import CommitConflictError, RootError
 from .layout import Root, ShardBy, shard_of
 from .queries import QueryError
 from .store import ShardedStore
+
+if TYPE_CHECKING:
+    from .driver import apply_patches, batch_sink
 
 __all__ = [
     "Applied",
@@ -33,3 +38,13 @@ __all__ = [
     "shard_of",
     "vacuum",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # These need Spark, the others do not.
+    if name not in ("apply_patches", "batch_sink"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .. import _requirement as _  # noqa: F401  (first: it says what to install)
+    from . import driver
+
+    return getattr(driver, name)

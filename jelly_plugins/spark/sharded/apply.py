@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from uuid import uuid4
 
-from ...codec import DEFAULT_LIMITS, Limits
+from ...codec import DEFAULT_LIMITS, Limits, OperationColumns
+from ...codec.ntriples import Notation
 from ...codec.operations import BEGIN, COMMIT, Operation, OperationKind
 from ...errors import SourceError, TruncatedError
 from ...oxigraph.rows import RowFactory
+from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
 from ...patch.position import Position, Replayed
-from ...patch.reader import PatchReader
 from ...patch.replaying import DIGEST
 from ...sources import Source
 from .commits import Batch, Commit, CommitLog, Place, Shard
@@ -27,7 +28,7 @@ from .errors import CommitConflictError, RootError
 from .layout import STAGING, Root, ShardBy, make_root
 from .resolve import Resolved, Stager, resolve
 from .shard import ShardResult, ShardWork
-from .staging import staged_file
+from .staging import STAGED_TOGETHER, staged_file
 
 
 class Staged(NamedTuple):
@@ -137,7 +138,7 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     """Stage logs that are read here, one after the other, in memory that does not grow."""
 
     def stage(folder: Path, layout: Root) -> Staged:
-        rows = Stager(folder, layout).stage(_rows(sources, limits))
+        rows = Stager(folder, layout).stage(_batches(sources, limits))
         return Staged(rows, checked=True)
 
     return stage
@@ -150,16 +151,22 @@ def run_here(works: Sequence[ShardWork]) -> Iterator[ShardResult]:
     return map(apply_shard, works)
 
 
-def _rows(sources: Sequence[Source], limits: Limits) -> Iterator[Operation]:
+def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationColumns]:
     for number, source in enumerate(sources):
-        with PatchReader(source, factory=RowFactory(), limits=limits) as rows:
+        with PatchColumnReader(
+            source,
+            notation=Notation.RDF_1_2,
+            judge=RowFactory(),
+            limits=limits,
+            batch_bytes=STAGED_TOGETHER,
+        ) as batches:
             try:
-                yield from rows
+                yield from batches
             except TruncatedError as error:
                 if number + 1 == len(sources):
                     raise
                 raise SourceError(
-                    f"{error.message}, and another log follows", source=rows.name
+                    f"{error.message}, and another log follows", source=batches.name
                 ) from error
 
 

@@ -17,8 +17,10 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from ...codec import OperationColumns
 from ...codec.ntriples import parse_ntriples
 from ...codec.operations import Header, Namespace, Operation, OperationKind
+from ...codec.patch_columns import OperationGatherer
 from ...errors import OptionsError, SourceError
 from ...oxigraph.rows import RowFactory
 from ...patch.model import ID, PREV
@@ -27,6 +29,7 @@ from .apply import Staged, Staging
 from .commits import Place
 from .layout import Root
 from .resolve import Run, Stager
+from .staging import STAGED_TOGETHER
 from .tasks import failures_as_errors
 
 #: What is read of the format's columns.
@@ -71,7 +74,7 @@ def stage_frame(frame: DataFrame) -> Staging:
             # A second attempt of the task must not write into the files of the first.
             part = f"{context.partitionId():06d}-{uuid4().hex}"
             reading = _Reading()
-            rows = Stager(folder, layout, part).stage(reading.operations(batches))
+            rows = Stager(folder, layout, part).stage(_columns(reading.operations(batches)))
             yield from _batches(map(_to_json, rows))
             if reading.first is not None and reading.last is not None:
                 end = json.dumps([_END_OF_PART, *reading.first, *reading.last, reading.inside])
@@ -90,6 +93,12 @@ def stage_frame(frame: DataFrame) -> Staging:
         )
 
     return stage
+
+
+def _columns(operations: Iterator[Operation]) -> Iterator[OperationColumns]:
+    gathered = OperationGatherer(batch_bytes=STAGED_TOGETHER)
+    yield from gathered.add(operations)
+    yield from gathered.flush()
 
 
 def _batches(rows: Iterable[str]) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...arrow import record_batch
+from ...codec import OperationColumns
 from ...codec.operations import Namespace, Operation, OperationKind
 from ...errors import TermError, TruncatedError
 from ...oxigraph.bookkeeping import is_reserved
@@ -60,57 +66,90 @@ class Stager:
         self._by_graph: Final = root.shard_by == "graph"
         self._part: Final = part
         self._known: dict[str, int] = {}
-        self._graphs = {""}
+        self._graphs: set[str] = set()
+        #: The transaction that is being read: its number, its operations, and their digest if its
+        #: patch has no id.
+        self._transaction = 0
+        self._count = 0
+        self._digest: Any = None
+        self._named = False
 
-    def stage(self, rows: Iterable[Operation]) -> Iterator[Operation]:
+    def stage(self, batches: Iterable[OperationColumns]) -> Iterator[Operation]:
         """Stage statements, and give all other rows as they are.
 
-        :param rows: their terms are text, in the form that Oxigraph gives them. They may end in the
+        :param batches: their terms are in the form that Oxigraph gives them. They may end in the
             middle of anything.
         :return: a :class:`Run` stands for the statements between two rows that are no changes.
         """
-        transaction = count = 0
-        named = False
-        digest: Any = None
-        # One call for each statement, and no more: this is where a log's time goes.
-        write, known, graphs = self._writer.write, self._known, self._graphs
-        by_graph = self._by_graph
-        for row in _untorn(rows):
-            kind, value = row
-            if kind is _ADD or kind is _DELETE:
-                subject, predicate, object_, graph = value
-                if graph not in graphs:
-                    self._check_graph(graph)
-                key = graph if by_graph else subject
-                shard = known.get(key)
-                if shard is None:
-                    shard = self._find(key)
-                if graph:
-                    object_ = f"{object_} {graph}"
-                write(shard, transaction, kind is _ADD, f"{subject} {predicate} {object_} .\n")
-                count += 1
-                if not named:
-                    digest = digest or hashlib.sha256()
-                    digest.update(f"{kind.code} {' '.join(value)}\n".encode())
-                continue
-            if type(value) is not Namespace:
-                if count:
-                    yield self._run(transaction, count, digest)
-                transaction += 1
-                count = 0
-                digest = None
-                if kind is OperationKind.HEADER:
-                    named = named or value.key == ID
-                elif kind is OperationKind.END:
-                    named = False
-            yield row
-        if count:
-            yield self._run(transaction, count, digest)
+        for batch in _untorn(batches):
+            yield from self._stage(batch)
+        if self._count:
+            yield self._run()
         self._writer.flush()
 
-    def _run(self, transaction: int, count: int, digest: Any) -> Operation:
-        found = b"" if digest is None else digest.digest()
-        return Operation(_ADD, Run(self._part, transaction, count, found))
+    def _stage(self, batch: OperationColumns) -> list[Operation]:
+        """Stage a batch; give its other rows."""
+        statements = record_batch(batch.statements)
+        rows = statements.num_rows
+        first = self._transaction
+        digested = _Digested(statements, batch.adds)
+        found: list[Operation] = []
+        #: Where transactions begin in the batch.
+        begins: list[int] = []
+        before = 0
+        for place, row in batch.others:
+            self._take(digested, before, place)
+            before = place
+            kind, value = row
+            if type(value) is not Namespace:
+                if self._count:
+                    found.append(self._run())
+                self._transaction += 1
+                begins.append(place)
+                if kind is OperationKind.HEADER:
+                    self._named = self._named or value.key == ID
+                elif kind is OperationKind.END:
+                    self._named = False
+            found.append(row)
+        self._take(digested, before, rows)
+        if rows:
+            transactions = first + np.searchsorted(begins, np.arange(rows), side="right")
+            adds = np.frombuffer(batch.adds, np.uint8)
+            self._writer.write(_lines(statements), self._spread(statements), transactions, adds)
+        return found
+
+    def _take(self, digested: _Digested, start: int, stop: int) -> None:
+        """Count statements of a batch to the transaction."""
+        if start == stop:
+            return
+        self._count += stop - start
+        if not self._named:
+            self._digest = self._digest or hashlib.sha256()
+            self._digest.update(digested.text(start, stop))
+
+    def _run(self) -> Operation:
+        digest = b"" if self._digest is None else self._digest.digest()
+        run = Run(self._part, self._transaction, self._count, digest)
+        self._count = 0
+        self._digest = None
+        return Operation(_ADD, run)
+
+    def _spread(self, statements: pa.RecordBatch) -> Any:
+        """The shard of each statement."""
+        graphs = statements["graph"].dictionary_encode()
+        for graph in graphs.dictionary.to_pylist():
+            if graph not in self._graphs:
+                self._check_graph(graph)
+        if self._by_graph:
+            keys = pc.fill_null(statements["graph"], "").dictionary_encode()
+        else:
+            keys = statements["subject"].dictionary_encode()
+        known, find = self._known, self._find
+        shards = [
+            find(key) if (shard := known.get(key)) is None else shard
+            for key in keys.dictionary.to_pylist()
+        ]
+        return np.array(shards, np.int32)[keys.indices.to_numpy()]
 
     def _find(self, key: str) -> int:
         """The shard of a key, which is remembered."""
@@ -125,6 +164,37 @@ class Stager:
             raise TermError("a statement is in the graph that keeps the positions of logs")
         if len(self._graphs) < _REMEMBERED:
             self._graphs.add(graph)
+
+
+class _Digested:
+    """Statements as they are digested: those of a patch without an id are what it is known by."""
+
+    def __init__(self, statements: pa.RecordBatch, adds: bytes) -> None:
+        self._statements = statements
+        self._adds = adds
+        self._text: memoryview | None = None
+        self._places: Any = None
+
+    def text(self, start: int, stop: int) -> memoryview:
+        """The text of some of them, made if it is asked for."""
+        if self._text is None:
+            subject, predicate, object_, graph = self._statements.columns
+            kinds = pa.array([_DELETE.code, _ADD.code]).take(pa.array(self._adds_bytes()))
+            graphs = pc.binary_join_element_wise(pc.fill_null(graph, ""), "\n", "")
+            made = pc.binary_join_element_wise(kinds, subject, predicate, object_, graphs, " ")
+            _, offsets, data = made.buffers()
+            self._places = np.frombuffer(offsets, np.int32, len(made) + 1)
+            self._text = memoryview(data)
+        return self._text[self._places[start] : self._places[stop]]
+
+    def _adds_bytes(self) -> Any:
+        return np.frombuffer(self._adds, np.uint8)
+
+
+def _lines(statements: pa.RecordBatch) -> pa.Array:
+    """Statements as N-Quads."""
+    # What is null is left out.
+    return pc.binary_join_element_wise(*statements.columns, ".\n", " ", null_handling="skip")
 
 
 class _Changes:
@@ -252,9 +322,9 @@ def resolve(
     )
 
 
-def _untorn(rows: Iterable[Operation]) -> Iterator[Operation]:
-    """Rows up to where their source is torn off."""
+def _untorn(batches: Iterable[OperationColumns]) -> Iterator[OperationColumns]:
+    """Batches up to where their source is torn off."""
     try:
-        yield from rows
+        yield from batches
     except TruncatedError:
         return

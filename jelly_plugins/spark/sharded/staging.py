@@ -16,7 +16,10 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from ...errors import TruncatedError, WireError
 
@@ -25,8 +28,13 @@ _BLOCK: Final = struct.Struct("<Q?QQ")
 
 #: Bytes of text that are held before they are written, for all shards together.
 BUFFER: Final = 16 << 20
-#: Bytes of a block's text, at most, but for one long line.
+#: Bytes of statements that are staged together, more or less.
+STAGED_TOGETHER: Final = 1 << 21
+
+#: Bytes of a block's text from which on another block follows.
 _BLOCK_TEXT: Final = 1 << 20
+#: Bytes of a block's text that are believed.
+_MOST_TEXT: Final = 1 << 31
 
 
 class Block(NamedTuple):
@@ -43,12 +51,13 @@ class Block(NamedTuple):
 class _Open:
     """The block of a shard that is being gathered."""
 
-    __slots__ = ("adds", "lines", "size", "transaction")
+    __slots__ = ("adds", "size", "statements", "text", "transaction")
 
     def __init__(self) -> None:
         self.transaction = -1
         self.adds = True
-        self.lines: list[str] = []
+        self.statements = 0
+        self.text: list[bytes] = []
         self.size = 0
 
 
@@ -65,37 +74,61 @@ class StageWriter:
         self._closed: dict[int, list[bytes]] = {}
         self._held = 0
 
-    def write(self, shard: int, transaction: int, adds: bool, line: str) -> None:
-        """Note an operation.
+    def write(self, lines: pa.Array, shards: Any, transactions: Any, adds: Any) -> None:
+        """Note operations, a row of each argument for each of them.
 
-        :param transaction: never lower than before.
-        :param line: N-Quads, with the line end.
+        :param lines: N-Quads, with the line end.
+        :param shards: NumPy's numbers; so are ``transactions``, which are never lower than before.
+        :param adds: NumPy's numbers, 1 for what is added and 0 for what is deleted.
         """
+        if not len(lines):
+            return
+        # In the order of the shards, and within one of them in that of the log.
+        order = np.argsort(shards, kind="stable")
+        shards, transactions, adds = shards[order], transactions[order], adds[order]
+        ordered = lines.take(pa.array(order))
+        offsets, data = ordered.buffers()[1:]
+        places = np.frombuffer(offsets, np.int32, len(ordered) + 1, 4 * ordered.offset)
+        text = memoryview(data) if data is not None else memoryview(b"")
+        differs = (
+            (shards[1:] != shards[:-1])
+            | (transactions[1:] != transactions[:-1])
+            | (adds[1:] != adds[:-1])
+        )
+        starts = np.concatenate(([0], np.flatnonzero(differs) + 1))
+        stops = np.append(starts[1:], len(ordered))
+        for shard, transaction, added, start, stop, begin, end in zip(
+            *(each[starts].tolist() for each in (shards, transactions, adds)),
+            *(each.tolist() for each in (starts, stops, places[starts], places[stops])),
+            strict=True,
+        ):
+            self._note(shard, transaction, added == 1, stop - start, bytes(text[begin:end]))
+
+    def _note(self, shard: int, transaction: int, adds: bool, statements: int, text: bytes) -> None:
+        """Note lines that belong together."""
         block = self._open[shard]
-        size = len(line)
         if block.adds is not adds or block.transaction != transaction or block.size >= _BLOCK_TEXT:
-            if block.lines:
+            if block.text:
                 self._close(shard, block)
             block.adds = adds
             block.transaction = transaction
-        block.lines.append(line)
-        block.size += size
-        self._held += size
+        block.text.append(text)
+        block.statements += statements
+        block.size += len(text)
+        self._held += len(text)
         if self._held >= BUFFER:
             self.flush()
 
     def _close(self, shard: int, block: _Open) -> None:
-        text = "".join(block.lines).encode()
-        self._closed.setdefault(shard, []).append(
-            _BLOCK.pack(block.transaction, block.adds, len(block.lines), len(text)) + text
-        )
-        block.lines = []
-        block.size = 0
+        head = _BLOCK.pack(block.transaction, block.adds, block.statements, block.size)
+        self._closed.setdefault(shard, []).extend((head, *block.text))
+        block.text = []
+        block.statements = block.size = 0
 
     def flush(self) -> None:
         """Write all that was noted."""
         for shard, block in enumerate(self._open):
-            if block.lines:
+            if block.text:
                 self._close(shard, block)
         if self._closed:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -162,7 +195,7 @@ def read_staged(path: Path, taken: Ranges) -> Iterator[Block]:
             if len(head) < _BLOCK.size:
                 raise TruncatedError("a staged file ends inside a block", source=str(path))
             transaction, adds, statements, size = _BLOCK.unpack(head)
-            if size > _BLOCK_TEXT + (1 << 31):
+            if size > _MOST_TEXT:
                 raise WireError(f"a staged block of {size} bytes", source=str(path))
             if transaction not in taken:
                 file.seek(size, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from jelly_plugins.spark import ShardedStore
@@ -51,6 +52,17 @@ def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
     assert [each["version"] for each in found["versions"]] == list(range(12, 0, -1))
     assert [each["open"] for each in found["versions"]] == [True] * 2 + [False] * 10
     assert found["head"]["positions"][0]["patch"] == "<urn:patch:11>"
+
+
+def test_status_and_vacuum_do_without_spark(tmp_path: Path) -> None:
+    apply(tmp_path / "root", b"TX . TC . Z .", shards=2)
+    code = (
+        "import sys; sys.modules['pyspark'] = None; from jelly_plugins.cli import main;"
+        f"sys.argv = ['jelly', 'spark', NAME, '--root', {str(tmp_path / 'root')!r}]; main()"
+    )
+    for name in ("status", "vacuum"):
+        script = code.replace("NAME", repr(name))
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
 def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:

@@ -1,37 +1,10 @@
-# Objects made and read without their constructors and properties.
+# Objects of Python and of rdflib, made and read without their constructors and properties.
 
 cdef extern from *:
     """
-    #include "structmember.h"
-
-    /* Where objects of a class with __slots__ have a slot; -1 if it is no such slot. */
-    static Py_ssize_t slot_offset(PyObject *descriptor) {
-        PyMemberDef *member;
-        if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
-            return -1;
-        }
-        member = ((PyMemberDescrObject *)descriptor)->d_member;
-        return member->type == T_OBJECT_EX ? (Py_ssize_t)member->offset : -1;
-    }
-
-    /* An object of a class with slots, all of them empty. */
-    static inline PyObject *new_object(PyObject *type) {
-        return PyType_GenericAlloc((PyTypeObject *)type, 0);
-    }
-
     /* What str.__new__(type, text) gives. */
     static inline PyObject *new_text(PyObject *type, PyObject *arguments) {
         return PyUnicode_Type.tp_new((PyTypeObject *)type, arguments, NULL);
-    }
-
-    /* Fill a slot that is empty. */
-    static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value) {
-        Py_INCREF(value);
-        *(PyObject **)((char *)object + offset) = value;
-    }
-
-    static inline PyObject *get_slot(PyObject *object, Py_ssize_t offset) {
-        return *(PyObject **)((char *)object + offset);
     }
 
     /* A string's own hash, whatever its class makes of it. */
@@ -57,11 +30,7 @@ cdef extern from *:
         PyTuple_SET_ITEM(tuple, index, value);
     }
     """
-    Py_ssize_t slot_offset(object descriptor)
-    object new_object(object type)
     object new_text(object type, tuple arguments)
-    void set_slot(object instance, Py_ssize_t offset, object value)
-    PyObject *get_slot(PyObject *instance, Py_ssize_t offset)
     Py_hash_t text_hash(PyObject *text) except? -1
     bint is_a(PyObject *object, object type)
     bint may_hold(PyObject *object)

@@ -1,0 +1,227 @@
+"""Jelly-Patch to columns: the statements of operations as ``columns`` has them, and a byte for each
+that says whether it is added; all other rows, with their places, as operations.
+
+Terms are text. A store that has one form for what can be written in many is asked for its text by
+way of its factory of texts; the compiled kernel asks only where a term may have another form.
+
+Reference: Jelly-Patch specification, section "Patch rows".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..errors import JellyError, OrderError, TermError
+from .columns import (
+    DEFAULT_BATCH_BYTES,
+    DEFAULT_BATCH_ROWS,
+    ColumnFactory,
+    Columns,
+    check_batch,
+    columns_of,
+    longest_term,
+)
+from .limits import DEFAULT_LIMITS, Limits, over
+from .ntriples import Notation
+from .operations import Header, Namespace, Operation, OperationKind
+from .patch_decoder import PatchDecoder
+from .patch_options import PatchOptions
+from .terms import TermFactory
+
+_ADD: Final = OperationKind.ADD
+_DELETE: Final = OperationKind.DELETE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationColumns:
+    """Operations by column.
+
+    :ivar statements: those that are added or deleted.
+    :ivar adds: a byte for each statement: 1 if it is added, 0 if it is deleted.
+    :ivar others: all other rows, in order, each with the number of statements before it. Their
+        terms are strings, as N-Triples has them.
+    """
+
+    statements: Columns
+    adds: bytes
+    others: tuple[tuple[int, Operation], ...] = ()
+
+
+class OperationGatherer:
+    """Gathers operations whose terms are text, and gives them out in columns.
+
+    :param limits: ``frame_bytes`` bounds the text of a term.
+    :param batch_rows: see :class:`PatchColumnDecoder`; likewise ``batch_bytes``.
+    """
+
+    def __init__(
+        self,
+        limits: Limits = DEFAULT_LIMITS,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+        batch_bytes: int = DEFAULT_BATCH_BYTES,
+    ) -> None:
+        check_batch(batch_rows, batch_bytes)
+        self._limits = limits
+        self._longest = longest_term(limits)
+        self._batch_rows = batch_rows
+        self._batch_bytes = batch_bytes
+        self._begin()
+
+    def _begin(self) -> None:
+        self._statements: list[tuple[bytes, ...]] = []
+        self._adds = bytearray()
+        self._others: list[tuple[int, Operation]] = []
+        self._bytes = 0
+
+    def add(self, operations: Iterable[Operation]) -> Iterator[OperationColumns]:
+        """Take operations, and give out the columns that are full."""
+        for row in operations:
+            kind, value = row
+            if kind is _ADD or kind is _DELETE:
+                cells = tuple(map(self._cell, value))
+                self._statements.append(cells)
+                self._adds.append(kind is _ADD)
+                self._bytes += sum(map(len, cells))
+            else:
+                self._others.append((len(self._statements), _with_text(row)))
+            if (
+                max(len(self._statements), len(self._others)) >= self._batch_rows
+                or self._bytes >= self._batch_bytes
+            ):
+                yield from self.flush()
+
+    def flush(self) -> list[OperationColumns]:
+        """What was gathered, full or not: one batch, or none."""
+        if not self._statements and not self._others:
+            return []
+        found = OperationColumns(
+            statements=columns_of(self._statements),
+            adds=bytes(self._adds),
+            others=tuple(self._others),
+        )
+        self._begin()
+        return [found]
+
+    def _cell(self, term: str | bytes) -> bytes:
+        cell = term if isinstance(term, bytes) else term.encode()
+        if len(cell) > self._longest:
+            raise over(self._limits, "frame_bytes", len(cell), "the length of a term's text")
+        return cell
+
+
+def _with_text(row: Operation) -> Operation:
+    """A row that is no operation on statements, its terms as strings.
+
+    :raises TermError: the graph of a namespace can be no graph's name.
+    """
+    kind, value = row
+    if type(value) is Header:
+        return Operation(kind, Header(value.key, _text(value.value)))
+    if type(value) is Namespace:
+        name, iri, graph = value
+        graph = _text(graph)
+        if graph is not None and (graph[:1] == '"' or graph[:2] == "<<"):
+            raise TermError("the graph of a namespace is neither an IRI nor a blank node")
+        return Operation(kind, Namespace(name, _text(iri), graph))
+    return row
+
+
+def _text(term: str | bytes | None) -> str | None:
+    return str(term, "utf-8") if isinstance(term, bytes) else term
+
+
+class PatchColumnDecoder:
+    """Reads the frames of one stream as columns.
+
+    Rows are gathered over frames until there are ``batch_rows`` statements or other rows of them,
+    or ``batch_bytes`` bytes of text.
+
+    :param notation: how quoted triples are written; with a judge, as it writes them.
+    :param judge: makes the text of terms, refuses those that its store cannot hold, and does so
+        with statements. Without one, all are taken, and written as N-Triples has them.
+    :param limits: what is believed of the input. ``frame_bytes`` bounds the text of a term too.
+    :raises ValueError: a bound of batches is not between 1 and 2**30.
+
+    After an error nothing more can be decoded; what was gathered before its frame can be had from
+    :meth:`flush`.
+
+    >>> from jelly_plugins.codec import Iri, PatchEncoder, Quad, DEFAULT_GRAPH
+    >>> from jelly_plugins.codec.operations import BEGIN, COMMIT, add
+    >>> statement = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), DEFAULT_GRAPH)
+    >>> encoder = PatchEncoder(PatchOptions())
+    >>> frames = encoder.add([BEGIN, add(statement), COMMIT]) + encoder.finish()
+    >>> decoder = PatchColumnDecoder()
+    >>> batches = [batch for frame in frames for batch in decoder.decode(frame)] + decoder.finish()
+    >>> batches[0].statements.subject.values(), batches[0].adds
+    (['<urn:s>'], b'\\x01')
+    >>> [(place, row.kind.code) for place, row in batches[0].others]
+    [(0, 'TX'), (1, 'TC'), (1, 'Z')]
+    """
+
+    def __init__(
+        self,
+        notation: Notation = Notation.RDF_STAR,
+        *,
+        judge: TermFactory[Any] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+        batch_bytes: int = DEFAULT_BATCH_BYTES,
+    ) -> None:
+        self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
+        factory: Any = ColumnFactory(notation, limits) if judge is None else judge
+        self._decoder = PatchDecoder(factory, limits=limits)
+        self._failed = False
+
+    @property
+    def options(self) -> PatchOptions | None:
+        """The stream's options, once its first row was read."""
+        return self._decoder.options
+
+    @property
+    def next_frame(self) -> int:
+        """Number of the frame that is next."""
+        return self._decoder.next_frame
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether the stream stands where it may not end, see
+        :attr:`~jelly_plugins.codec.PatchDecoder.inside_patch`."""
+        return self._decoder.inside_patch
+
+    def decode(self, data: bytes) -> Iterator[OperationColumns]:
+        """Decode the next frame, and give out the columns that are full. All of them must be taken
+        before the next frame is decoded, even if there are none.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong.
+        """
+        if self._failed:
+            raise OrderError(
+                "no frame can be decoded after an error, nor before the one before it is taken",
+                frame=self.next_frame,
+            )
+        self._failed = True
+        number = self.next_frame
+        operations = self._decoder.decode(data).operations
+        try:
+            yield from self._gathered.add(operations)
+        except JellyError as error:
+            error.locate(frame=number)
+            raise
+        self._failed = False
+
+    def flush(self) -> list[OperationColumns]:
+        """What was gathered, full or not: one batch, or none."""
+        return self._gathered.flush()
+
+    def finish(self) -> list[OperationColumns]:
+        """Say that no frame follows.
+
+        :return: what was gathered; in a stream of type FLAT, END is the last row of it.
+        :raises OptionsError: the stream had no options, because it had no frames at all.
+        :raises TruncatedError: the stream ends inside a patch. What was gathered is still there.
+        """
+        ended = self._decoder.finish()
+        return [*self._gathered.add(ended), *self._gathered.flush()]

@@ -1,0 +1,74 @@
+"""Patches from files as columns, for what takes them in bulk; the other side of ``reader``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..codec import DEFAULT_LIMITS, Limits, OperationColumns, PatchColumnDecoder, TermFactory
+from ..codec.ntriples import Notation
+from ..codec.patch_columns import OperationGatherer
+from ..codec.text import TextFactory
+from ..errors import JellyError
+from ..sources import Source
+from .reader import PatchReader
+
+
+class PatchColumnReader(PatchReader):
+    """Reads a source in columns: an iterator of those, see :class:`.PatchReader`.
+
+    What was read before an error comes out before it.
+
+    :param notation: how quoted triples are written; with a judge, as it writes them.
+    :param judge: makes the text of terms, see :class:`~jelly_plugins.codec.PatchColumnDecoder`.
+    :param batches: ``batch_rows`` and ``batch_bytes``, see there.
+
+    >>> with PatchColumnReader(b"TX . A <urn:s> <urn:p> <urn:o> . TC .") as batches:
+    ...     [(batch.adds, [row.kind.code for _, row in batch.others]) for batch in batches]
+    [(b'\\x01', ['TX', 'TC', 'Z'])]
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        notation: Notation = Notation.RDF_STAR,
+        judge: TermFactory[Any] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        **batches: int,
+    ) -> None:
+        factory: Any = TextFactory(notation) if judge is None else judge
+        super().__init__(src, factory=factory, limits=limits)
+        self._gathered = OperationGatherer(limits, **batches)
+        self._decoder: Any = PatchColumnDecoder(notation, judge=judge, limits=limits, **batches)
+
+    def __iter__(self) -> Iterator[OperationColumns]:  # type: ignore[override]
+        return self._rows  # type: ignore[return-value]
+
+    def __next__(self) -> OperationColumns:  # type: ignore[override]
+        return next(self._rows)  # type: ignore[return-value]
+
+    def _read_text(self, pieces: Iterator[bytes]) -> Iterator[Any]:
+        with self._locating():
+            try:
+                yield from self._gathered.add(super()._read_text(pieces))
+            except JellyError:
+                yield from self._gathered.flush()
+                raise
+            yield from self._gathered.flush()
+
+    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Any]]:
+        try:
+            for batch in self._decode(pieces):
+                yield (batch,)
+        except JellyError:
+            yield self._decoder.flush()
+            raise
+
+    def _decode(self, pieces: Iterator[bytes]) -> Iterator[OperationColumns]:
+        for piece in pieces:
+            for frame in self._splitter.feed(piece):
+                yield from self._decoder.decode(frame)
+        for frame in self._splitter.finish():
+            yield from self._decoder.decode(frame)
+        yield from self._decoder.finish()

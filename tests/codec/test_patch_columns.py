@@ -1,0 +1,338 @@
+"""Patches as columns: the two kernels, beside the operations that they say."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    BlankNode,
+    Iri,
+    Literal,
+    Operation,
+    OperationColumns,
+    OperationKind,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+    Quad,
+    Triple,
+    patch_columns,
+    patch_decoder,
+    patch_encoder,
+)
+from jelly_plugins.codec.ntriples import Notation
+from jelly_plugins.codec.operations import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    Header,
+    Namespace,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    header,
+)
+from jelly_plugins.codec.text import TextFactory
+from jelly_plugins.errors import JellyError, LimitError, OrderError, TermError
+from jelly_plugins.oxigraph.rows import RowFactory
+
+from ..fuzz.comparison import native
+from .test_kernel import memory_held_by
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+P = Iri("urn:p")
+NUMBERS = (
+    *("0", "-0", "1", "01", "-1", "+1", "1.5", "-0.5", "1.50", "1.", ".5", "1e0", "1.0E0", "-"),
+    *("12345678901234567", "123456789012345678", "-12345678901234567", "99999999999999999999"),
+    *("123456", "1234567", "0.1234", "0.12345", "1.12345678901234", "123456789012345.6", "NaN"),
+    *("INF", "", " 1", "1 ", "x", "--1", "1.5.5"),
+)
+TIMES = (
+    *("2026-11-21", "2026-11-21Z", "2026-11-21+00:00", "0999-01-01", "2026-13-01", "2026-00-01"),
+    *("2026-01-00", "2026-02-31", "2026-01-32", "12026-01-01", "-2026-01-01", "2026-1-1"),
+    *(f"2026-11-21T{time}" for time in ("00:00:00", "23:59:59Z", "24:00:00Z", "12:60:00")),
+    *(f"2026-11-21T12:30:15{end}" for end in (".5", ".50", ".123456789Z", ".1234567891", ".")),
+    *("2026-11-21T12:30:15+01:00", "2026-11-21T12:30:15Z0", "2026-11-21T12:30"),
+)
+TEXTS = ("", "plain", 'a "quote"', "a\nb\t\\", "naïve ☃ 𝄞", "\x00\x7f\x85\u2028\ufffe\uffff")
+
+
+def literals() -> Iterator[Literal]:
+    for name in ("integer", "decimal", "double", "float", "int", "long", "byte", "string"):
+        yield from (Literal(lex, None, XSD + name) for lex in NUMBERS)
+    for name in ("date", "dateTime", "time", "gYear", "duration"):
+        yield from (Literal(lex, None, XSD + name) for lex in (*TIMES, "P12M"))
+    for lex in (*TEXTS, "true", "false", "1", "TRUE"):
+        yield Literal(lex)
+        for tag in ("en", "EN", "en-GB", "de-at", "zh-hant-tw"):
+            yield Literal(lex, tag)
+        for datatype in (f"{XSD}boolean", f"{XSD}anyURI", f"{XSD}token", XSD, "urn:type"):
+            yield Literal(lex, None, datatype)
+
+
+def rows(star: bool = False) -> list[Operation]:
+    """A log of everything, in transactions of several kinds."""
+    made = [header("id", Iri("urn:1")), header("note", Literal("01", None, f"{XSD}integer"))]
+    nodes = itertools.cycle([Iri("http://example.org/s"), BlankNode("b"), BlankNode("a b")])
+    graphs = itertools.cycle([DEFAULT_GRAPH, Iri("urn:g"), BlankNode("g")])
+    for number, literal in enumerate(literals()):
+        quad = Quad(next(nodes), P, literal, next(graphs) if number > 99 else DEFAULT_GRAPH)
+        if star and number % 9 == 0:
+            quad = quad._replace(object=Triple(next(nodes), P, literal))
+        kind = delete if number % 5 == 3 else add
+        if number % 50 == 0:
+            made += [BEGIN, add_namespace("ex", Iri("urn:ex#"), Iri("urn:n"))]
+        made += [kind(quad)] * (2 if number % 7 == 0 else 1)
+        if number % 50 == 49:
+            made += [ABORT if number % 3 == 0 else COMMIT]
+        if number % 150 == 149:
+            made += [END, delete_namespace("ex", None, DEFAULT_GRAPH)]
+    return [*made, COMMIT, END]
+
+
+def frames(operations: list[Operation], **settings: Any) -> list[bytes]:
+    options = PatchOptions(rdf_star=True, **settings)
+    encoder = patch_encoder.PatchEncoder(options, frame_rows=64)
+    return [*encoder.add(operations), *encoder.finish()]
+
+
+Maker = Callable[..., Any]
+
+
+@pytest.fixture(params=["python", "native"])
+def make(request: pytest.FixtureRequest) -> Maker:
+    if request.param == "python":
+        return patch_columns.PatchColumnDecoder
+    return native().PatchColumnDecoder
+
+
+def decoded(decoder: Any, data: list[bytes]) -> list[OperationColumns]:
+    batches = [batch for frame in data for batch in decoder.decode(frame)]
+    return [*batches, *decoder.finish()]
+
+
+def operations_of(batches: list[OperationColumns]) -> list[Operation]:
+    """The operations that columns say, with terms as text."""
+    found = []
+    for batch in batches:
+        columns = batch.statements
+        named = (columns.subject, columns.predicate, columns.object)
+        graphs = columns.graph.values() if columns.graph else [None] * columns.rows
+        assert len(batch.adds) == columns.rows
+        others = list(batch.others)
+        for row, terms in enumerate(zip(*(each.values() for each in named), graphs, strict=True)):
+            while others and others[0][0] == row:
+                found.append(others.pop(0)[1])
+            kind = OperationKind.ADD if batch.adds[row] else OperationKind.DELETE
+            found.append(Operation(kind, tuple(each or "" for each in terms)))
+        assert all(place == columns.rows for place, _ in others)
+        found += [row for _, row in others]
+    return found
+
+
+def expected_of(data: list[bytes], factory: Any, *, whole: bool = True) -> list[Operation]:
+    decoder = patch_decoder.PatchDecoder(factory)
+    found = [row for frame in data for row in decoder.decode(frame).operations]
+    return [
+        Operation(kind, (*value, "")[:4]) if type(value) is tuple else Operation(kind, value)
+        for kind, value in [*found, *(decoder.finish() if whole else [])]
+    ]
+
+
+@pytest.mark.parametrize("notation", [Notation.RDF_STAR, Notation.RDF_1_2])
+@pytest.mark.parametrize("batch_rows", [1, 7, 1 << 14])
+def test_columns_say_what_the_operations_say(
+    make: Maker, notation: Notation, batch_rows: int
+) -> None:
+    data = frames(rows(star=True))
+    batches = decoded(make(notation, batch_rows=batch_rows), data)
+    assert operations_of(batches) == expected_of(data, TextFactory(notation))
+    if batch_rows == 7:
+        assert max(batch.statements.rows for batch in batches) == 7
+
+
+def test_a_judge_makes_the_text(make: Maker) -> None:
+    good: list[Operation] = []
+    for row in [*rows(star=True)[:-2], add(Quad(P, P, Literal("a", "en--ltr"), P)), COMMIT, END]:
+        data = frames([BEGIN, row, COMMIT, END]) if type(row.value) is Quad else []
+        try:
+            if data:
+                expected_of(data, RowFactory())
+        except JellyError:
+            # A literal that Oxigraph refuses.
+            continue
+        good.append(row)
+    assert len(good) > 500
+    data = frames(good)
+    for batch_rows in (3, 1 << 14):
+        decoder = make(Notation.RDF_1_2, judge=RowFactory(), batch_rows=batch_rows)
+        assert operations_of(decoded(decoder, data)) == expected_of(data, RowFactory())
+
+
+def test_a_literal_is_made_once_and_stands_in_later_frames(make: Maker) -> None:
+    """Its parts point into the frame that it came in; its text must not."""
+    literal = Literal("007", None, f"{XSD}integer")
+    statements = [
+        add(Quad(Iri(f"urn:s{number % 9}"), P, literal, DEFAULT_GRAPH)) for number in range(400)
+    ]
+    data = frames([BEGIN, *statements, COMMIT, END])
+    assert len(data) > 5
+    decoder = make(Notation.RDF_1_2, judge=RowFactory())
+    batches = []
+    for frame in data:
+        # A copy that is gone after the call.
+        batches += list(decoder.decode(bytes(bytearray(frame))))
+    [batch] = [*batches, *decoder.finish()]
+    assert set(batch.statements.object.values()) == {f'"7"^^<{XSD}integer>'}
+
+
+@pytest.mark.parametrize("statement_type", list(PatchStatementType)[-2:])
+@pytest.mark.parametrize("stream_type", [each for each in PatchStreamType if each])
+def test_types_of_streams(
+    make: Maker, statement_type: PatchStatementType, stream_type: PatchStreamType
+) -> None:
+    triples = statement_type is PatchStatementType.TRIPLES
+    terms = (Iri("urn:s"), P, Literal("o"))
+    statement: Any = Triple(*terms) if triples else Quad(*terms, Iri("urn:g"))
+    operations = [BEGIN, add(statement), delete(statement), COMMIT]
+    data = frames([*operations, END], statement_type=statement_type, stream_type=stream_type)
+    found = operations_of(decoded(make(), data))
+    assert found == expected_of(data, TextFactory())
+    assert found[-1] == END
+
+
+REFUSED = {
+    "an IRI": Quad(Iri("urn:a b"), P, Iri("urn:o"), DEFAULT_GRAPH),
+    "a relative IRI": Quad(Iri("urn:s"), P, Iri("o"), DEFAULT_GRAPH),
+    "a datatype": Quad(Iri("urn:s"), P, Literal("x", None, "a b"), DEFAULT_GRAPH),
+    "a language tag": Quad(Iri("urn:s"), P, Literal("x", "abcdefghijk"), DEFAULT_GRAPH),
+    "a quoted subject": Quad(Triple(P, P, P), P, P, DEFAULT_GRAPH),
+    "a literal subject": Quad(Literal("s"), P, P, DEFAULT_GRAPH),
+    "a blank predicate": Quad(P, BlankNode("p"), P, DEFAULT_GRAPH),
+    "a literal as graph": Quad(P, P, P, Literal("g")),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_the_judge_refuses(make: Maker, what: str) -> None:
+    good = [add(Quad(Iri(f"urn:s{n}"), P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(100)]
+    data = frames(
+        [BEGIN, *good, add(REFUSED[what]), *good, COMMIT, END], generalized_statements=True
+    )
+    with pytest.raises(JellyError) as expected:
+        expected_of(data, RowFactory())
+    with pytest.raises(JellyError) as found:
+        decoded(make(Notation.RDF_1_2, judge=RowFactory()), data)
+    assert str(found.value) == str(expected.value)
+    assert (found.value.frame, found.value.row) == (expected.value.frame, expected.value.row)
+    assert found.value.frame
+    assert found.value.row is not None
+
+
+def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
+    rows = [BEGIN, add_namespace("ex", Iri("urn:ex#"), Literal("x" * 300)), COMMIT, END]
+    with pytest.raises(TermError, match="graph of a namespace"):
+        decoded(make(), frames(rows, generalized_statements=True))
+
+
+def test_both_kernels_refuse_the_same() -> None:
+    data = frames(rows(star=True))
+    picked = random.Random(5)
+    refused = 0
+    for _ in range(1500):
+        number = picked.randrange(len(data))
+        damaged = bytearray(data[number])
+        for _ in range(picked.randrange(1, 4)):
+            damaged[picked.randrange(len(damaged))] = picked.randrange(256)
+        stream = [*data[:number], bytes(damaged), *data[number + 1 : number + 3]]
+        judge = picked.choice([None, RowFactory()])
+        outcomes = []
+        for make in (patch_columns.PatchColumnDecoder, native().PatchColumnDecoder):
+            decoder = make(Notation.RDF_1_2, judge=judge)
+            found: list[OperationColumns] = []
+            try:
+                for frame in stream:
+                    found += decoder.decode(frame)
+                outcomes.append((None, operations_of([*found, *decoder.flush()])))
+            except JellyError as error:
+                before = operations_of([*found, *decoder.flush()])
+                outcomes.append(((type(error), str(error), error.frame, error.row), before))
+        assert outcomes[0] == outcomes[1]
+        refused += outcomes[0][0] is not None
+    assert refused > 100
+
+
+def test_what_was_gathered_before_an_error_is_there(make: Maker) -> None:
+    data = frames(
+        [BEGIN, *[add(Quad(P, P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(150)], COMMIT, END]
+    )
+    decoder = make()
+    for frame in data[:2]:
+        assert list(decoder.decode(frame)) == []
+    with pytest.raises(JellyError):
+        list(decoder.decode(data[2][:-1]))
+    with pytest.raises(OrderError):
+        list(decoder.decode(data[2]))
+    [batch] = decoder.flush()
+    assert operations_of([batch]) == expected_of(data[:2], TextFactory(), whole=False)
+    assert decoder.flush() == []
+
+
+def test_rows_that_are_no_statements_fill_a_batch_too(make: Maker) -> None:
+    data = frames([BEGIN, COMMIT] * 500 + [END])
+    batches = decoded(make(batch_rows=100), data)
+    assert len(batches) == 11
+    assert max(len(batch.others) for batch in batches) == 100
+
+
+def test_a_frame_of_repeats_comes_in_bounded_batches(make: Maker) -> None:
+    statement = add(Quad(P, P, Literal("x" * 10_000), DEFAULT_GRAPH))
+    encoder = patch_encoder.PatchEncoder(PatchOptions(), frame_rows=10_000)
+    data = [*encoder.add([BEGIN, *[statement] * 1000, COMMIT, END]), *encoder.finish()]
+    sizes = [
+        len(batch.statements.object.data) for batch in decoded(make(batch_bytes=1 << 16), data)
+    ]
+    assert sum(sizes) == 1000 * 10_002
+    assert max(sizes) <= (1 << 16) + 10_002
+
+
+def test_a_term_that_is_too_long(make: Maker) -> None:
+    limits = type(DEFAULT_LIMITS)(frame_bytes=4096)
+    data = frames([BEGIN, add(Quad(P, P, Literal("\x00" * 1000), DEFAULT_GRAPH)), COMMIT, END])
+    for judge in (None, RowFactory()):
+        with pytest.raises(LimitError, match="the length of a term's text"):
+            decoded(make(Notation.RDF_1_2, judge=judge, limits=limits), data)
+
+
+def test_headers_and_namespaces_have_text(make: Maker) -> None:
+    value = Triple(BlankNode("b"), P, Literal("x", "en"))
+    rows = [header("v", value), BEGIN, delete_namespace("ex", None, DEFAULT_GRAPH), COMMIT, END]
+    found = operations_of(decoded(make(), frames(rows)))
+    assert found[0].value == Header("v", '<< _:b <urn:p> "x"@en >>')
+    assert found[2].value == Namespace("ex", None, "")
+
+
+def test_nothing_leaks() -> None:
+    kernel = native()
+    data = frames(rows(star=True))
+    whole = b"".join(data)
+
+    def decode() -> None:
+        decoder = kernel.PatchColumnDecoder(judge=RowFactory(), batch_rows=50)
+        with contextlib.suppress(JellyError):
+            decoded(decoder, data)
+        for cut in range(5, len(whole), 997):
+            with contextlib.suppress(JellyError):
+                list(kernel.PatchColumnDecoder().decode(whole[:cut]))
+
+    assert memory_held_by(decode, 10) == 0

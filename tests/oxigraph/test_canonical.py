@@ -1,0 +1,143 @@
+"""The form of literals in a store: what is said of it without asking is what the store does."""
+
+from __future__ import annotations
+
+import random
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jelly_plugins.oxigraph.canonical import (
+    FORMS,
+    canonical,
+    canonicals,
+    is_canonical,
+    odd_lines,
+)
+from jelly_plugins.oxigraph.rows import RowFactory
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+P = ox.NamedNode("urn:p")
+OTHERS = [
+    f"{XSD}{name}"
+    for name in ("anyURI", "int", "nonNegativeInteger", "string", "time", "duration", "gYear")
+] + ["urn:datatype"]
+
+
+def stored(literals: list[ox.Literal]) -> list[ox.Literal]:
+    """What a store makes of literals."""
+    store = ox.Store()
+    store.extend(
+        [ox.Quad(ox.NamedNode(f"urn:{at}"), P, literal) for at, literal in enumerate(literals)]
+    )
+    made = {str(quad.subject): quad.object for quad in store}
+    found = [made[f"<urn:{at}>"] for at in range(len(literals))]
+    assert all(isinstance(term, ox.Literal) for term in found)
+    return found  # type: ignore[return-value]
+
+
+def candidate(datatype: str, rng: random.Random) -> str:
+    """A lexical form as there may be one of the datatype, in canonical form more often than not."""
+    if datatype == f"{XSD}boolean":
+        return rng.choice(("true", "false", "1", "0", "TRUE"))
+    if datatype.startswith(f"{XSD}date"):
+        year = rng.choice((rng.randrange(1, 10_000), rng.randrange(1900, 2100)))
+        day = f"{year:04}-{rng.randrange(14):02}-{rng.randrange(33):02}"
+        time = f"T{rng.randrange(26):02}:{rng.randrange(62):02}:{rng.randrange(62):02}"
+        part = rng.choice(("", f".{rng.randrange(10 ** rng.randrange(1, 11))}"))
+        part += rng.choice(("", "0" * rng.randrange(8) if part else ".0", "."))
+        zone = rng.choice(("", "Z", "+00:00", "-05:00"))
+        return (day if datatype.endswith("date") else f"{day}{time}{part}") + zone
+    digits = rng.choice(("0", "00", "", str(rng.randrange(10 ** rng.randrange(1, 20)))))
+    digits += "0" * rng.choice((0, 0, rng.randrange(20)))
+    zeros = "0" * rng.randrange(8)
+    part = f".{zeros}{rng.randrange(10 ** rng.randrange(1, 18))}"
+    part = rng.choice(("", "", part, f"{part}{zeros}", ".", ".0"))
+    exponent = f"{rng.choice('eE')}{rng.choice(('', '+', '-'))}{rng.randrange(40)}"
+    sign = rng.choice(("", "", "-", "+"))
+    return sign + digits + part + rng.choice(("", "", "", "e0", exponent, "\n"))
+
+
+@pytest.mark.parametrize("datatype", sorted(FORMS))
+def test_what_is_canonical_is_kept(datatype: str) -> None:
+    rng = random.Random(datatype)
+    forms = sorted({candidate(datatype, rng) for _ in range(8000)})
+    kept = [form for form in forms if is_canonical(form, datatype)]
+    assert len(kept) >= 2
+    node = ox.NamedNode(datatype)
+    literals = [ox.Literal(form, datatype=node) for form in kept]
+    assert stored(literals) == literals
+    # The others are asked for.
+    factory = RowFactory()
+    some = rng.sample(forms, min(50, len(forms)))
+    expected = stored([ox.Literal(form, datatype=node) for form in some])
+    assert [factory.literal(form, None, datatype) for form in some] == list(map(str, expected))
+
+
+@pytest.mark.parametrize("datatype", [*sorted(FORMS), *OTHERS])
+def test_every_literal_is_what_the_store_makes_of_it(datatype: str) -> None:
+    rng = random.Random(datatype)
+    like = datatype if datatype in FORMS else rng.choice(sorted(FORMS))
+    node = ox.NamedNode(datatype)
+    literals = [ox.Literal(candidate(like, rng), datatype=node) for _ in range(8000)]
+    expected = stored(literals)
+    made = canonicals(literals)
+    assert [made[literal] for literal in literals] == expected
+    for literal, known in rng.sample(list(zip(literals, expected, strict=True)), 50):
+        assert canonical(literal) == known
+
+
+@given(
+    st.text(alphabet="+-.0123456789eEINFaTZ: \n", max_size=12),
+    st.sampled_from([*sorted(FORMS), *OTHERS]),
+)
+def test_any_text_is_what_the_store_makes_of_it(lex: str, datatype: str) -> None:
+    literal = ox.Literal(lex, datatype=ox.NamedNode(datatype))
+    assert [canonical(literal)] == list(canonicals([literal]).values()) == stored([literal])
+
+
+def test_tags_are_kept() -> None:
+    literal = ox.Literal("01", language="en", direction=ox.BaseDirection.LTR)
+    assert canonical(literal) == literal
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(
+                st.sampled_from(["1", "01", "1.50", "true", 'a"b', "x\\", "1\n", "é", "", '"1']),
+                st.text(max_size=5),
+            ),
+            st.sampled_from([*sorted(FORMS), *OTHERS, None]),
+        )
+    )
+)
+def test_lines_are_odd_where_the_store_may_change_them(forms: list[tuple[str, str | None]]) -> None:
+    literals = [
+        ox.Literal(lex) if datatype is None else ox.Literal(lex, datatype=ox.NamedNode(datatype))
+        for lex, datatype in forms
+    ]
+    quads = [ox.Quad(P, P, literal) for literal in literals]
+    text = ox.serialize(quads, format=ox.RdfFormat.N_QUADS) or b""
+    odd = odd_lines(text)
+    assert odd == sorted(set(odd))
+    changed = {
+        number
+        for number, (literal, known) in enumerate(zip(literals, stored(literals), strict=True))
+        if literal != known
+    }
+    assert changed <= set(odd) <= set(range(len(literals)))
+    # Nothing that is usual is looked at twice.
+    usual = {
+        number
+        for number, (lex, datatype) in enumerate(forms)
+        if datatype is None or (is_canonical(lex, datatype) and '"' not in lex and "\\" not in lex)
+    }
+    assert lone(usual, forms).isdisjoint(odd)
+
+
+def lone(numbers: set[int], forms: list[tuple[str, str | None]]) -> set[int]:
+    """Those whose lexical form needs no escape."""
+    return {number for number in numbers if forms[number][0].isprintable()}
