@@ -157,7 +157,8 @@ def _print_frame_json(frame: FrameValidation) -> None:
 
 def _print_result(result: Validation) -> None:
     print(
-        f"{result.source}: valid, {result.statements:,} statements in {result.frames:,} frames, "
+        f"{result.source}: valid, {result.statements:,} statements in {result.frames:,} "
+        f"frame{'' if result.frames == 1 else 's'}, "
         f"physical type {result.options.physical_type.name}"
     )
     comparison = result.comparison

@@ -34,7 +34,7 @@ def test_a_valid_stream(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     done = jelly("validate", path)
     assert (done.code, done.err) == (0, "")
-    assert done.text == f"{path}: valid, 7 statements in 1 frames, physical type TRIPLES\n"
+    assert done.text == f"{path}: valid, 7 statements in 1 frame, physical type TRIPLES\n"
     report = json.loads(jelly("validate", path, "--json").text)
     assert report["valid"] is True
     assert report["comparison"] is None

@@ -117,15 +117,15 @@ def run(cases: Iterable[Case]) -> None:
 
 
 def grows(cases: list[Case]) -> bool:
-    """Whether each refusal leaves at least a small object behind."""
+    """Whether each refusal leaves at least a small object behind, or all of them some that the
+    garbage collector knows."""
     objects = len(gc.get_objects())
     before, _ = tracemalloc.get_traced_memory()
     for _ in range(ROUNDS):
         run(cases)
     gc.collect()
     after, _ = tracemalloc.get_traced_memory()
-    assert abs(len(gc.get_objects()) - objects) < 20
-    return after - before > SMALL * len(cases)
+    return after - before > SMALL * len(cases) or len(gc.get_objects()) - objects >= 20
 
 
 @pytest.mark.parametrize("sort", SORTS, ids=lambda sort: sort.__name__)
