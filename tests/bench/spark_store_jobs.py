@@ -101,6 +101,8 @@ def first(spark: Any, folder: Path, operations: int) -> None:
     for run in range(3):
         root = folder / f"first{run}"
         timed("apply_patches", operations, apply_patches, spark, source, root, shards=4)
+    frame = spark.read.format("jelly-patch").load(str(source))
+    timed("as a DataFrame", operations, apply_patches, spark, frame, folder / "frame", shards=4)
     staged_at = 0.0
     applied: list[float] = []
 
