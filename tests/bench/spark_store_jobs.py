@@ -23,6 +23,8 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,8 @@ def first(spark: Any, folder: Path, operations: int) -> None:
     for run in range(3):
         root = folder / f"first{run}"
         timed("apply_patches", operations, apply_patches, spark, source, root, shards=4)
+    frame = spark.read.format("jelly-patch").load(str(source))
+    timed("as a DataFrame", operations, apply_patches, spark, frame, folder / "frame", shards=4)
     staged_at = 0.0
     applied: list[float] = []
 
@@ -226,18 +230,24 @@ def alone(_: Any, folder: Path, operations: int) -> None:
             staged=((str(writer.path(0)), ((0, 0),)),),
             checked=True,
         )
-        cpu = time.process_time()
-        result = apply_shard(work)
-        cpu = time.process_time() - cpu
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            result, cpu, memory = process.submit(_measured, work).result()
         assert result.store is not None
         size = sum(path.stat().st_size for path in (folder / result.store).iterdir())
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"one shard, {count:,} operations: {cpu:.3f} s of the processor, "
             f"{cpu / count * 1e6:.1f} µs each; memory of the process at most {memory:.0f} MB; "
             f"staged {writer.path(0).stat().st_size / 1e6:.1f} MB, store {size / 1e6:.1f} MB"
         )
         base, there = result.store, result.quads
+
+
+def _measured(work: ShardWork) -> tuple[ShardResult, float, float]:
+    """What a task does, in a process of its own; seconds of the processor, megabytes."""
+    cpu = time.process_time()
+    result = apply_shard(work)
+    cpu = time.process_time() - cpu
+    return result, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def size_of(root: Path) -> str:
