@@ -148,10 +148,10 @@ class PatchColumnDecoder:
     :meth:`flush`.
 
     >>> from jelly_plugins.codec import Iri, PatchEncoder, Quad, DEFAULT_GRAPH
-    >>> from jelly_plugins.codec.operations import BEGIN, COMMIT, add
+    >>> from jelly_plugins.codec.operations import BEGIN, COMMIT, END, add
     >>> statement = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), DEFAULT_GRAPH)
     >>> encoder = PatchEncoder(PatchOptions())
-    >>> frames = encoder.add([BEGIN, add(statement), COMMIT]) + encoder.finish()
+    >>> frames = encoder.add([BEGIN, add(statement), COMMIT, END]) + encoder.finish()
     >>> decoder = PatchColumnDecoder()
     >>> batches = [batch for frame in frames for batch in decoder.decode(frame)] + decoder.finish()
     >>> batches[0].statements.subject.values(), batches[0].adds
