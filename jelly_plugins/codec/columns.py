@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, ClassVar, Final, TypeAlias
 
 from ..errors import JellyError, OrderError, TextError, WireError
@@ -237,7 +237,7 @@ class ColumnDecoder(PieceDecoder):
 
 def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
     """The columns of statements that are tuples of texts, three or four each."""
-    terms = list(zip(*rows, strict=True)) if rows else [(), (), ()]
+    terms = list(zip_longest(*rows, fillvalue=b"")) or [(), (), ()]
     graphs = terms[3] if len(terms) == 4 and any(terms[3]) else None
     return Columns(
         rows=len(rows),

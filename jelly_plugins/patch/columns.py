@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..codec import DEFAULT_LIMITS, Limits, OperationColumns, PatchColumnDecoder, TermFactory
@@ -21,6 +21,7 @@ class PatchColumnReader(PatchReader):
 
     :param notation: how quoted triples are written; with a judge, as it writes them.
     :param judge: makes the text of terms, see :class:`~jelly_plugins.codec.PatchColumnDecoder`.
+    :param wait: see :class:`.PatchReader`.
     :param batches: ``batch_rows`` and ``batch_bytes``, see there.
 
     >>> with PatchColumnReader(b"TX . A <urn:s> <urn:p> <urn:o> . TC .") as batches:
@@ -34,11 +35,12 @@ class PatchColumnReader(PatchReader):
         *,
         notation: Notation = Notation.RDF_STAR,
         judge: TermFactory[Any] | None = None,
+        wait: Callable[[], bool] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         **batches: int,
     ) -> None:
         factory: Any = TextFactory(notation) if judge is None else judge
-        super().__init__(src, factory=factory, limits=limits)
+        super().__init__(src, factory=factory, wait=wait, limits=limits)
         self._gathered = OperationGatherer(limits, **batches)
         self._decoder: Any = PatchColumnDecoder(notation, judge=judge, limits=limits, **batches)
 
@@ -69,6 +71,9 @@ class PatchColumnReader(PatchReader):
         for piece in pieces:
             for frame in self._splitter.feed(piece):
                 yield from self._decoder.decode(frame)
+        if self._wait is not None:
+            yield from self._decoder.flush()
+            return
         for frame in self._splitter.finish():
             yield from self._decoder.decode(frame)
         yield from self._decoder.finish()

@@ -19,7 +19,7 @@ _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
 
 #: Rows that say something about their patch, and do nothing.
-_ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
+ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 
 
 def patch_rows(operations: Iterable[Operation], *, about: bool = False) -> Iterator[PatchRow]:
@@ -43,7 +43,7 @@ def patch_rows(operations: Iterable[Operation], *, about: bool = False) -> Itera
             transactions += 1
         elif kind is OperationKind.HEADER:
             names.setdefault(value.key, value.value)
-        if about or kind not in _ABOUT:
+        if about or kind not in ABOUT:
             yield PatchRow(
                 patch,
                 names.get("id"),
@@ -82,7 +82,9 @@ def read_rows(
     ['TX', 'A', 'TC']
     """
     growing = stop is not None
-    with PatchReader(src, factory=TextFactory(), wait=_no if growing else None) as operations:
+    with PatchReader(
+        src, factory=TextFactory(), wait=not_waiting if growing else None
+    ) as operations:
         for row in patch_rows(islice(operations, stop), about=about):
             if row.order >= first:
                 yield row
@@ -101,7 +103,7 @@ def boundary(src: Source) -> int:
     """
     complete = count = 0
     inside = False
-    with PatchReader(src, factory=TextFactory(), wait=_no) as operations:
+    with PatchReader(src, factory=TextFactory(), wait=not_waiting) as operations:
         for count, (kind, _) in enumerate(operations, 1):
             if kind is OperationKind.BEGIN:
                 inside = True
@@ -117,6 +119,6 @@ def _marks_ends(reader: PatchReader) -> bool:
     return options is not None and options.stream_type is not PatchStreamType.FLAT
 
 
-def _no() -> bool:
+def not_waiting() -> bool:
     """Whether to wait for more of a file."""
     return False

@@ -1,0 +1,88 @@
+"""Patch files by column: the same rows as one by one. No Spark session."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pyarrow as pa
+import pytest
+
+from jelly_plugins.codec import Literal, delimit
+from jelly_plugins.codec.ntriples import term_text
+from jelly_plugins.errors import JellyError, OptionsError
+from jelly_plugins.patch import write_patches
+from jelly_plugins.patch.columns import PatchColumnReader
+from jelly_plugins.spark.operations import _Rows
+from jelly_plugins.spark.patch_row import PatchRow
+from jelly_plugins.spark.patch_rows import not_waiting, read_rows
+from jelly_plugins.spark.sharded.frames import _canonical, _looked_up, _Reading
+
+from ..codec.test_patch_columns import frames, literals, operations_of, rows
+from .sharded.logs import Writer
+
+TEXT = b"""H id <urn:1> . PA ex <urn:ex#> . TX . A <urn:s> <urn:p> "o" . TC .
+A <urn:s> <urn:p> <urn:o> <urn:g> . Z .
+H prev <urn:1> . D _:b <urn:p> <urn:o> . PD ex . TX . TA ."""
+
+
+def logs() -> dict[str, bytes]:
+    writer = Writer(seed=3)
+    file = io.BytesIO()
+    write_patches([writer.patch(50) for _ in range(6)], file)
+    everything = b"".join(map(delimit, frames(rows(star=True))))
+    return {"writer": file.getvalue(), "everything": everything, "text": TEXT}
+
+
+@pytest.mark.parametrize("name", logs())
+@pytest.mark.parametrize("about", [False, True])
+@pytest.mark.parametrize(("first", "stop"), [(0, None), (3, None), (2, 8), (40, 200), (0, 0)])
+def test_columns_have_the_same_rows(name: str, about: bool, first: int, stop: int | None) -> None:
+    data = logs()[name]
+    expected = list(read_rows(data, about=about, first=first, stop=stop))
+    for batch_rows in (1, 7, 10_000):
+        wait = None if stop is None else not_waiting
+        with PatchColumnReader(data, wait=wait, batch_rows=batch_rows) as batches:
+            found = [
+                PatchRow(*row)
+                for table in _Rows(about).tables(batches, first, stop)
+                for row in zip(*(table[each].to_pylist() for each in PatchRow._fields), strict=True)
+            ]
+        assert found == [row._replace(graph=row.graph or None) for row in expected]
+
+
+def test_a_growing_file_is_read_up_to_its_last_whole_frame() -> None:
+    data = logs()["everything"]
+    with PatchColumnReader(data[:-5], wait=not_waiting) as batches:
+        found = operations_of(list(batches))
+    with PatchColumnReader(data) as batches:
+        assert found == operations_of(list(batches))[: len(found)]
+    assert len(found) > 100
+
+
+def test_objects_get_the_form_of_the_store() -> None:
+    texts = []
+    for literal in literals():
+        text = term_text(literal)
+        try:
+            _looked_up(text)
+        except (JellyError, ValueError):
+            continue
+        texts.append(text)
+    assert len(texts) > 400
+    random.Random(1).shuffle(texts)
+    assert _canonical(pa.array(texts)).to_pylist() == [_looked_up(text) for text in texts]
+    assert term_text(Literal("x")) in texts
+
+
+def test_rows_that_say_nothing_are_refused() -> None:
+    row = PatchRow(0, None, None, None, 0, "A", "<urn:s>", None, "<urn:o>")
+    for odd in (row, row._replace(kind="X"), row._replace(kind=None)):  # type: ignore[arg-type]
+        columns = {name: [value] for name, value in odd._asdict().items()}
+        batch = pa.table(columns).to_batches()[0]
+        strings = [name for name in columns if name not in ("patch", "transaction", "order")]
+        schema = pa.schema(
+            [(name, pa.string() if name in strings else pa.int64()) for name in columns]
+        )
+        with pytest.raises(OptionsError, match=r"lacks its subject|no kind of row"):
+            list(_Reading().columns([batch.cast(schema)]))
