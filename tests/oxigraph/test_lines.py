@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins import JellyError, LimitError, Limits
-from jelly_plugins.codec import Decoder, native
+from jelly_plugins import JellyError, LimitError, Limits, TermError
+from jelly_plugins.codec import Decoder, Encoder, native
 from jelly_plugins.codec import text as reference
 from jelly_plugins.codec.ntriples import Notation
 from jelly_plugins.oxigraph import descriptors, load, pipe, read_quads
@@ -148,6 +148,20 @@ def test_statements_are_judged_as_oxigraph_does(bad: Any) -> None:
     assert isinstance(expected, tuple)
     for decoder in (native_kernel().TextDecoder, reference.TextDecoder):
         assert text_outcome(decoder, *statements) == expected
+
+
+def test_graphs_of_repeated_statements_are_judged_too() -> None:
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, generalized_statements=True)
+    encoder = Encoder(options)
+    for graph in (G, Literal("x")):
+        encoder.start_graph(graph)
+        encoder.add([Quad(S, P, O, graph)])
+    frame = encoder.flush()
+    for decoder in (native_kernel().TextDecoder, reference.TextDecoder):
+        with pytest.raises(TermError, match="graph") as caught:
+            list(decoder(Notation.RDF_1_2, judge=factory()).decode(frame))
+        # Options, four lookup entries, a prefix, two graphs, an end: the last row says nothing.
+        assert caught.value.row == 10
 
 
 # The pipe
