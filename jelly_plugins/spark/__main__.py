@@ -6,11 +6,17 @@ stream. Needs no Java but that of the extra ``spark``.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from importlib.resources import as_file, files
 from typing import Final
 
-from .sessions import session
+from ..errors import MissingExtraError
+
+try:
+    from . import session
+except MissingExtraError as error:
+    sys.exit(f"error: {error}")
 
 _QUERY: Final = """\
 SELECT predicate.value AS predicate, count(*) AS statements, count(DISTINCT object) AS objects

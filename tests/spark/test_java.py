@@ -13,6 +13,8 @@ import pytest
 from jelly_plugins.errors import MissingExtraError
 from jelly_plugins.spark import java
 
+from .. import programs
+
 MODULE = "--add-modules=jdk.incubator.vector"
 
 
@@ -81,3 +83,15 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True
     )
     assert ran.stdout.splitlines()[-1] == "9", ran.stderr
+
+
+def test_the_demo_says_what_is_missing() -> None:
+    demo = """
+import runpy, sys
+sys.modules["pyspark"] = None
+runpy.run_module("jelly_plugins.spark", run_name="__main__")
+"""
+    found = programs.run(demo)
+    assert found.returncode == 1
+    assert found.stderr.startswith("error: PySpark")
+    assert found.stderr.endswith("pip install 'jelly-plugins[spark]'\n")

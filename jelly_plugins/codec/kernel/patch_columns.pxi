@@ -148,9 +148,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
         cdef Reader *reader = &self.reader
         cdef Status status
         self.gathered.next = 0
-        reader.planned = 0
-        reader.made_bytes = 0
-        sweep(&reader.pool)
+        begin_plan(reader)
         if reader.stopped != READ:
             status = reader.stopped
             reader.stopped = READ
