@@ -255,7 +255,7 @@ cdef const uint8_t *hear_label(LineReader *lines, const uint8_t *pos, const uint
     while pos < end and (pos[0] >= 0x80 or LABEL_PART.ascii[pos[0]] or pos[0] == c"."):
         classes |= pos[0]
         pos += 1
-    while pos > start and pos[-1] == c".":
+    while pos > start and (pos - 1)[0] == c".":
         pos -= 1
     if classes >= 0x80 and characters_in(start, pos) < 0:
         return NULL
