@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from io import FileIO
 
 from pyoxigraph import RdfFormat, Store
 
@@ -30,30 +31,31 @@ class _Loading:
         self._store = store
         self._format = format
         self._graph = graph
-        self._reading, self._writing = large_pipe()
+        self._reading, self._writing = map(FileIO, large_pipe(), "rw")
         self._thread = threading.Thread(target=self._load, name="jelly-bulk-load", daemon=True)
         #: What the loader raised.
         self.failure: BaseException | None = None
         try:
             self._thread.start()
         except BaseException:
-            os.close(self._reading)
-            os.close(self._writing)
+            # If the thread runs all the same, it finds an empty text, and closes its own end.
+            self._writing.close()
+            if self._thread.ident is None:
+                self._reading.close()
             raise
 
     def _load(self) -> None:
-        try:
-            self._store.bulk_load(
-                path=name_of(self._reading),
-                format=self._format,
-                to_graph=self._graph,
-                lenient=True,
-            )
-        except BaseException as error:
-            self.failure = error
-        finally:
-            # A writer that waits for room is told that nobody reads any more.
-            os.close(self._reading)
+        # Once it is closed, a writer that waits for room is told that nobody reads any more.
+        with self._reading:
+            try:
+                self._store.bulk_load(
+                    path=name_of(self._reading.fileno()),
+                    format=self._format,
+                    to_graph=self._graph,
+                    lenient=True,
+                )
+            except BaseException as error:
+                self.failure = error
 
     def write(self, data: bytes) -> None:
         """Write all of it.
@@ -62,11 +64,11 @@ class _Loading:
         """
         view = memoryview(data)
         while view:
-            view = view[os.write(self._writing, view) :]
+            view = view[os.write(self._writing.fileno(), view) :]
 
     def end(self) -> None:
         """Close the pipe and wait for the loader."""
-        os.close(self._writing)
+        self._writing.close()
         self._thread.join()
 
 
