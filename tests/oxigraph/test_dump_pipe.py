@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +19,7 @@ from jelly_plugins.codec import native
 from jelly_plugins.oxigraph import dump, load, store_text, text_dump
 from jelly_plugins.oxigraph.store_text import StoreText
 
+from .. import programs
 from .support import jelly, numbered
 
 pytestmark = pytest.mark.skipif(
@@ -214,14 +213,6 @@ def test_where_pipes_give_something_else_they_are_not_used(monkeypatch: pytest.M
         store_text._probe.cache_clear()
 
 
-def _run(program: str, *arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-    )
-
-
 INTERRUPTED = """
 import os, signal, sys, threading
 from jelly_plugins.oxigraph import dump, load
@@ -246,7 +237,7 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_ends_a_dump() -> None:
-    with _run(INTERRUPTED) as process:
+    with programs.start(INTERRUPTED) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"writing\n"
         process.send_signal(signal.SIGINT)
@@ -280,6 +271,6 @@ for _ in range(3):
 
 
 def test_a_broken_pipe_does_not_end_the_process() -> None:
-    with _run(SIGNALLED) as process:
+    with programs.start(SIGNALLED) as process:
         assert process.communicate(timeout=60)[0] == b"full\n" * 3
         assert process.returncode == 0

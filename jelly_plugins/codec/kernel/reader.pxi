@@ -280,7 +280,7 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     cdef uint64_t total
     cdef Py_ssize_t characters
     cdef Entry *entry
-    if not read_entry(reader, pos, end, &entry_id, &value):
+    if not read_entry(pos, end, &entry_id, &value):
         return <Entry *> refuse(reader, REFUSED)
     characters = text_length(reader, value)
     if characters < 0:
@@ -310,8 +310,8 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     return entry
 
 
-cdef inline bint read_entry(Reader *reader, const uint8_t *pos, const uint8_t *end,
-                            uint64_t *entry_id, Slice *value) noexcept nogil:
+cdef inline bint read_entry(const uint8_t *pos, const uint8_t *end, uint64_t *entry_id,
+                            Slice *value) noexcept nogil:
     """Find the fields of a lookup entry; False where it is malformed."""
     cdef Fields walk
     cdef int found
