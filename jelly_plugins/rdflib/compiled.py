@@ -1,65 +1,21 @@
 """Whether the compiled half of this package is there, and gives what rdflib gives.
 
-It relies on how rdflib's literals and stores are built inside. Both are compared with what it
-makes of them, once in a process; where they differ (a later rdflib), it is not used.
+It relies on how rdflib's terms are built inside. All that it relies on is looked at once in a
+process (``agreement``); where this rdflib is another one, it is not used, and a warning says why.
 """
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from types import ModuleType
-from typing import Any, Final
 
-from rdflib import namespace
-from rdflib.term import BNode, Literal, URIRef
+import rdflib
 
 from ..codec import native
+from .agreement import difference
 
-#: Forms of datatypes that are treated by themselves, canonical and not; rdflib warns of none.
-_FORMS: Final = {
-    None: ("", "a b", "\u00e9"),
-    namespace.XSD.string: ("", "a"),
-    namespace.XSD.anyURI: ("urn:x",),
-    namespace.XSD.token: ("a", " a  b "),
-    namespace.XSD.normalizedString: ("a\tb",),
-    namespace.XSD.integer: ("0", "-0", "01", "-17", "+1", "9" * 30),
-    namespace.XSD.int: ("5", "4294967296"),
-    namespace.XSD.unsignedByte: ("255", "-1"),
-    namespace.XSD.decimal: ("0", "1.50", "-.5", "1.", "01.0", "-0.0", "0.00000000010"),
-    namespace.XSD.double: ("1.0", "1.5E0", "INF", "1e300"),
-    namespace.XSD.float: ("17.25", "NaN"),
-    namespace.XSD.boolean: ("true", "false", "1"),
-    namespace.XSD.date: ("2020-02-29", "2020-01-01Z"),
-    namespace.XSD.dateTime: (
-        "2020-01-01T00:00:00",
-        "2020-01-01T00:00:00Z",
-        "2020-01-01T00:00:00-00:00",
-        "2020-01-01T00:00:00.5+01:30",
-    ),
-    namespace.XSD.time: ("12:00:00",),
-    namespace.XSD.duration: ("P1D", "P1Y2M"),
-    namespace.XSD.hexBinary: ("0aFF",),
-    namespace.XSD.base64Binary: ("YQ==",),
-    URIRef("urn:x"): ("a",),
-}
-_LANGTAGS: Final = ("en", "de-CH-1996", "EN")
-
-
-def parts_of(literal: Literal) -> tuple[Any, ...]:
-    """All that there is to a literal, and the types of it."""
-    value = literal.value
-    return (
-        type(literal),
-        str(literal),
-        literal.language,
-        literal.datatype,
-        type(literal.datatype),
-        type(value),
-        # Not a number is not equal to itself.
-        repr(value),
-        literal.ill_typed,
-        hash(literal),
-    )
+_LOG = logging.getLogger(__name__)
 
 
 @cache
@@ -69,35 +25,24 @@ def compiled() -> ModuleType | None:
         return None
     try:
         from . import _native
-    except (ImportError, AttributeError, KeyError):
-        # Not built, or made for another rdflib.
+    except ModuleNotFoundError:
         return None
-    return _native if _agrees(_native) else None
+    except (ImportError, AttributeError, KeyError) as error:
+        # It asks for parts of rdflib by name when it is loaded.
+        reason: str | None = f"it lacks {error}"
+    else:
+        reason = difference(_native)
+        if reason is None:
+            return _native
+    say_why_not("terms are made and taken apart", reason)
+    return None
 
 
-def _agrees(module: Any) -> bool:
-    """Whether terms and hashes are those that rdflib makes."""
-    make = module.Literals(_slow).literal
-    literals: list[tuple[str, str | None, str | None]] = [
-        *((form, None, iri and str(iri)) for iri, forms in _FORMS.items() for form in forms),
-        *(("x", langtag, None) for langtag in _LANGTAGS),
-    ]
-    for literal in literals:
-        made = make(*literal)
-        if parts_of(made) != parts_of(_slow(*literal)) or not _hashes_agree(module, made):
-            return False
-    iri, node = module.iri("urn:\u00e9"), module.blank_node("b")
-    return (
-        (type(iri), iri, hash(iri)) == (URIRef, URIRef("urn:\u00e9"), hash(URIRef("urn:\u00e9")))
-        and (type(node), node) == (BNode, BNode("b"))
-        and _hashes_agree(module, node)
+def say_why_not(what: str, reason: str | None) -> None:
+    """Warn that a fast path is not used."""
+    _LOG.warning(
+        "rdflib %s is not as jelly-plugins knows it: %s; %s by rdflib's own methods, more slowly",
+        rdflib.__version__,
+        reason,
+        what,
     )
-
-
-def _slow(lex: str, langtag: str | None, datatype: str | None) -> Literal:
-    return Literal(lex, lang=langtag, datatype=datatype)
-
-
-def _hashes_agree(module: Any, term: Any) -> bool:
-    triple = (URIRef("urn:s"), URIRef("urn:p"), term)
-    return bool(module.hashes(triple) == (*map(hash, triple), hash(triple)))

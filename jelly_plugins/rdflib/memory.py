@@ -23,16 +23,17 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
-from .compiled import compiled
+from .agreement import refuse, replaced
+from .compiled import compiled, say_why_not
 
 _Triple = tuple[Any, Any, Any]
 _Index = dict[Any, dict[Any, dict[Any, int]]]
 
-#: What adds to a store, as it was when this module was loaded.
+#: What adds to a store and reads it, and is bypassed here.
 _METHODS: Final = tuple(
-    (owner, name, vars(owner)[name])
+    (owner, name)
     for owner, names in (
-        (Graph, ("add", "addN")),
+        (Graph, ("add", "addN", "triples")),
         (Store, ("add", "addN")),
         (Memory, ("add", "add_graph", "triples")),
         (Memory, ("_Memory__add_triple_context", "_Memory__ctx_to_str")),
@@ -258,14 +259,9 @@ def writable(graph: Graph) -> bool:
         and not {"add", "addN", "add_graph"} & vars(store).keys()
         # With a map, the store tells each addition to subscribers, or fails if there are none.
         and store.dispatcher.get_map() is None
-        and _unchanged()
+        and replaced(_METHODS) is None
         and _trusted(store.__class__)
     )
-
-
-def _unchanged() -> bool:
-    """Whether nobody has replaced one of rdflib's methods."""
-    return all(vars(owner).get(name) is method for owner, name, method in _METHODS)
 
 
 def _state(store: Any) -> dict[str, Any]:
@@ -275,7 +271,22 @@ def _state(store: Any) -> dict[str, Any]:
 
 @cache
 def _trusted(kind: Any) -> bool:
-    """Whether a store is the same afterwards, however triples came into it."""
+    """Whether a store is the same however triples came into it, and is read as it reads itself."""
+    try:
+        reason = next(_differences(kind), None)
+    except Exception as error:
+        # Whatever it is, it is not the store that is known here.
+        reason = f"{kind.__name__} cannot be written by its indices ({error!r})"
+    if reason is not None:
+        say_why_not(f"graphs in {kind.__name__} are written and read", reason)
+    return reason is None
+
+
+def _differences(kind: Any) -> Iterator[str]:
+    """In what stores are others than those that are known here.
+
+    :raises Exception: they lack something.
+    """
     names = [URIRef(f"urn:g{n}") for n in range(3)]
     one, two, three = (URIRef(f"urn:{n}") for n in range(3))
     text = Literal("x", lang="en")
@@ -292,34 +303,47 @@ def _trusted(kind: Any) -> bool:
         (three, one, one, 1),
         (three, one, one, 2),
     ]
-    try:
-        for count in (6, len(quads)):
-            slow, fast = kind(), kind()
-            slow_graphs, fast_graphs = (
-                [Graph(store, name) for name in names] for store in (slow, fast)
-            )
-            for s, p, o, g in quads[:count]:
-                slow.add((s, p, o), slow_graphs[g])
-            writer = BulkWriter(fast, fast_graphs.__getitem__)
-            # In two calls, so that some of the second are known before.
-            writer.add([quads[:1], quads[1:3]])
-            writer.add([quads[3:count]])
-            for store in slow, fast:
-                # A listing has the graph that it was asked for put beside its name.
-                list(store.triples((None, None, None), None))
-            if _state(slow) != _state(fast) or any(
-                list(slow.triples((s, None, None))) == [] for s in (one, two)
-            ):
-                return False
-            for s, p, o, g in quads[:count]:
-                slow.remove((s, p, o), slow_graphs[g])
-                fast.remove((s, p, o), fast_graphs[g])
-                if _state(slow) != _state(fast):
-                    return False
-    except Exception:
-        # Whatever it is, it is not the store that is known here.
-        return False
-    return True
+    for count in (6, len(quads)):
+        slow, fast = kind(), kind()
+        slow_graphs, fast_graphs = (
+            [Graph(store, name) for name in names] for store in (slow, fast)
+        )
+        for s, p, o, g in quads[:count]:
+            slow.add((s, p, o), slow_graphs[g])
+        writer = BulkWriter(fast, fast_graphs.__getitem__)
+        # In two calls, so that some of the second are known before.
+        writer.add([quads[:1], quads[1:3]])
+        writer.add([quads[3:count]])
+        for store in slow, fast:
+            # A listing has the graph that it was asked for put beside its name.
+            list(store.triples((None, None, None), None))
+        if _state(slow) != _state(fast) or any(
+            list(slow.triples((s, None, None))) == [] for s in (one, two)
+        ):
+            yield f"{kind.__name__} keeps triples in another way"
+        if any(set(graph) != _read(graph) for graph in (*slow_graphs, *fast_graphs)):
+            yield f"{kind.__name__} is read in another way"
+        for s, p, o, g in quads[:count]:
+            slow.remove((s, p, o), slow_graphs[g])
+            fast.remove((s, p, o), fast_graphs[g])
+            if _state(slow) != _state(fast):
+                yield f"{kind.__name__} removes triples in another way"
+        if any(_read(graph) for graph in slow_graphs):
+            yield f"{kind.__name__} is read in another way once triples were removed"
+
+
+def _read(graph: Graph) -> set[_Triple]:
+    """The triples of a graph, as they are read here.
+
+    :raises ValueError: generic terms of them are not those that the triples have.
+    """
+    found = {triple for run in SubjectRuns(graph) for triple in run}
+    if (module := compiled()) is not None:
+        terms = module.Generic(refuse, refuse)
+        runs = SubjectRuns(graph).generic(terms, (), 1)
+        if {triple for run in runs for triple in run} != set(terms.statements(found)):
+            raise ValueError("indices are read in two ways")
+    return found
 
 
 def triples_by_subject(graph: Graph) -> SubjectRuns | None:
@@ -329,7 +353,7 @@ def triples_by_subject(graph: Graph) -> SubjectRuns | None:
         type(store) not in (Memory, SimpleMemory)
         or type(graph).triples is not Graph.triples
         or {"triples"} & (vars(graph).keys() | vars(store).keys())
-        or not _unchanged()
+        or replaced(_METHODS) is not None
         or not _trusted(store.__class__)
     ):
         return None

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,10 +18,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rdflib import BNode, Literal, URIRef
 
+from jelly_plugins import Iri
 from jelly_plugins.rdflib import compiled as compiled_module
-from jelly_plugins.rdflib.compiled import compiled, parts_of
+from jelly_plugins.rdflib.agreement import difference, differences_of_layout, parts_of
+from jelly_plugins.rdflib.compiled import compiled
 from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
 
+from ..shared_data import ROOT
 from .test_terms import DATATYPES, LEXICAL_FORMS
 
 pytestmark = pytest.mark.skipif(compiled() is None, reason="the compiled half is not there")
@@ -164,16 +172,93 @@ def test_another_rdflib_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> No
         def __init__(self, slow: Any) -> None:
             self.literal = lambda lex, *rest: slow(f"{lex}.", *rest)
 
-    right = {name: getattr(module, name) for name in ("Literals", "iri", "blank_node", "hashes")}
-    assert compiled_module._agrees(SimpleNamespace(**right))
+    class WrongGeneric:
+        def __init__(self, *_: Any) -> None:
+            self.term = lambda term: Iri(str(term))
+
+    names = ("Literals", "Generic", "iri", "blank_node", "hashes")
+    right = {name: getattr(module, name) for name in names}
+    assert difference(SimpleNamespace(**right)) is None
     for wrong in (
         {"Literals": WrongLiterals},
+        {"Generic": WrongGeneric},
         {"iri": str},
         {"blank_node": URIRef},
         {"hashes": lambda _: (0, 0, 0, 0)},
     ):
-        assert not compiled_module._agrees(SimpleNamespace(**{**right, **wrong}))
+        assert difference(SimpleNamespace(**{**right, **wrong})) is not None
     monkeypatch.setattr(compiled_module, "native", False)
     assert compiled.__wrapped__() is None
     factory = RdflibFactory()
     assert factory.literal("x", None, None) == Literal("x")
+
+
+class _Slotted(Literal):
+    __slots__ = ("_direction",)
+
+
+class _WithDict(URIRef):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("kind", "slots", "expected"),
+    [
+        (_Slotted, {"_language", "_datatype", "_value", "_ill_typed"}, "has the slots"),
+        (_WithDict, set(), "have more to them"),
+        (Literal, {"_language", "_datatype", "_value", "_ill_typed", "_new"}, "has the slots"),
+    ],
+)
+def test_objects_with_more_or_less_to_them(kind: Any, slots: set[str], expected: str) -> None:
+    assert expected in next(differences_of_layout(kind, frozenset(slots)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        # A slot that is always filled, and that reprs, comparisons and pickles would need.
+        (
+            '"_value", "_ill_typed")',
+            '"_value", "_ill_typed", "_direction")',
+            "Literal has the slots ['_datatype', '_direction', ",
+        ),
+        (
+            "normalize if normalize is not None else rdflib.NORMALIZE_LITERALS",
+            "True if normalize is None else normalize",
+            "Literal does not ask rdflib.NORMALIZE_LITERALS",
+        ),
+        (
+            "_ill_typed: Optional[bool]\n",
+            "_ill_typed: Optional[bool]\n    def __init__(self, *_, **__): self._value = 1\n",
+            "Literal has an __init__",
+        ),
+        ("_invalid_uri_chars", "_other_uri_chars", "it lacks"),
+    ],
+)
+def test_a_later_rdflib_is_told_from_the_one_that_is_known(
+    old: str, new: str, reason: str, tmp_path: Path
+) -> None:
+    changed = tmp_path / "rdflib"
+    shutil.copytree(
+        Path(rdflib.__file__).parent, changed, ignore=shutil.ignore_patterns("__pycache__", "tools")
+    )
+    source = changed / "term.py"
+    text = source.read_text()
+    assert old in text
+    source.write_text(text.replace(old, new))
+    program = (
+        "import logging; logging.basicConfig(format='%(message)s')\n"
+        "import rdflib; from jelly_plugins.rdflib.compiled import compiled\n"
+        "graph = rdflib.Graph().parse(data='<urn:s> <urn:p> 01, \"x\"@en .', format='turtle')\n"
+        "data = graph.serialize(format='jelly-plugins', encoding='jelly')\n"
+        "copy = rdflib.Graph().parse(data=data, format='jelly-plugins')\n"
+        "assert set(copy) == set(graph) and compiled() is None, rdflib.__file__\n"
+    )
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = (each for each in done.stderr.splitlines() if "jelly-plugins" in each)
+    assert f"is not as jelly-plugins knows it: {reason}" in line

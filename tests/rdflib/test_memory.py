@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +21,7 @@ from jelly_plugins import JellyError
 from jelly_plugins.rdflib import dump, memory, terms
 from jelly_plugins.rdflib.compiled import compiled
 
+from ..shared_data import ROOT
 from .support import (
     QUADS,
     TRIPLES,
@@ -335,8 +338,38 @@ def test_a_method_that_was_replaced(bulk_calls: list[Any], monkeypatch: pytest.M
     assert bulk_calls == []
 
 
+def test_a_method_that_was_replaced_before_our_import() -> None:
+    program = (
+        "from rdflib import Graph, Literal, URIRef\n"
+        "from rdflib.plugins.stores.memory import Memory\n"
+        "real, calls = Memory.add, []\n"
+        "Memory.add = lambda *arguments, **more: (calls.append(1), real(*arguments, **more))\n"
+        "graph = Graph().add((URIRef('urn:s'), URIRef('urn:p'), Literal('o')))\n"
+        "data = graph.serialize(format='jelly-plugins', encoding='jelly')\n"
+        "assert len(Graph().parse(data=data, format='jelly-plugins')) == 1\n"
+        "assert len(calls) == 2, 'the indices were written past the method'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_store_that_is_built_in_another_way(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_whose_graphs_are_kept_in_another_way(
+    kind: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = kind.triples
+
+    def none(self: Any, pattern: Any, context: Any = None) -> Any:
+        return real(self, pattern, context) if context is None else iter(())
+
+    monkeypatch.setattr(kind, "triples", none)
+    assert not memory._trusted.__wrapped__(kind)
+    assert f"{kind.__name__} is read in another way" in caplog.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_that_is_built_in_another_way(
+    kind: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     real = kind.__init__
 
     def other(self: Any, *arguments: Any, **settings: Any) -> None:
@@ -352,6 +385,7 @@ def test_a_store_that_is_built_in_another_way(kind: Any, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(kind, "__init__", without)
     assert not memory._trusted.__wrapped__(kind)
+    assert "cannot be written by its indices" in caplog.text
     monkeypatch.undo()
     monkeypatch.setattr(memory, "_trusted", lambda _: False)
     graph = Graph(kind())
