@@ -19,6 +19,10 @@ KERNELS = [str(path) for package in COMPILED for path in sorted((package / "kern
 CHOSEN = sys.platform == "win32" or "CFLAGS" in os.environ
 COMPILER_ARGUMENTS = [] if CHOSEN else ["-O3", "-g0"]
 
+#: A slow build that finds errors of memory: what a call was given is overwritten once it is done,
+#: and so is each term that is freed. See tests/fuzz/README.md.
+POISONED = [("JELLY_POISON", "1")] if os.environ.get("JELLY_POISON") == "1" else []
+
 setup(
     ext_modules=[
         Extension(
@@ -26,6 +30,7 @@ setup(
             [str(package / "_native.pyx")],
             depends=KERNELS,
             extra_compile_args=COMPILER_ARGUMENTS,
+            define_macros=POISONED,
             optional=True,
         )
         for package in COMPILED

@@ -13,7 +13,13 @@ Memory, for whoever changes it:
    allocation is a status, not an exception.
 3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted (kernel/terms.pxi).
    The one place where a Term owns a Python object is ``Term.object``; it is given up in ``sweep``.
-4. What points into a frame's bytes is used only during the call that was given the frame.
+4. What is kept is owned. The bytes of a frame, or of a piece of text, are the caller's, and held for
+   as long as it takes to read them: by the call, or, where what comes of a frame is given out piece
+   by piece, by the decoder. What points into them is forgotten when that ends (``end_frame``,
+   ``end_text``). A Term never points into them: each of its Slices lies behind its own structure,
+   or in the bytes that are its ``object``. Nor does anything else that outlives a call: its Slices
+   point to what the same object owns, or to a constant of the module. A build with JELLY_POISON=1
+   works on copies that are overwritten and freed at the end (kernel/borrowed.pxi).
 5. A decoder or encoder is for one thread at a time; a second one that enters is refused. Different
    ones share nothing that changes.
 """
@@ -67,6 +73,7 @@ cdef size_t XSD_STRING_SIZE = len(XSD_STRING_OBJECT)
 cdef int INSIDE_GRAPH = rules.State.INSIDE_GRAPH
 
 include "kernel/memory.pxi"
+include "kernel/borrowed.pxi"
 include "kernel/wire.pxi"
 include "kernel/slots.pxi"
 include "kernel/objects.pxi"
@@ -88,6 +95,9 @@ include "kernel/patch_columns.pxi"
 include "kernel/encoder.pxi"
 include "kernel/column_encoder.pxi"
 include "kernel/patch_encoder.pxi"
+
+# Whether this build is one for finding errors.
+poisoned = IS_POISONED
 
 load_reader_rules()
 load_patch_rules()

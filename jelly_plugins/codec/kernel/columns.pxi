@@ -20,13 +20,15 @@ cdef class HeldBuffer:
 
     def __cinit__(self, owner):
         PyObject_GetBuffer(owner, &self.view, PyBUF_SIMPLE)
-        if not self.view.readonly:
+        if not self.view.readonly or IS_POISONED:
             # Another thread could change what was checked.
             copied = PyBytes_FromStringAndSize(<const char *> self.view.buf, self.view.len)
             PyBuffer_Release(&self.view)
             PyObject_GetBuffer(copied, &self.view, PyBUF_SIMPLE)
 
     def __dealloc__(self):
+        if IS_POISONED and self.view.len:
+            memset(self.view.buf, POISON, self.view.len)
         PyBuffer_Release(&self.view)
 
 

@@ -67,6 +67,7 @@ cdef class ObjectDecoder:
             data = bytes(memoryview(data))
         if self.failed or self.busy:
             raise OrderError("nothing can be decoded after an error, nor while decoding")
+        data = held(data)
         frame = self._new_frame(len(data))
         self.busy = self.failed = True
         self.row = None
@@ -82,12 +83,14 @@ cdef class ObjectDecoder:
             self.before = None
             self.taken = None
             self._let_go()
+            end_frame(&self.reader)
+            let_go(data)
         self.failed = False
         self.frames += 1
         return frame
 
     cdef void _let_go(self):
-        """Forget what points into the frame."""
+        """Forget what was planned."""
         self.reader.planned = 0
         self.reader.made_count = 0
         self.reader.made_bytes = 0

@@ -230,9 +230,12 @@ cdef class TermWriter:
         :param parser: a ``LineParser``; reads the lines that are not of the usual form.
         """
         self._enter()
+        data = held(data)
         try:
             self._add_text(encoder, data, parser, tag)
         finally:
+            end_text(&self.lines)
+            let_go(data)
             self._leave()
 
     cdef int _add_text(self, encoder, bytes data, parser, uint8_t tag) except -1:
@@ -317,6 +320,7 @@ cdef class TermWriter:
         try:
             self._add_columns(owner, columns, source, tag)
         finally:
+            end_text(&self.lines)
             self._leave()
 
     cdef int _add_columns(self, owner, columns, ColumnSource source, uint8_t tag) except -1:
@@ -510,7 +514,7 @@ cdef class TermWriter:
         if written == ROW_TOO_LONG:
             return reason_of(self.reference._check_row, writer.body.size)
         if written == NO_DATATYPES:
-            return reason_of(self.reference._datatype, text_of(writer.datatype))
+            return reason_of(self.reference._datatype, text_of(contents(&writer.refused)))
         table = self.table_names[writer.full.row_tag >> 3]
         if written == TOO_LONG:
             return over(

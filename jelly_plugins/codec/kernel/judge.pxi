@@ -9,6 +9,7 @@ cdef uint8_t PLAIN_IRI_BYTES[256]
 cdef bytes RDF_NAMESPACE_BYTES = f"<{ntriples._RDF}".encode()
 cdef const uint8_t *RDF_NAMESPACE = <const uint8_t *> <const char *> RDF_NAMESPACE_BYTES
 cdef size_t RDF_NAMESPACE_SIZE = len(RDF_NAMESPACE_BYTES)
+cdef object WHOLE_LITERAL = re.compile(lines.LITERAL)
 
 
 cdef int load_judge_rules() except -1:
@@ -171,12 +172,7 @@ cdef object judged_term(Term *term, judge):
     if term.kind == BLANK_NODE:
         return judge.blank_node(text_of(term.wire))
     if term.kind == LITERAL:
-        return judge.literal(
-            text_of(term.lex),
-            text_of(term.langtag) if term.langtag.size else None,
-            iri_in(Slice(term.parts[0].text.bytes + 2, term.parts[0].text.size - 2))
-            if term.parts[0] != NULL else None,
-        )
+        return judge.literal(*literal_in(term))
     if term.kind == TRIPLE:
         return judge.quoted_triple(
             judged_term(term.parts[0], judge),
@@ -186,7 +182,22 @@ cdef object judged_term(Term *term, judge):
     return judge.default_graph
 
 
+cdef tuple literal_in(Term *term):
+    """A literal's lexical form, language tag and datatype."""
+    if term.wire.size == 0:
+        # Written straight from a frame: its text is all there is of it.
+        lex, langtag, datatype = WHOLE_LITERAL.fullmatch(text_of(term.text)).groups()
+        return unescaped(lex), langtag, None if datatype is None else unescaped(datatype)
+    datatype = None
+    if term.parts[0] != NULL:
+        datatype = iri_in(Slice(term.parts[0].text.bytes + 2, term.parts[0].text.size - 2))
+    return text_of(term.lex), text_of(term.langtag) if term.langtag.size else None, datatype
+
+
 cdef object iri_in(Slice text):
     """The IRI that N-Triples has in brackets."""
-    inside = text_of(Slice(text.bytes + 1, text.size - 2))
-    return lines._ESCAPED.sub(lines._escaped_character, inside)
+    return unescaped(text_of(Slice(text.bytes + 1, text.size - 2)))
+
+
+cdef object unescaped(text):
+    return lines._ESCAPED.sub(lines._escaped_character, text)

@@ -53,6 +53,11 @@ cdef inline bint append(Buffer *buffer, const void *source, size_t size) noexcep
     return True
 
 
+cdef inline Slice contents(Buffer *buffer) noexcept nogil:
+    """What stands in a buffer, until the next change."""
+    return Slice(buffer.bytes, buffer.size)
+
+
 cdef void release(Buffer *buffer) noexcept nogil:
     PyMem_RawFree(buffer.bytes)
     memset(buffer, 0, sizeof(Buffer))

@@ -3,8 +3,7 @@
 # the reference.
 #
 # A literal that may have another text in the judge's store gets it from the judge, once, before the
-# first statement with it is gathered; it is kept as the term's object. That has to be in the frame
-# that the literal was read in, because its parts are not kept; its text is.
+# first statement with it is gathered; it is kept as the term's object.
 
 cdef bytes XSD_BYTES = b"^^<http://www.w3.org/2001/XMLSchema#"
 cdef const uint8_t *XSD = <const uint8_t *> <const char *> XSD_BYTES
@@ -97,7 +96,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
         del self.others[self.kept_others:]
         return 0
 
-    cdef object _piece(self, bytes data):
+    cdef object _piece(self):
         cdef Reader *reader = &self.reader
         cdef Status status
         while True:
@@ -109,11 +108,11 @@ cdef class PatchColumnDecoder(PieceDecoder):
                 continue
             if status == AT_OPTIONS:
                 self.options = read_patch_options(
-                    reader, self.reference, data, self.options, self.frame.operations
+                    reader, self.reference, self.data, self.options, self.frame.operations
                 )
                 self._take_noted()
             elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, data, self.frame)
+                read_frame_field(self.reference, reader, self.data, self.frame)
             elif status == AT_NAMESPACE:
                 self._take_namespace()
             elif status == AT_HEADER:

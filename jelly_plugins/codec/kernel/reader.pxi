@@ -386,7 +386,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
                 and append_iri(&reader.scratch, text.bytes, text.size)):
             return NULL
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    datatype = new_term(&reader.pool, DATATYPE, nothing, False, text)
+    datatype = new_term(&reader.pool, DATATYPE, nothing, text)
     if datatype != NULL:
         datatype.doubtful = reader.judged and not is_plain_datatype(text)
         datatype.characters = entry.characters
@@ -573,7 +573,7 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noe
     if written:
         if reader.text and scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
-        term = new_term(&reader.pool, IRI, nothing, False, Slice(scratch.bytes, scratch.size))
+        term = new_term(&reader.pool, IRI, nothing, Slice(scratch.bytes, scratch.size))
         if term != NULL:
             term.doubtful = reader.judged and not is_plain_iri(term.text)
         if term != NULL and note_made(reader, term):
@@ -605,7 +605,7 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
         if reader.scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(&reader.pool, BLANK_NODE, wire, kept, text)
+    term = new_term(&reader.pool, BLANK_NODE, wire_kept(reader, wire), text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
     if note_made(reader, term) and (
@@ -629,7 +629,7 @@ cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) 
         shared(term)
         kept = False
     else:
-        term = make_literal(reader, wire, kept)
+        term = make_literal(reader, wire)
         if term == NULL:
             return NULL
     if term.parts[0] != NULL:
@@ -719,14 +719,22 @@ cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
     return found == 0 and not (parts.langtag.size and parts.datatype_id)
 
 
+cdef inline Slice wire_kept(Reader *reader, Slice wire) noexcept nogil:
+    """What a term keeps of its bytes: all, where an object is made of them, or a judge may ask for
+    it; nothing where text is all that becomes of it."""
+    return wire if reader.judged or not reader.text else Slice(NULL, 0)
+
+
 cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
-    """A part of a whole in the whole's copy."""
+    """A part of a whole in the whole's copy, if there is one."""
+    if copied.size == 0:
+        return copied
     if part.size:
         part.bytes = copied.bytes + (part.bytes - whole.bytes)
     return part
 
 
-cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
+cdef Term *make_literal(Reader *reader, Slice wire) noexcept nogil:
     cdef LiteralParts parts
     cdef Slice text = Slice(NULL, 0)
     cdef Term *term
@@ -741,7 +749,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         if reader.scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(&reader.pool, LITERAL, wire, kept, text)
+    term = new_term(&reader.pool, LITERAL, wire_kept(reader, wire), text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
     term.name_serial = parts.datatype_id
@@ -750,7 +758,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     term.langtag = part_of_copy(term.wire, parts.langtag, wire)
     if parts.datatype != NULL:
         term.parts[0] = shared(parts.datatype)
-    term.doubtful = reader.judged and not is_plain_literal(term.langtag, term.parts[0])
+    term.doubtful = reader.judged and not is_plain_literal(parts.langtag, parts.datatype)
     if not note_made(reader, term):
         drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
@@ -771,7 +779,7 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
         for position in range(3 if given == 0b111 else 0):
             size += text_size(parts[position])
         if given == 0b111 and (not reader.text or size <= reader.term_bytes):
-            term = new_term(&reader.pool, TRIPLE, nothing, False, nothing)
+            term = new_term(&reader.pool, TRIPLE, nothing, nothing)
             if term != NULL and note_made(reader, term):
                 term.characters = size
                 memcpy(term.parts, parts, sizeof(term.parts))
@@ -1091,12 +1099,12 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
     reader.next_states = &NEXT_STATE[0][0]
     reader.plan_room = PLAN
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
-    reader.default_graph = new_term(&reader.pool, DEFAULT_GRAPH, nothing, False, nothing)
+    reader.default_graph = new_term(&reader.pool, DEFAULT_GRAPH, nothing, nothing)
     return reader.plan != NULL and reader.default_graph != NULL
 
 
 cdef void begin_frame(Reader *reader, bytes data):
-    """Stand at the start of a frame, which must stay until its end is reached."""
+    """Stand at the start of a frame, which must stay until `end_frame`."""
     reader.pos = <const uint8_t *> PyBytes_AS_STRING(data)
     reader.end = reader.pos + PyBytes_GET_SIZE(data)
     reader.in_row = False
@@ -1104,6 +1112,13 @@ cdef void begin_frame(Reader *reader, bytes data):
     reader.repeats = 0
     reader.has_before = False
     reader.expansion = 0
+
+
+cdef void end_frame(Reader *reader) noexcept nogil:
+    """Forget all that points into the frame."""
+    reader.pos = reader.end = reader.row = NULL
+    memset(&reader.stopped_at, 0, sizeof(Field))
+    reader.namespace_name = Slice(NULL, 0)
 
 
 cdef void close_table(Table *table, Pool *pool) noexcept nogil:

@@ -80,12 +80,12 @@ cdef bint keep_last(Reader *reader, Straight *lines, Buffer *out) noexcept nogil
         if written.kind == DEFAULT_GRAPH:
             term = shared(reader.default_graph)
         else:
-            term = new_term(&reader.pool, written.kind, nothing, False,
+            term = new_term(&reader.pool, written.kind, nothing,
                             Slice(out.bytes + written.start, written.size))
             if term == NULL:
                 return False
             if written.kind == BLANK_NODE:
-                # A judge of a later statement asks for the label.
+                # A judge of a later statement asks for the label, which is in the text as it is.
                 term.wire = Slice(term.text.bytes + 2, term.text.size - 2)
         drop(reader.last[position], &reader.pool)
         reader.last[position] = term
@@ -226,11 +226,17 @@ cdef inline bint line_term(Reader *reader, Buffer *out, int kind, const uint8_t 
     if kind == LITERAL:
         return line_literal(reader, out, pos, end, datatypes)
     if kind == BLANK_NODE:
-        return text_length(reader, Slice(pos, end - pos)) >= 0 and append_label(
-            out, Slice(pos, end - pos)
-        )
+        return line_blank_node(reader, out, Slice(pos, end - pos))
     # The default graph has no text.
     return kind == DEFAULT_GRAPH and pos == end
+
+
+cdef bint line_blank_node(Reader *reader, Buffer *out, Slice label) noexcept nogil:
+    """Write a blank node; where terms are judged, one that is written with its own label."""
+    cdef size_t start = out.size
+    if text_length(reader, label) < 0 or not append_label(out, label):
+        return False
+    return not reader.judged or out.size - start == label.size + 2
 
 
 cdef bint line_iri(Reader *reader, Buffer *out, const uint8_t *pos, const uint8_t *end,

@@ -43,7 +43,8 @@ cdef struct Term:
     # on the wire, and for a literal the id of its datatype as the second number.
     uint64_t prefix_serial
     uint64_t name_serial
-    # An IRI's characters, or any term as N-Triples has it; behind the structure, with `wire`.
+    # An IRI's characters, or any term as N-Triples has it: behind the structure, or, once a judge
+    # has written it, in `object`.
     Slice text
     # Row of the frame in which it was made.
     uint64_t row
@@ -51,7 +52,7 @@ cdef struct Term:
     uint64_t characters
     Term *next_dead
     # What follows there is not in an IRI or a datatype: see `has_wire`.
-    # The bytes lie behind the structure, or, for a term that no cache keeps, in the frame.
+    # Its bytes on the wire, behind the structure; empty where they are not needed any more.
     Slice wire
     # A literal's parts, inside `wire`; a language tag of size 0 is none.
     Slice lex
@@ -103,7 +104,8 @@ cdef Term *take_term(Pool *pool, size_t fields, size_t more) noexcept nogil:
     cdef uint32_t size_class = <uint32_t> ((size + CLASS_BYTES - 1) // CLASS_BYTES)
     cdef Term *term
     cdef Slab *slab
-    if size > CLASSES * CLASS_BYTES:
+    if size > CLASSES * CLASS_BYTES or IS_POISONED:
+        # By itself where it is poisoned, so that sanitizers see where it ends.
         term = <Term *> PyMem_RawMalloc(size)
         size_class = 0
     elif pool.free[size_class] != NULL:
@@ -133,6 +135,8 @@ cdef inline void give_back(Pool *pool, Term *term) noexcept nogil:
         term.next_dead = pool.free[term.size_class]
         pool.free[term.size_class] = term
     else:
+        if IS_POISONED:
+            memset(term, POISON, fields_of(term.kind))
         PyMem_RawFree(term)
 
 
@@ -146,26 +150,23 @@ cdef void close_pool(Pool *pool) noexcept nogil:
     memset(pool, 0, sizeof(Pool))
 
 
-cdef Term *new_term(Pool *pool, int kind, Slice wire, bint keep_wire, Slice text) noexcept nogil:
-    """A term with one reference; NULL where there is no memory."""
+cdef Term *new_term(Pool *pool, int kind, Slice wire, Slice text) noexcept nogil:
+    """A term with one reference, and copies of its bytes; NULL where there is no memory."""
     cdef size_t fields = fields_of(kind)
-    cdef size_t kept = wire.size if keep_wire else 0
-    cdef Term *term = take_term(pool, fields, kept + text.size)
+    cdef Term *term = take_term(pool, fields, wire.size + text.size)
     cdef uint8_t *behind
     if term == NULL:
         return NULL
     term.kind = kind
     term.references = 1
     behind = <uint8_t *> term + fields
-    if has_wire(kind):
-        term.wire = wire
-    if kept:
-        memcpy(behind, wire.bytes, kept)
-    if keep_wire:
-        term.wire.bytes = behind
+    if wire.size:
+        memcpy(behind, wire.bytes, wire.size)
+        term.wire = Slice(behind, wire.size)
+        behind += wire.size
     if text.size:
-        memcpy(behind + kept, text.bytes, text.size)
-    term.text = Slice(behind + kept, text.size)
+        memcpy(behind, text.bytes, text.size)
+    term.text = Slice(behind, text.size)
     return term
 
 

@@ -143,6 +143,8 @@ cdef class PieceDecoder:
     cdef object reference
     # The frame that is being decoded; None between frames. After an error it stays.
     cdef object frame
+    # Its bytes, as long as anything points to them.
+    cdef bytes data
     # Whether a thread is at work on it.
     cdef bint busy
 
@@ -207,44 +209,66 @@ cdef class PieceDecoder:
             raise OptionsError("the stream has no options: it is empty")
         return 0
 
-    cdef int _begin(self, bytes data) except -1:
-        if self.frame is not None:
+    cdef int _enter(self, bint begins) except -1:
+        """Begin to work on a frame, or go on; is followed by a `_next_piece`."""
+        if self.busy:
+            raise OrderError("the decoder is at work in another thread")
+        if begins and self.frame is not None:
             raise OrderError(
                 "no frame can be decoded after an error, nor before the one before it is taken",
                 frame=self.next_frame,
             )
-        self.frame = Frame(self.next_frame, size=len(data))
-        self._begun()
-        begin_frame(&self.reader, data)
-        if len(data) > self.limits.frame_bytes:
-            error = over(self.limits, "frame_bytes", len(data), "the length of a frame")
-            raise error.locate(frame=self.next_frame)
+        self.busy = True
         return 0
 
     cdef object _next_piece(self, bytes data):
-        """The next piece, None at the end of the frame."""
-        if self.busy:
-            raise OrderError("the decoder is at work in another thread")
-        self.busy = True
+        """The next piece, None at the end of the frame.
+
+        :param data: a frame that begins with this piece; None for the one that was begun.
+        """
+        piece = None
         try:
-            return self._piece(data)
-        except JellyError as error:
+            if data is not None:
+                self._begin(data)
+            piece = self._piece()
+        except BaseException as error:
             self._broken()
-            error.locate(frame=self.next_frame, row=row_number(&self.reader))
+            if isinstance(error, JellyError):
+                error.locate(frame=self.next_frame, row=row_number(&self.reader))
             raise
         finally:
+            if piece is None:
+                self._let_go()
             self.busy = False
+        return piece
 
-    cdef object _piece(self, bytes data):
+    cdef int _begin(self, bytes data) except -1:
+        self.frame = Frame(self.next_frame, size=len(data))
+        self._begun()
+        self.data = held(data)
+        begin_frame(&self.reader, self.data)
+        if len(data) > self.limits.frame_bytes:
+            raise over(self.limits, "frame_bytes", len(data), "the length of a frame")
+        return 0
+
+    cdef int _let_go(self) except -1:
+        """Let go of the frame's bytes."""
+        end_frame(&self.reader)
+        if self.data is not None:
+            let_go(self.data)
+            self.data = None
+        return 0
+
+    cdef object _piece(self):
         cdef Reader *reader = &self.reader
         cdef Status status
         while True:
             with nogil:
                 status = self._read_on()
             if status == AT_OPTIONS:
-                self.options = read_options(reader, data, self.options, self.limits)
+                self.options = read_options(reader, self.data, self.options, self.limits)
             elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, data, self.frame)
+                read_frame_field(self.reference, reader, self.data, self.frame)
             elif status == AT_NAMESPACE:
                 self.frame.namespaces.append(
                     (text_of(reader.namespace_name), text_of(reader.namespace_iri.text))
@@ -273,8 +297,8 @@ cdef class _Pieces:
     """What comes of one frame, piece by piece."""
 
     cdef PieceDecoder decoder
+    # The frame, before it is begun.
     cdef bytes data
-    cdef bint begun
     cdef bint ended
 
     def __cinit__(self, PieceDecoder decoder, bytes data):
@@ -287,16 +311,14 @@ cdef class _Pieces:
     def __next__(self):
         piece = None
         if not self.ended:
-            try:
-                if not self.begun:
-                    self.begun = True
-                    self.decoder._begin(self.data)
-                piece = self.decoder._next_piece(self.data)
-            except BaseException:
-                self.ended = True
-                raise
-        if piece is None:
+            data = self.data
+            # It changes nothing if this is refused.
+            self.decoder._enter(data is not None)
+            self.data = None
             self.ended = True
+            piece = self.decoder._next_piece(data)
+            self.ended = piece is None
+        if piece is None:
             raise StopIteration
         return piece
 

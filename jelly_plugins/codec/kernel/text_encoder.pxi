@@ -208,6 +208,11 @@ cdef void begin_text(LineReader *lines, bint quads, bint relative_iris,
         lines.known = <KnownIri *> PyMem_RawCalloc(KNOWN_IRIS, sizeof(KnownIri))
 
 
+cdef void end_text(LineReader *lines) noexcept nogil:
+    """Forget what points into lines or columns."""
+    memset(lines.said, 0, sizeof(lines.said))
+
+
 # Terms. Each function reads a term that starts at `pos` and returns the position after it, NULL if
 # it is not of the usual form.
 
@@ -388,6 +393,7 @@ cdef const uint8_t *hear_literal(LineReader *lines, const uint8_t *pos, const ui
     cdef KnownIri **place = &lines.places[4]
     said.kind = LITERAL
     said.typed = False
+    said.datatype = Slice(NULL, 0)
     place[0] = NULL
     pos = hear_string(lines, pos, end, &lex)
     if pos == NULL:
@@ -401,7 +407,7 @@ cdef const uint8_t *hear_literal(LineReader *lines, const uint8_t *pos, const ui
             pos = said.datatype.bytes + said.datatype.size + 1
         else:
             pos = hear_iri(lines, pos + 2, end, &said.datatype, &said.datatype_characters)
-        if pos != NULL and is_tagged_datatype(said.datatype):
+        if pos == NULL or is_tagged_datatype(said.datatype):
             return NULL
         said.typed = not same(said.datatype.bytes, said.datatype.size,
                               XSD_STRING_BYTES, XSD_STRING_SIZE)

@@ -7,7 +7,7 @@ cdef enum Written:
     NO_ROOM
     # `Writer.full` is the lookup whose entries are too long together, `Writer.found` their length.
     TOO_LONG
-    # `Writer.datatype` has no lookup to stand in.
+    # The datatype in `Writer.refused` has no lookup to stand in.
     NO_DATATYPES
     # The row is longer than a reader would take.
     ROW_TOO_LONG
@@ -90,7 +90,7 @@ cdef struct Writer:
     uint64_t name_id
     WriterTable *full
     uint64_t found
-    Slice datatype
+    Buffer refused
     # Rows that are complete, and the one that is written.
     Buffer rows
     uint64_t row_count
@@ -404,7 +404,9 @@ cdef Written write_wire(Writer *writer, Said *said) noexcept nogil:
     cdef Written written
     if said.typed:
         if writer.datatypes.size == 0:
-            writer.datatype = said.datatype
+            writer.refused.size = 0
+            if not append(&writer.refused, said.datatype.bytes, said.datatype.size):
+                return OUT_OF_MEMORY
             return NO_DATATYPES
         written = look_up(writer, &writer.datatypes, said.datatype, said.datatype_characters,
                           &said.prefix_place)
@@ -462,3 +464,4 @@ cdef void close_writer(Writer *writer) noexcept nogil:
     close_writer_table(&writer.datatypes)
     release(&writer.rows)
     release(&writer.body)
+    release(&writer.refused)

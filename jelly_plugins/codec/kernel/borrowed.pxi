@@ -1,0 +1,33 @@
+# Bytes that belong to the caller, for the time of a call. In a build for finding errors (made with
+# JELLY_POISON=1, see tests/fuzz/README.md) what works on them is given a copy, which is overwritten
+# and freed when the call is done: what still points to it is found out at once.
+
+cdef extern from *:
+    """
+    #ifdef JELLY_POISON
+    #define JELLY_IS_POISONED 1
+    #else
+    #define JELLY_IS_POISONED 0
+    #endif
+    """
+    const bint IS_POISONED "JELLY_IS_POISONED"
+
+
+cdef enum:
+    # What stands where nothing may be read any more; no text has it.
+    POISON = 0xDD
+
+
+cdef inline bytes held(bytes data):
+    """A call's bytes as they are to be worked on, and to be given to `let_go` in the end."""
+    if not IS_POISONED:
+        return data
+    copied = PyBytes_FromStringAndSize(NULL, PyBytes_GET_SIZE(data))
+    memcpy(PyBytes_AS_STRING(copied), PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+    return copied
+
+
+cdef inline void let_go(bytes data):
+    """Nothing points to what was held."""
+    if IS_POISONED:
+        memset(PyBytes_AS_STRING(data), POISON, PyBytes_GET_SIZE(data))

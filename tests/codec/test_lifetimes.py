@@ -1,0 +1,209 @@
+"""Frames and pieces of text that are gone once they were read: what comes later may lean on what
+they said, never on their bytes.
+
+Each is made for one call; then its memory is used again, so that whoever still reads it reads other
+bytes. The kernel can be built so that it shows at once, see tests/fuzz/README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import GenericFactory
+from jelly_plugins.codec.ntriples import Notation
+from jelly_plugins.codec.patch_columns import PatchColumnDecoder
+from jelly_plugins.codec.text import TextDecoder, TextFactory
+from jelly_plugins.errors import JellyError
+
+from .. import programs
+from ..fuzz.comparison import native
+from . import patch_wire as p
+from . import wire_builder as w
+
+#: Above what caches keep, and in blocks of memory that are given back to the system.
+LONG = 300_000
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+class Refusing(GenericFactory):
+    """Refuses statements, and shows them."""
+
+    def triple(self, terms: Any) -> Any:
+        raise ValueError(repr(terms))
+
+    def quad(self, terms: Any) -> Any:
+        raise ValueError(repr(terms))
+
+
+class AcceptingOnce(Refusing):
+    """As the reference needs it, which asks for every statement: the first is taken."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def triple(self, terms: Any) -> Any:
+        return self._once(terms)
+
+    def quad(self, terms: Any) -> Any:
+        return self._once(terms)
+
+    def _once(self, terms: Any) -> Any:
+        self.taken += 1
+        if self.taken > 1:
+            raise ValueError(repr(terms))
+        return terms
+
+
+class TextRefusing(TextFactory):
+    """The same for columns, whose judge makes texts."""
+
+    def __init__(self, taken: int) -> None:
+        super().__init__(Notation.RDF_STAR)
+        self.left = taken
+
+    def triple(self, terms: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError(repr(terms))
+        return terms
+
+    quad = triple
+
+
+def error_of(decoder: Any, frames: list[Callable[[], bytes]]) -> tuple[Any, ...]:
+    """The error that a stream ends with."""
+    with pytest.raises(JellyError) as caught:
+        decode(decoder, frames)
+    error = caught.value
+    return type(error), error.frame, error.row, error.message
+
+
+def decode(decoder: Any, frames: list[Callable[[], bytes]]) -> None:
+    kept = []
+    for make in frames:
+        data = make()
+        size = len(data)
+        pieces = decoder.decode(data)
+        del data
+        list(pieces)
+        del pieces
+        kept.append([b"\xdd" * size for _ in range(20)])
+
+
+def terms(size: int) -> dict[str, Callable[[], w.WireTerm]]:
+    """Terms with so much text, as something makes them anew."""
+    text = "ab" * (size // 2)
+    return {
+        "label": lambda: w.bnode(text),
+        "odd label": lambda: w.bnode(text + " b"),
+        "literal": lambda: w.literal(text + '\n"\\\ufffe'),
+        "language": lambda: w.literal(text, lang="en"),
+        "datatype": lambda: w.literal(text, datatype=1),
+        "quoted": lambda: w.quoted(
+            w.bnode(text), w.iri(name=1), w.quoted(w.iri(name=2), w.iri(name=3), w.literal(text))
+        ),
+    }
+
+
+KINDS = list(terms(0))
+SIZES = [40, 400, 5000, LONG]
+
+
+def entries(w: Any) -> list[bytes]:
+    return [*w.SPO, w.datatype(f"{XSD}decimal")]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", ["spo", "osp"])
+def test_a_judge_is_asked_for_terms_of_an_earlier_frame(kind: str, size: int, order: str) -> None:
+    """A statement that RDF 1.2 does not have repeats its object. In the order of their positions
+    terms are written straight from the frame, in any other they are read first."""
+    term = terms(size)[kind]
+
+    def first() -> bytes:
+        parts = {"s": w.iri(name=1), "p": w.iri(name=2), "o": term()}
+        options = w.options(generalized=True, star=True)
+        return w.frame(options, *entries(w), w.triple(**{each: parts[each] for each in order}))
+
+    frames = [first, lambda: w.frame(w.triple(p=w.bnode("b")))]
+    found = error_of(native().TextDecoder(judge=Refusing()), frames)
+    assert found == error_of(TextDecoder(judge=AcceptingOnce()), frames)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["label", "odd label"])
+@pytest.mark.parametrize("physical", [w.QUADS, w.GRAPHS], ids=["quads", "graphs"])
+def test_a_judge_is_asked_for_a_graph_of_an_earlier_frame(
+    kind: str, size: int, physical: int
+) -> None:
+    name = terms(size)[kind]
+    spo = (w.iri(name=1), w.iri(name=2), w.iri(name=3))
+    options = w.options(physical, generalized=True)
+    if physical == w.QUADS:
+        frames = [
+            lambda: w.frame(options, *entries(w), w.quad(*spo, name())),
+            lambda: w.frame(w.quad(p=w.bnode("b"))),
+        ]
+    else:
+        frames = [
+            lambda: w.frame(options, *entries(w), w.graph_start(name()), w.triple(*spo)),
+            lambda: w.frame(w.triple(p=w.bnode("b"))),
+        ]
+    found = error_of(native().TextDecoder(judge=Refusing()), frames)
+    assert found == error_of(TextDecoder(judge=AcceptingOnce()), frames)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_patches_ask_for_terms_of_an_earlier_frame(kind: str, size: int) -> None:
+    term = terms(size)[kind]
+    options = p.options(p.PUNCTUATED, generalized=True, star=True)
+    frames = [
+        lambda: p.frame(options, *entries(p), p.add(w.iri(name=1), w.iri(name=2), term())),
+        lambda: p.frame(p.delete(None, w.bnode("b"))),
+    ]
+    found = error_of(native().PatchColumnDecoder(judge=TextRefusing(0)), frames)
+    assert found == error_of(PatchColumnDecoder(judge=TextRefusing(1)), frames)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["label", "odd label"])
+def test_columns_of_patches_ask_for_the_graph_of_an_earlier_namespace(kind: str, size: int) -> None:
+    name = terms(size)[kind]
+    options = p.options(p.PUNCTUATED, p.QUADS, generalized=True)
+    frames = [
+        lambda: p.frame(options, *entries(p), p.namespace_add("n", w.iri(name=1), name())),
+        lambda: p.frame(p.add(w.iri(name=1), w.bnode("b"), w.iri(name=3))),
+    ]
+    found = error_of(native().PatchColumnDecoder(judge=TextRefusing(0)), frames)
+    assert found == error_of(PatchColumnDecoder(judge=TextRefusing(0)), frames)
+
+
+def test_a_datatype_that_cannot_be_read_is_not_that_of_an_earlier_piece() -> None:
+    """In a process of its own: what was read was given back to the system. The datatype is as long
+    as that of strings, which it was compared with."""
+    native()
+    done = programs.run(
+        """
+import sys
+from jelly_plugins.codec import StreamOptions
+from jelly_plugins.codec._native import TextEncoder
+from jelly_plugins.errors import TextError
+
+encoder = TextEncoder(StreamOptions())
+line = f'<urn:s> <urn:p> "x"^^<{sys.argv[1]}> .\\n'.encode()
+encoder.feed(line * 80_000)
+try:
+    encoder.feed(b'<urn:s> <urn:p> "x"^^bad .\\n')
+except TextError as error:
+    print(error)
+""",
+        XSD + "double",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "line 80001, column 20: the statement does not end here with a '.'\n"
