@@ -142,7 +142,7 @@ class LineParser(LineReader):
         self.generalized = generalized
         self.relative_iris = relative_iris
         self.quads = quads
-        #: Statements that were read.
+        #: Statements that were read, and taken by whoever asked for them.
         self.count = 0
         self._iris: dict[str, Iri] = {}
         self._blank_nodes: dict[str, BlankNode] = {}
@@ -155,8 +155,9 @@ class LineParser(LineReader):
         """Read whole lines, which follow those that were read before."""
         text = self.decode(data)
         for statement in self._statements(text):
-            self.count += 1
             yield statement
+            # Not before: who takes it may refuse it, and then reads no further.
+            self.count += 1
         self.line_ends += count_line_ends(text)
 
     def _statements(self, text: str) -> Iterator[Statement]:

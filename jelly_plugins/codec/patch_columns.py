@@ -28,6 +28,8 @@ from .ntriples import Notation
 from .operations import Header, Namespace, Operation, OperationKind
 from .patch_decoder import PatchDecoder
 from .patch_options import PatchOptions
+from .patch_rules import PatchRow
+from .patch_term_reader import PatchTermReader
 from .terms import TermFactory
 
 _ADD: Final = OperationKind.ADD
@@ -121,11 +123,27 @@ def _with_text(row: Operation) -> Operation:
         return Operation(kind, Header(value.key, _text(value.value)))
     if type(value) is Namespace:
         name, iri, graph = value
-        graph = _text(graph)
-        if graph is not None and (graph[:1] == '"' or graph[:2] == "<<"):
-            raise TermError("the graph of a namespace is neither an IRI nor a blank node")
-        return Operation(kind, Namespace(name, _text(iri), graph))
+        _check_graph(graph)
+        return Operation(kind, Namespace(name, _text(iri), _text(graph)))
     return row
+
+
+def _check_graph(graph: str | bytes | None) -> None:
+    """Refuse the graph of a namespace that can be no graph's name."""
+    text = _text(graph)
+    if text is not None and (text[:1] == '"' or text[:2] == "<<"):
+        raise TermError("the graph of a namespace is neither an IRI nor a blank node")
+
+
+class _Decoder(PatchDecoder):
+    """Looks at the graph of a namespace where its row is known."""
+
+    def _read_namespace(
+        self, terms: PatchTermReader, row: PatchRow, data: bytes, pos: int, end: int
+    ) -> Operation:
+        operation = super()._read_namespace(terms, row, data, pos, end)
+        _check_graph(operation.value.graph)
+        return operation
 
 
 def _text(term: str | bytes | None) -> str | None:
@@ -171,8 +189,10 @@ class PatchColumnDecoder:
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
         factory: Any = ColumnFactory(notation, limits) if judge is None else judge
-        self._decoder = PatchDecoder(factory, limits=limits)
+        self._decoder = _Decoder(factory, limits=limits)
         self._failed = False
+        #: Number of the frame that is next, or in which an error was.
+        self._next = 0
 
     @property
     def options(self) -> PatchOptions | None:
@@ -182,7 +202,7 @@ class PatchColumnDecoder:
     @property
     def next_frame(self) -> int:
         """Number of the frame that is next."""
-        return self._decoder.next_frame
+        return self._next
 
     @property
     def inside_patch(self) -> bool:
@@ -203,14 +223,14 @@ class PatchColumnDecoder:
                 frame=self.next_frame,
             )
         self._failed = True
-        number = self.next_frame
         operations = self._decoder.decode(data).operations
         try:
             yield from self._gathered.add(operations)
         except JellyError as error:
-            error.locate(frame=number)
+            error.locate(frame=self._next)
             raise
         self._failed = False
+        self._next += 1
 
     def flush(self) -> list[OperationColumns]:
         """What was gathered, full or not: one batch, or none."""

@@ -33,7 +33,8 @@ from jelly_plugins.errors import (
     WireError,
 )
 
-from ..fuzz.differential import column_of, rows_of
+from ..fuzz.readers import rows_of
+from ..fuzz.texts import column_of
 from .conftest import Kernel
 
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741

@@ -33,7 +33,8 @@ from jelly_plugins.codec.restarts import KEY, MARK
 from jelly_plugins.errors import JellyError, LimitError, TermError, TruncatedError
 from jelly_plugins.streams import encode_frames, read, read_frames, write_bytes
 
-from ..fuzz.differential import Terms, rows_of
+from ..fuzz.readers import rows_of
+from ..fuzz.statements import Terms
 from .conftest import Kernel
 from .test_columns import batches_of, cells, columns_of
 

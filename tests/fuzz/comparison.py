@@ -1,11 +1,10 @@
 """What comparisons of the compiled kernel with its reference share: what came of a case with each
-of them, how two outcomes differ, and the run that goes on for as long as one likes."""
+of them, and how two outcomes differ."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from itertools import islice
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,8 +25,9 @@ def native() -> Any:
 
 
 def describe_error(error: JellyError) -> tuple[Any, ...]:
+    """All of an error: its type, its place, and what it says."""
     place = (getattr(error, "line", None), getattr(error, "column", None))
-    return type(error), error.frame, error.row, error.message, place
+    return type(error), error.source, error.frame, error.row, error.message, place
 
 
 def compare(outcome: Callable[..., Outcome], reference: type, *given: Any) -> Outcome:
@@ -45,22 +45,16 @@ def compare(outcome: Callable[..., Outcome], reference: type, *given: Any) -> Ou
 
 def _difference(found: Outcome, expected: Outcome, given: tuple[Any, ...]) -> str:
     """Where two outcomes part, and what they are of."""
-    for ours, theirs in zip(found[0], expected[0], strict=False):
+    for number, (ours, theirs) in enumerate(zip(found[0], expected[0], strict=False)):
         if ours != theirs:
-            return f"{ours!r}\n  not {theirs!r}\n  for {given!r}"
+            where = f"event {number}"
+            return f"{where} is {_shown(ours)}\n  not {_shown(theirs)}\n  for {_shown(given)}"
     return (
-        f"{len(found[0])} events, then {found[1]!r}\n  "
-        f"not {len(expected[0])}, then {expected[1]!r}\n  for {given!r}"
+        f"{len(found[0])} events, then {_shown(found[1])}\n  "
+        f"not {len(expected[0])}, then {_shown(expected[1])}\n  for {_shown(given)}"
     )
 
 
-def main(run: Callable[[int, int], Iterator[Outcome]]) -> None:
-    """Compare as many cases as the command line says, and say how far it is."""
-    cases = int(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    outcomes = run(cases, seed)
-    done = refused = 0
-    while batch := list(islice(outcomes, 10_000)):
-        done += len(batch)
-        refused += sum(error is not None for _, error in batch)
-        print(f"{done} cases, {refused} refused by both", flush=True)
+def _shown(value: Any) -> str:
+    """A value, with letters said once that stand in it many times over."""
+    return re.sub(r"((?:\\x..)+?|.)\1{15,}", r"\1…", repr(value))

@@ -139,12 +139,13 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         after = patch_rules.NEXT[self._state].get(row)
         if after is None or parser.quads is not self._quads:
             return super().add_lines(kind, data, parser)
-        before = self._frames, self._rows
+        before = parser.count
         self._kind_of_lines = kind
         try:
             self._writer.add_text(self, data, parser, row << 3 | BYTES)
         finally:
-            if (self._frames, self._rows) != before:
+            # Rows of a line that was refused are entries.
+            if parser.count != before:
                 self._state = after
                 self._ended_patch = False
         return self._take_ended()

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Coverage-guided fuzzing of the compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer.
+#
+#     tests/fuzz/coverage.sh readers|writers SECONDS [PYTHON [FOLDER]]
+#
+# starts from tests/fuzz/corpus and from streams and texts that the other fuzzing makes, and stops at
+# the first finding. FOLDER keeps the build, what was found (crash-…) and all inputs that gave new
+# coverage (corpus): a second run with it goes on from there. Without one they are removed, except
+# after a finding. JOBS is how many processes work side by side, 1 by default.
+#
+#     tests/fuzz/coverage.sh readers 0 PYTHON FOLDER
+#
+# runs no longer than it takes, and puts in the place of tests/fuzz/corpus/readers the smallest inputs
+# that reach all that FOLDER's reach, as far as they are short.
+#
+# It needs clang with libFuzzer (on Debian: clang, libclang-rt-…-dev), named by CLANG, and a Python
+# with its library (libpython), in which the dev extra and Cython are installed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+project=$PWD
+
+target=$1
+seconds=$2
+python=${3:-python}
+clang=${CLANG:-$(compgen -c clang | grep -xE 'clang(-[0-9]+)?' | sort -V | tail -n 1)}
+JELLY_PLUGINS_SHARED=$(realpath -m "${JELLY_PLUGINS_SHARED:-../shared}")
+export JELLY_PLUGINS_SHARED FUZZ_TARGET=$target
+
+folder=${4:-$(mktemp -d)}
+mkdir -p "$folder/corpus"
+folder=$(realpath "$folder")
+build=$folder/build
+
+# Nothing added to no pointer is no defect: other revisions of C, and C++, allow it.
+sanitizers="address,undefined -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow"
+if [ ! -x "$build/fuzz" ]; then
+    mkdir -p "$build"
+    cp -r jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$build"
+    rm -f "$build"/jelly_plugins/*/_native.*.so "$build"/jelly_plugins/*/_native.c
+    (
+        cd "$build"
+        flags="-O1 -g1 -fno-omit-frame-pointer"
+        CC=$clang LDSHARED="$clang -shared" \
+            CFLAGS="$flags -fsanitize=fuzzer-no-link,$sanitizers" \
+            LDFLAGS="-fsanitize=$sanitizers" \
+            "$python" setup.py -q build_ext --inplace >build.log 2>&1 || {
+            cat build.log
+            exit 1
+        }
+        read -r include libs <<<"$("$python" - <<'PY'
+import sysconfig
+get = sysconfig.get_config_var
+library = get("LIBDIR")
+print(sysconfig.get_path("include"),
+      f"-L{library} -L{get('LIBPL')} -Wl,-rpath,{library} -lpython{get('LDVERSION')} {get('LIBS')}")
+PY
+        )"
+        # shellcheck disable=SC2086
+        "$clang" $flags -fsanitize=fuzzer,$sanitizers -rdynamic "-I$include" \
+            tests/fuzz/coverage.c $libs -o fuzz
+    )
+fi
+
+# Memory that Python itself leaves behind is no finding, and its own allocator would hide where a
+# block ends.
+export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+export PYTHONMALLOC=malloc PYTHONPATH=$build
+PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')
+PYTHONPATH=$PYTHONPATH:$("$python" -c 'import os, sys; print(os.pathsep.join(filter(None, sys.path[1:])))')
+export PYTHONHOME
+
+seeds=$folder/seeds
+[ -d "$seeds" ] || (cd "$build" && "$python" -m tests.fuzz.targets "$target" "$seeds")
+cd "$folder"
+fuzz() {
+    "$build/fuzz" -timeout=60 -rss_limit_mb=4096 -max_len=4096 "$@"
+}
+if [ "$seconds" -gt 0 ]; then
+    fuzz -dict="$project/tests/fuzz/$target.dict" -max_total_time="$seconds" -print_final_stats=1 \
+        -reload=10 corpus "$project/tests/fuzz/corpus/$target" seeds
+else
+    smallest=$(mktemp -d)
+    fuzz -merge=1 -max_len=600 "$smallest" "$project/tests/fuzz/corpus/$target" corpus seeds
+    rm -rf "$project/tests/fuzz/corpus/$target"
+    cp -r "$smallest" "$project/tests/fuzz/corpus/$target"
+    chmod 755 "$project/tests/fuzz/corpus/$target"
+    rm -rf "$smallest"
+fi
+[ $# -ge 4 ] || rm -rf "$folder"

@@ -1,0 +1,231 @@
+"""What readers say of a stream that is handed over frame by frame, each of which is gone once it
+was read: terms of every factory, text, columns and patches.
+
+Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
+compares the two on something random.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory, Limits
+from jelly_plugins.codec.columns import ColumnDecoder, Columns
+from jelly_plugins.codec.decoder import Decoder
+from jelly_plugins.codec.ntriples import Notation
+from jelly_plugins.codec.patch_columns import OperationColumns, PatchColumnDecoder
+from jelly_plugins.codec.patch_decoder import PatchDecoder
+from jelly_plugins.codec.text import TextDecoder
+from jelly_plugins.oxigraph.rows import RowFactory
+from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, OxigraphFactory, QuadFactory
+from jelly_plugins.rdflib.terms import RdflibFactory
+
+from .comparison import Outcome, compare
+from .lending import Refusal, lent
+from .streams import limits_for, some_log, some_stream
+
+#: Makes the factory of a reading; each reading has its own.
+Maker = Callable[[Limits], Any]
+
+FACTORIES: Final[tuple[Maker, ...]] = (
+    lambda _: GenericFactory(),
+    lambda _: GenericFactory(),
+    lambda _: OxigraphFactory(blank_nodes="keep"),
+    lambda limits: QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep", limits=limits),
+    lambda _: RowFactory(),
+    lambda _: RdflibFactory(blank_nodes="keep"),
+    lambda _: RdflibFactory(blank_nodes="keep", generalized=True),
+)
+#: What text for an Oxigraph store is judged by; None where it is not.
+JUDGES: Final[tuple[Maker | None, ...]] = (
+    None,
+    lambda _: OxigraphFactory(blank_nodes="keep"),
+    lambda limits: QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep", limits=limits),
+    lambda _: RowFactory(),
+)
+
+
+def _read(
+    frames: list[bytes],
+    decode: Callable[[bytes], Any],
+    say: Callable[[], Any],
+    finish: Callable[[], Any],
+) -> Outcome:
+    """All that is said of frames, up to an error."""
+    events: list[Any] = []
+    for frame in frames:
+        made = lent(decode, frame)
+        if isinstance(made, Refusal):
+            return events, made.error
+        events += (made, say())
+    made = lent(finish)
+    if isinstance(made, Refusal):
+        return events, made.error
+    return [*events, made], None
+
+
+def terms(
+    decoder_class: Callable[..., Any],
+    frames: list[bytes],
+    limits: Limits = DEFAULT_LIMITS,
+    factory: Maker = FACTORIES[0],
+) -> Outcome:
+    """A stream as terms."""
+    decoder = decoder_class(factory(limits), limits=limits)
+    return _read(
+        frames, decoder.decode, lambda: (decoder.options, decoder.inside_graph), decoder.finish
+    )
+
+
+def operations(
+    decoder_class: Callable[..., Any],
+    frames: list[bytes],
+    limits: Limits = DEFAULT_LIMITS,
+    factory: Maker = FACTORIES[0],
+) -> Outcome:
+    """A log as operations."""
+    decoder = decoder_class(factory(limits), limits=limits)
+    return _read(
+        frames,
+        decoder.decode,
+        lambda: (decoder.options, decoder.inside_patch, decoder.next_frame),
+        decoder.finish,
+    )
+
+
+def text(
+    decoder_class: Callable[..., Any],
+    frames: list[bytes],
+    limits: Limits = DEFAULT_LIMITS,
+    judge: Maker | None = None,
+    notation: Notation = Notation.RDF_STAR,
+) -> Outcome:
+    """A stream as N-Triples or N-Quads."""
+    decoder = decoder_class(notation, limits=limits, judge=judge and judge(limits))
+    return _read(
+        frames,
+        lambda data: b"".join(decoder.decode(data)),
+        lambda: (decoder.options, decoder.inside_graph, decoder.statements, decoder.last_frame),
+        decoder.finish,
+    )
+
+
+def columns(
+    decoder_class: Callable[..., Any], frames: list[bytes], settings: dict[str, Any]
+) -> Outcome:
+    """A stream as columns: batches, or where it is refused, the rows of the frames before."""
+    decoder = decoder_class(**settings)
+    batches: list[Columns] = []
+    for frame in frames:
+        error = lent(take_all, decoder, batches, frame)
+        if error is not None:
+            again = lent(take_all, decoder, batches, frame)
+            batches += decoder.flush()
+            rows = [row for batch in batches for row in rows_of(batch)]
+            return [[row for row in rows if row[0] < decoder.next_frame], again], error.error
+    made = lent(decoder.finish)
+    if isinstance(made, Refusal):
+        return [*batches, *decoder.flush()], made.error
+    return [*batches, *made, decoder.options, decoder.inside_graph], None
+
+
+def take_all(decoder: Any, batches: list[Any], data: bytes) -> None:
+    """Decode a frame to columns, and add them to others."""
+    batches.extend(decoder.decode(data))
+
+
+def rows_of(columns: Columns) -> Iterator[tuple[Any, ...]]:
+    """Rows with the numbers of their frames."""
+    numbers = [number for number, rows in columns.frames for _ in range(rows)]
+    assert len(numbers) == columns.rows
+    graph = [None] * columns.rows if columns.graph is None else columns.graph.values()
+    named = (columns.subject, columns.predicate, columns.object)
+    return zip(numbers, *(column.values() for column in named), graph, strict=True)
+
+
+def patch_columns(
+    decoder_class: Callable[..., Any],
+    frames: list[bytes],
+    limits: Limits,
+    judge: Maker | None,
+    settings: dict[str, Any],
+) -> Outcome:
+    """A log as columns; where it is refused, the operations of the frames before."""
+    decoder = decoder_class(judge=judge and judge(limits), limits=limits, **settings)
+    batches: list[OperationColumns] = []
+    for frame in frames:
+        error = lent(take_all, decoder, batches, frame)
+        if error is not None:
+            again = lent(take_all, decoder, batches, frame)
+            batches += decoder.flush()
+            rows = [row for batch in batches for row in operations_of(batch)]
+            if set(settings) - {"notation"}:
+                # Batches that are full may have come out of the frame that was refused.
+                del rows[_operations_in(frames[: decoder.next_frame]) :]
+            return [rows, again], error.error
+    said = (decoder.options, decoder.inside_patch, decoder.next_frame)
+    made = lent(decoder.finish)
+    if isinstance(made, Refusal):
+        return [*batches, *decoder.flush(), said], made.error
+    return [*batches, *made, said], None
+
+
+def operations_of(columns: OperationColumns) -> Iterator[Any]:
+    """The operations that columns say, in their order; terms are text."""
+    statements = columns.statements
+    named = (statements.subject, statements.predicate, statements.object)
+    graphs = statements.graph.values() if statements.graph else [None] * statements.rows
+    others = iter(columns.others)
+    place, other = next(others, (None, None))
+    rows = zip(*(column.values() for column in named), graphs, columns.adds, strict=True)
+    for number, row in enumerate(rows):
+        while place == number:
+            yield other
+            place, other = next(others, (None, None))
+        yield row
+    while place is not None:
+        assert place == statements.rows
+        yield other
+        place, other = next(others, (None, None))
+
+
+def _operations_in(frames: list[bytes]) -> int:
+    decoder = PatchDecoder(GenericFactory())
+    return sum(len(decoder.decode(frame).operations) for frame in frames)
+
+
+# Cases
+
+
+def terms_case(rng: random.Random) -> Outcome:
+    return compare(terms, Decoder, some_stream(rng), limits_for(rng), rng.choice(FACTORIES))
+
+
+def text_case(rng: random.Random) -> Outcome:
+    given = (limits_for(rng), rng.choice(JUDGES), rng.choice(list(Notation)))
+    return compare(text, TextDecoder, some_stream(rng), *given)
+
+
+def columns_case(rng: random.Random) -> Outcome:
+    settings = {**_bounds(rng), "limits": limits_for(rng), "notation": rng.choice(list(Notation))}
+    return compare(columns, ColumnDecoder, some_stream(rng), settings)
+
+
+def operations_case(rng: random.Random) -> Outcome:
+    return compare(operations, PatchDecoder, some_log(rng), limits_for(rng), rng.choice(FACTORIES))
+
+
+def patch_columns_case(rng: random.Random) -> Outcome:
+    judge = None if rng.random() < 0.5 else lambda _: RowFactory()
+    # Quoted triples are written as the judge does.
+    notation = rng.choice(list(Notation)) if judge is None else Notation.RDF_1_2
+    settings = {**_bounds(rng), "notation": notation}
+    return compare(
+        patch_columns, PatchColumnDecoder, some_log(rng), limits_for(rng), judge, settings
+    )
+
+
+def _bounds(rng: random.Random) -> dict[str, Any]:
+    return rng.choice(({}, {}, {"batch_rows": rng.randrange(1, 9)}, {"batch_bytes": 300}))

@@ -1,0 +1,118 @@
+"""What Spark stages of a log, as far as that takes no JVM: the rows that the driver resolves, and
+the files of the shards, as of a log and as of a DataFrame of operations."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from jelly_plugins.codec import DEFAULT_LIMITS, Limits, OperationColumns, delimit
+from jelly_plugins.codec.ntriples import Notation
+from jelly_plugins.codec.patch_columns import PatchColumnDecoder
+from jelly_plugins.errors import JellyError
+from jelly_plugins.oxigraph.rows import RowFactory
+from jelly_plugins.patch.columns import PatchColumnReader
+from jelly_plugins.spark.operations import read_operations
+from jelly_plugins.spark.parts import Piece
+from jelly_plugins.spark.schema import patch_schema
+from jelly_plugins.spark.settings import ReadSettings
+from jelly_plugins.spark.sharded.frames import _Reading
+from jelly_plugins.spark.sharded.layout import Root
+from jelly_plugins.spark.sharded.resolve import Stager
+
+from .comparison import Outcome, compare, describe_error
+from .lending import lent
+from .readers import take_all
+from .streams import limits_for, some_log
+
+_SETTINGS = ReadSettings()
+_SCHEMA = to_arrow_schema(patch_schema(_SETTINGS))
+
+
+def staged(
+    decoder_class: Callable[..., Any],
+    frames: list[bytes],
+    limits: Limits,
+    batch_rows: int,
+    columns: Callable[[list[bytes], Limits, int], Iterable[OperationColumns]],
+) -> Outcome:
+    """A log as it is staged.
+
+    :param columns: makes the columns of its frames.
+    """
+    # How much is staged before an error depends on how much is read at once.
+    with (
+        tempfile.TemporaryDirectory() as name,
+        patch("jelly_plugins.patch.columns.PatchColumnDecoder", _lending(decoder_class)),
+    ):
+        folder = Path(name)
+        try:
+            rows = list(Stager(folder, Root(shards=3)).stage(columns(frames, limits, batch_rows)))
+        except JellyError as error:
+            return [], describe_error(error)
+        files = {path.name: path.read_bytes() for path in folder.glob("*/*")}
+        return [rows, files], None
+
+
+def _lending(decoder_class: Callable[..., Any]) -> Callable[..., Any]:
+    """A class like this one, whose frames are gone once they were read."""
+
+    class Lending:
+        def __init__(self, *given: Any, **settings: Any) -> None:
+            self._decoder = decoder_class(*given, **settings)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._decoder, name)
+
+        def decode(self, data: bytes) -> list[OperationColumns]:
+            batches: list[OperationColumns] = []
+            refusal = lent(take_all, self._decoder, batches, data)
+            if refusal is not None:
+                kind, source, frame, row, message, _ = refusal.error
+                raise kind(message, source=source, frame=frame, row=row)
+            return batches
+
+    return Lending
+
+
+def of_log(frames: list[bytes], limits: Limits, batch_rows: int) -> Iterator[OperationColumns]:
+    """Columns as a log is read for a sharded store."""
+    with PatchColumnReader(
+        b"".join(map(delimit, frames)),
+        notation=Notation.RDF_1_2,
+        judge=RowFactory(),
+        limits=limits,
+        batch_rows=batch_rows,
+    ) as batches:
+        yield from batches
+
+
+def of_frame(frames: list[bytes], _limits: Limits, batch_rows: int) -> Iterator[OperationColumns]:
+    """Columns as they are made of a DataFrame."""
+    with tempfile.TemporaryFile() as file:
+        file.write(b"".join(map(delimit, frames)))
+        file.seek(0)
+        found = read_operations(file, Piece("log"), _SETTINGS, _SCHEMA)
+        yield from _Reading().columns(
+            part for batch in found for part in _parts(batch, batch_rows) if part.num_rows
+        )
+
+
+def _parts(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces, whose buffers begin before their first rows."""
+    return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
+
+
+def staging_case(rng: random.Random) -> Outcome:
+    columns = rng.choice((of_log, of_frame))
+    limits = limits_for(rng) if columns is of_log else DEFAULT_LIMITS
+    return compare(
+        staged, PatchColumnDecoder, some_log(rng), limits, rng.choice((2, 5, 99)), columns
+    )

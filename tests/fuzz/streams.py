@@ -1,0 +1,241 @@
+"""Streams that decoders are given, as lists of frames: ours, real ones, and what is left of them
+when they were cut, flipped and spliced at random."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import Any, Final
+
+from jelly_plugins.codec import (
+    DEFAULT_LIMITS,
+    FrameSplitter,
+    GenericFactory,
+    Limits,
+    PatchOptions,
+    PatchStatementType,
+    StreamOptions,
+)
+from jelly_plugins.codec.decoder import Decoder
+from jelly_plugins.codec.encoder import Encoder
+from jelly_plugins.codec.ntriples import parse_ntriples
+from jelly_plugins.codec.operations import COMMIT, END
+from jelly_plugins.codec.patch_encoder import PatchEncoder
+from jelly_plugins.errors import JellyError
+from jelly_plugins.patch import PatchReader
+
+from ..shared_data import ROOT, SHARED
+from .leaning import leaning_log, leaning_stream
+from .statements import (
+    random_batches,
+    random_options,
+    random_patch_options,
+    random_restarts,
+    random_steps,
+)
+
+_TIGHT: Final = (
+    Limits(frame_rows=20),
+    Limits(frame_repeats=1),
+    Limits(string_bytes=12),
+    Limits(frame_expansion=200),
+    Limits(lookup_characters=100),
+    Limits(nesting=1),
+    Limits(nesting=0, frame_bytes=300),
+)
+
+
+#: How many streams of ours there are to start from.
+_MADE: Final = 5000
+
+
+def limits_for(rng: random.Random) -> Limits:
+    return rng.choice(_TIGHT) if rng.random() < 0.2 else DEFAULT_LIMITS
+
+
+def made_stream(rng: random.Random) -> list[bytes]:
+    """A stream of ours, with nothing wrong in it yet."""
+    options = replace(random_options(rng), version=0)
+    settings = random_restarts(rng)
+    encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)), **settings)
+    frames: list[bytes] = []
+    for name, *arguments in random_steps(rng, options):
+        try:
+            made = getattr(encoder, name)(*arguments)
+        except JellyError:
+            continue
+        if name in ("add", "restart"):
+            frames += made
+        elif name == "flush":
+            frames.append(made)
+    return frames + encoder.finish()
+
+
+@cache
+def made_stream_of(number: int) -> list[bytes]:
+    """One of the made streams; to make one takes longer than to read it."""
+    return made_stream(random.Random(f"made/{number}"))
+
+
+def split(data: bytes) -> list[bytes]:
+    splitter = FrameSplitter()
+    return [*splitter.feed(data), *splitter.finish()]
+
+
+@cache
+def real_streams() -> list[list[bytes]]:
+    """Our vectors and, where they are at hand, the official suite's streams and pieces of real
+    files."""
+    streams = []
+    folders = (ROOT / "conformance/vectors", SHARED / "conformance/jelly-rdf")
+    for path in sorted(path for folder in folders for path in folder.glob("**/*.jelly")):
+        if path.stat().st_size < 20_000:
+            try:
+                streams.append(split(path.read_bytes()))
+            except JellyError:
+                # The suites have files that are not even framed.
+                continue
+    files = real_statements()
+    for start in range(0, 2000, 40):
+        for statements in files:
+            if piece := statements[start : start + 40]:
+                encoder = Encoder(StreamOptions(), frame_rows=40)
+                streams.append(encoder.add(piece) + encoder.finish())
+    return streams
+
+
+def real_statements() -> list[list[Any]]:
+    """The first statements of each real file."""
+    found: list[list[Any]] = []
+    weather = SHARED / "data/assist-iot-weather_100kt.jelly.gz"
+    if weather.exists():
+        decoder = Decoder(GenericFactory())
+        frames = split(gzip.decompress(weather.read_bytes()))[:8]
+        found.append([each for frame in frames for each in decoder.decode(frame).statements])
+    for path in (SHARED / "data/so.nt.gz", SHARED / "data/qudt-vocab.nt.gz"):
+        if path.exists():
+            with gzip.open(path) as file:
+                found.append(list(parse_ntriples(islice(file, 2000))))
+    return found
+
+
+def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[bytes]:
+    """Damage a stream, in one place most often."""
+    frames = list(frames)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        if not frames:
+            break
+        at = rng.randrange(len(frames))
+        frame = bytearray(frames[at])
+        pos = rng.randrange(len(frame) + 1)
+        kind = rng.randrange(9)
+        if kind == 0 and pos < len(frame):
+            frame[pos] ^= 1 << rng.randrange(8)
+        elif kind == 1 and pos < len(frame):
+            frame[pos] = rng.choice((0, 1, 2, 8, 10, 16, 18, 26, 0x7F, 0x80, 0xFF))
+        elif kind == 2:
+            frame[pos:pos] = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 4)))
+        elif kind == 3:
+            del frame[pos : pos + rng.randrange(1, 6)]
+        elif kind == 4:
+            del frame[pos:]
+        elif kind == 5:
+            stop = min(len(frame), pos + rng.randrange(1, 60))
+            frame[pos:pos] = frame[pos:stop]
+        elif kind == 6 and other:
+            piece = rng.choice(other)
+            start = rng.randrange(len(piece) + 1)
+            frame[pos:pos] = piece[start : start + rng.randrange(1, 80)]
+        elif kind == 7 and other:
+            frames.insert(at, rng.choice(other))
+            continue
+        elif kind == 8:
+            frames[at : at + 1] = [bytes(frame[:pos]), bytes(frame[pos:])]
+            continue
+        frames[at] = bytes(frame)
+    return frames
+
+
+def damaged_stream(rng: random.Random) -> list[bytes]:
+    streams = real_streams()
+
+    def pick() -> list[bytes]:
+        if not streams or rng.random() < 0.5:
+            return made_stream_of(rng.randrange(_MADE))
+        return rng.choice(streams)
+
+    return mutate(rng, pick(), pick())
+
+
+def made_log(rng: random.Random) -> list[bytes]:
+    """A log of ours, with nothing wrong in it yet but its end now and then."""
+    options = random_patch_options(rng)
+    encoder = PatchEncoder(options, frame_rows=rng.choice((5, 20)))
+    frames: list[bytes] = []
+    for batch in random_batches(rng, options):
+        for operation in batch:
+            try:
+                frames += encoder.add([operation])
+            except JellyError:
+                continue
+    try:
+        return frames + encoder.finish()
+    except JellyError:
+        return frames
+
+
+@cache
+def real_logs() -> list[list[bytes]]:
+    """Logs that other tools wrote as text, where they are at hand, as Jelly-Patch."""
+    streams = []
+    for path in sorted((SHARED / "data/patch").glob("*.rdfp")):
+        with PatchReader(path) as rows:
+            operations = list(islice(rows, 120))
+        if operations[-1] is not END:
+            operations += [COMMIT, END]
+        options = PatchOptions(rdf_star=True, generalized_statements=True)
+        for frame_rows in (10, 60):
+            encoder = PatchEncoder(options, frame_rows=frame_rows)
+            try:
+                streams.append(encoder.add(operations) + encoder.finish())
+            except JellyError:
+                # Triples, where the options say quads.
+                encoder = PatchEncoder(
+                    PatchOptions(rdf_star=True, statement_type=PatchStatementType.TRIPLES)
+                )
+                streams.append(encoder.add(operations) + encoder.finish())
+    return streams
+
+
+def damaged_log(rng: random.Random) -> list[bytes]:
+    streams = real_logs()
+
+    def pick() -> list[bytes]:
+        return made_log(rng) if not streams or rng.random() < 0.7 else rng.choice(streams)
+
+    return mutate(rng, pick(), pick())
+
+
+def some_stream(rng: random.Random) -> list[bytes]:
+    """A stream of Jelly-RDF: most often one whose later frames lean on earlier ones."""
+    return _leaning_or(rng, leaning_stream, damaged_stream)
+
+
+def some_log(rng: random.Random) -> list[bytes]:
+    """A stream of Jelly-Patch, likewise."""
+    return _leaning_or(rng, leaning_log, damaged_log)
+
+
+def _leaning_or(
+    rng: random.Random,
+    leaning: Callable[[random.Random], list[bytes]],
+    other: Callable[[random.Random], list[bytes]],
+) -> list[bytes]:
+    kind = rng.random()
+    if kind < 0.6:
+        return leaning(rng)
+    return mutate(rng, leaning(rng), leaning(rng)) if kind < 0.75 else other(rng)

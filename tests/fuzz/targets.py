@@ -1,0 +1,248 @@
+"""Bytes to cases: what coverage-guided fuzzing is steered by, see README.md.
+
+An input says what is done, and with which settings, in its first two bytes. The rest is, for readers,
+frames with their lengths; for writers, lines of text, of which statements and columns are made too.
+``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from jelly_plugins.codec import (
+    DEFAULT_LIMITS,
+    Limits,
+    Operation,
+    OperationKind,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+    PhysicalType,
+    StreamOptions,
+)
+from jelly_plugins.codec.columns import ColumnDecoder, ColumnEncoder, Columns
+from jelly_plugins.codec.decoder import Decoder
+from jelly_plugins.codec.encoder import Encoder
+from jelly_plugins.codec.ntriples import Dialect, LineParser, Notation
+from jelly_plugins.codec.operations import END
+from jelly_plugins.codec.patch_columns import PatchColumnDecoder
+from jelly_plugins.codec.patch_decoder import PatchDecoder
+from jelly_plugins.codec.patch_encoder import PatchEncoder
+from jelly_plugins.codec.text import TextDecoder, TextEncoder
+from jelly_plugins.errors import JellyError
+from jelly_plugins.oxigraph.rows import RowFactory
+
+from . import readers, writers
+from .comparison import Outcome, native
+from .leaning import leaning_log, leaning_stream
+from .lending import LENDER
+from .message_mutator import MUTATORS, joined, split_frames
+from .streams import damaged_log, damaged_stream
+from .texts import column_of, random_text
+
+#: An outcome's function, the class of the reference that it is of, and what else it is given.
+Case = tuple[Callable[..., Outcome], type, tuple[Any, ...]]
+
+CORPUS: Final = Path(__file__).parent / "corpus"
+
+_LIMITS: Final = (
+    *(DEFAULT_LIMITS, DEFAULT_LIMITS, DEFAULT_LIMITS),
+    Limits(frame_rows=20, frame_repeats=2, nesting=2, string_bytes=200, frame_expansion=2000),
+)
+_NOTATIONS: Final = tuple(Notation)
+_DIALECTS: Final = tuple(Dialect)
+
+
+def _judged_by_rows(_limits: Limits) -> RowFactory:
+    return RowFactory()
+
+
+# Readers
+
+
+def reader_case(data: bytes) -> Case:
+    """What a reader is given."""
+    kind, settings = (*data[:2], 0, 0)[:2]
+    frames = split_frames(data[2:])
+    limits = _LIMITS[settings & 3]
+    notation = _NOTATIONS[(settings >> 2) % len(_NOTATIONS)]
+    bounds: dict[str, Any] = {"batch_rows": 2} if settings & 0x80 else {}
+    cases: tuple[Case, ...] = (
+        (readers.terms, Decoder, (frames, limits, readers.FACTORIES[0])),
+        (readers.terms, Decoder, (frames, limits, readers.FACTORIES[settings >> 2 & 3])),
+        (readers.text, TextDecoder, (frames, limits, None, notation)),
+        (readers.text, TextDecoder, (frames, limits, readers.JUDGES[1], Notation.RDF_1_2)),
+        (readers.text, TextDecoder, (frames, limits, readers.JUDGES[3], Notation.RDF_1_2)),
+        (readers.columns, ColumnDecoder, (frames, {**bounds, "limits": limits})),
+        (readers.operations, PatchDecoder, (frames, limits, readers.FACTORIES[0])),
+        (readers.patch_columns, PatchColumnDecoder, (frames, limits, None, bounds)),
+        (
+            *(readers.patch_columns, PatchColumnDecoder),
+            (frames, limits, _judged_by_rows, {**bounds, "notation": Notation.RDF_1_2}),
+        ),
+    )
+    return cases[kind % len(cases)]
+
+
+# Writers
+
+
+def writer_case(data: bytes) -> Case:
+    """What a writer is given."""
+    kind, settings, cut = (*data[:3], 0, 0, 0)[:3]
+    text = data[3:]
+    sizes = ((8, 0, 0), (8, 1, 1), (9, 3, 2), (4000, 150, 32))[settings & 3]
+    tables = dict(
+        zip(
+            ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"),
+            sizes,
+            strict=True,
+        )
+    )
+    declared = {"generalized_statements": bool(settings & 4), "rdf_star": bool(settings & 8)}
+    limits = _LIMITS[settings >> 4 & 3]
+    physical = PhysicalType(1 + (settings >> 6) % 3)
+    options = StreamOptions(physical_type=physical, **declared, **tables)
+    quads = physical is not PhysicalType.TRIPLES
+    patch_options = PatchOptions(
+        statement_type=PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES,
+        stream_type=PatchStreamType(1 + cut % 3),
+        **declared,
+        **tables,
+    )
+    parsing: dict[str, Any] = {
+        "limits": limits,
+        "dialect": _DIALECTS[cut % len(_DIALECTS)],
+        "generalized": bool(cut & 4),
+        "relative_iris": bool(cut & 8),
+    }
+    ending: dict[str, Any] = {"restart_every": 80} if cut & 16 else {}
+    name = kind % 5
+    if name == 0:
+        size = (1, 7, 40, 4000)[cut >> 6]
+        pieces = [text[start : start + size] for start in range(0, len(text), size)]
+        return writers.text, TextEncoder, (options, pieces, {**parsing, **ending})
+    if name == 1:
+        kinds = (OperationKind.ADD, OperationKind.DELETE)
+        lines = [
+            (kinds[number % 2], line) for number, line in enumerate(_whole_lines(text, cut >> 6))
+        ]
+        given = (patch_options, lines, parsing, {"limits": limits})
+        return writers.lines, PatchEncoder, given
+    if name == 2:
+        batches = [_columns(text, quads, cut >> 5 & 1)]
+        return writers.columns, ColumnEncoder, (options, batches, {**parsing, **ending})
+    statements = _statements(text, quads)
+    batches = [statements[start : start + 3] for start in range(0, len(statements), 3)]
+    if name == 3:
+        steps: list[tuple[Any, ...]] = [("add", batch) for batch in batches]
+        return writers.statements, Encoder, (options, steps, {"limits": limits, **ending})
+    operations = [
+        [*(Operation(OperationKind.ADD, each) for each in batch), END] for batch in batches
+    ]
+    return writers.operations, PatchEncoder, (patch_options, operations, {"limits": limits})
+
+
+def _whole_lines(text: bytes, together: int) -> list[bytes]:
+    lines = text.splitlines(keepends=True)
+    step = together + 1
+    return [b"".join(lines[start : start + step]) for start in range(0, len(lines), step)]
+
+
+def _columns(text: bytes, quads: bool, skipped: int) -> Columns:
+    """Lines as rows, cut at tabs."""
+    rows = [(line.split(b"\t") + [b""] * 4)[:4] for line in text.split(b"\n")]
+    skipped = min(skipped, len(rows))
+    made = [column_of([row[position] or None for row in rows], skipped) for position in range(4)]
+    return Columns(
+        rows=len(rows) - skipped,
+        subject=made[0],
+        predicate=made[1],
+        object=made[2],
+        graph=made[3] if quads else None,
+    )
+
+
+def _statements(text: bytes, quads: bool) -> list[Any]:
+    """The statements of lines, as far as they can be read."""
+    parser = LineParser(Dialect.RDF_STAR, True, True, DEFAULT_LIMITS, quads=quads)
+    found = []
+    for line in text.splitlines(keepends=True):
+        try:
+            found += parser.statements(line)
+        except JellyError:
+            continue
+    return found
+
+
+CASES: Final = {"readers": reader_case, "writers": writer_case}
+
+
+def run(case: Case) -> Outcome:
+    """What comes of a case with the compiled kernel."""
+    outcome, reference, given = case
+    return outcome(getattr(native(), reference.__name__), *given)
+
+
+# Where coverage.c comes in
+
+
+def start(which: str) -> tuple[Callable[[bytes], None], Callable[[bytes, int, int], bytes]]:
+    """What runs an input, and what changes one."""
+    warnings.simplefilter("ignore")
+    # What looks after memory there sees ordinary bytes best.
+    LENDER.guarded = False
+    case_of = CASES[which]
+
+    def run_input(data: bytes) -> None:
+        run(case_of(data))
+
+    return run_input, MUTATORS[which]
+
+
+def seeds(which: str) -> list[bytes]:
+    """Inputs to start from."""
+    return _reader_seeds() if which == "readers" else _writer_seeds()
+
+
+def _reader_seeds() -> list[bytes]:
+    found = []
+    for number in range(900):
+        rng = random.Random(f"seed/{number}")
+        kind = number % 9
+        made = (leaning_stream, damaged_stream) if kind < 6 else (leaning_log, damaged_log)
+        frames = made[number % 5 == 0](rng)
+        data = bytes((kind, rng.randrange(256))) + joined(frames)
+        if len(data) < 4000:
+            found.append(data)
+    return found
+
+
+def _writer_seeds() -> list[bytes]:
+    found = []
+    for number in range(600):
+        rng = random.Random(f"seed/{number}")
+        head = bytes((number % 5, rng.randrange(256), rng.randrange(256)))
+        text = b"".join(random_text(rng, 3 + (head[1] >> 6) % 3 % 2))
+        if number % 5 == 2:
+            text = text.replace(b" ", b"\t")
+        if len(text) < 4000:
+            found.append(head + text)
+    return found
+
+
+def main() -> None:
+    """Write the seeds into a folder: ``python -m tests.fuzz.targets readers FOLDER``."""
+    which, folder = sys.argv[1], Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(seeds(which)):
+        (folder / f"{number:04}").write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""What encoders make of what they are given, of which nothing is left once they have written it:
+terms of every backend, text in pieces, columns, operations and lines of operations.
+
+Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
+compares the two on something random.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from jelly_plugins.codec import (
+    OperationKind,
+    PatchOptions,
+    PatchStatementType,
+    PhysicalType,
+    StreamOptions,
+    describe,
+)
+from jelly_plugins.codec.columns import ColumnEncoder, Columns
+from jelly_plugins.codec.encoder import Encoder
+from jelly_plugins.codec.ntriples import Dialect, LineParser
+from jelly_plugins.codec.patch_encoder import PatchEncoder
+from jelly_plugins.codec.rules import POSITIONS
+from jelly_plugins.codec.terms import BlankNode, DefaultGraph, Iri, Literal, Triple
+from jelly_plugins.codec.text import TextEncoder
+from jelly_plugins.errors import JellyError
+from jelly_plugins.oxigraph.terms import OxigraphFactory
+from jelly_plugins.oxigraph.terms import describe as describe_oxigraph
+from jelly_plugins.rdflib.terms import RdflibFactory, describe_node
+
+from .comparison import Outcome, compare, describe_error
+from .lending import LENDER, Refusal, lent
+from .statements import (
+    random_batches,
+    random_options,
+    random_patch_options,
+    random_restarts,
+    random_steps,
+)
+from .streams import limits_for
+from .texts import random_columns, random_text
+
+#: Whose terms are written: what takes them apart, and a factory that makes them.
+BACKENDS: Final[tuple[tuple[Callable[..., Any], Any], ...]] = (
+    *((describe, None),) * 4,
+    (describe_oxigraph, OxigraphFactory(blank_nodes="keep")),
+    (describe_node, RdflibFactory(blank_nodes="keep", generalized=True)),
+)
+
+
+def _write(call: Callable[..., Any], *given: Any) -> Any:
+    """What a call makes of things that nobody else has, or its error."""
+    return lent(lambda: call(*pickle.loads(pickle.dumps(given))))
+
+
+def statements(
+    encoder_class: Callable[..., Any],
+    options: StreamOptions,
+    steps: list[tuple[Any, ...]],
+    settings: dict[str, Any],
+) -> Outcome:
+    """All that an encoder makes of a series of steps; one that is refused does not end it."""
+    try:
+        encoder = encoder_class(options, namespaces=options.version != 1, frame_rows=20, **settings)
+    except JellyError as error:
+        return [], describe_error(error)
+    made = [_write(getattr(encoder, name), *arguments) for name, *arguments in steps]
+    return [*made, lent(encoder.finish)], None
+
+
+def operations(
+    encoder_class: Callable[..., Any],
+    options: PatchOptions,
+    batches: list[list[Any]],
+    settings: dict[str, Any],
+) -> Outcome:
+    """All that an encoder makes of batches of operations; one that is refused ends only its own."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(options, frame_rows=20, **settings)
+    except JellyError as error:
+        return made, describe_error(error)
+    for batch in batches:
+        made += (_write(encoder.add, batch), (encoder.inside_patch, encoder.pending))
+    return [*made, lent(encoder.finish)], None
+
+
+def text(
+    encoder_class: Callable[..., Any],
+    options: StreamOptions,
+    pieces: list[bytes],
+    settings: dict[str, Any],
+) -> Outcome:
+    """The frames that text comes to."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(options, frame_rows=20, **settings)
+    except JellyError as error:
+        return made, describe_error(error)
+    for piece in pieces:
+        found = lent(encoder.feed, piece)
+        made += (found, encoder.statements)
+        if isinstance(found, Refusal):
+            return made, found.error
+    found = lent(encoder.finish)
+    return [*made, found], found.error if isinstance(found, Refusal) else None
+
+
+def lines(
+    encoder_class: Callable[..., Any],
+    options: PatchOptions,
+    pieces: list[tuple[OperationKind, bytes]],
+    parsing: dict[str, Any],
+    settings: dict[str, Any],
+) -> Outcome:
+    """The frames that lines of operations come to, and those of the statements between them."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(options, frame_rows=20, **settings)
+    except JellyError as error:
+        return made, describe_error(error)
+    quads = options.statement_type is PatchStatementType.QUADS
+    parser = LineParser(**parsing, quads=quads)
+    for kind, piece in pieces:
+        found = lent(encoder.add_lines, kind, piece, parser)
+        made += (found, parser.count, encoder.inside_patch, encoder.pending)
+        if isinstance(found, Refusal):
+            return [*made, lent(encoder.finish)], found.error
+        made.append(parser.line_ends)
+    return [*made, lent(encoder.finish)], None
+
+
+def columns(
+    encoder_class: Callable[..., Any],
+    options: StreamOptions,
+    batches: list[Columns],
+    settings: dict[str, Any],
+) -> Outcome:
+    """The frames that columns come to; one batch that is refused does not end them."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(options, frame_rows=20, **settings)
+    except JellyError as error:
+        return made, describe_error(error)
+    refused = None
+    for batch in batches:
+        found = lent(lambda batch=batch: encoder.add(_lent_columns(batch)))
+        refused = found.error if isinstance(found, Refusal) else refused
+        made += (found, encoder.pending)
+    return [*made, lent(encoder.finish)], refused
+
+
+def _lent_columns(columns: Columns) -> Columns:
+    """Columns whose buffers are lent."""
+    named = {}
+    for name in POSITIONS:
+        column = getattr(columns, name)
+        if column is not None:
+            buffers = ("offsets", "data", "validity")
+            given = {each: getattr(column, each) for each in buffers}
+            named[name] = replace(
+                column,
+                **{each: data and LENDER.lend(bytes(data)) for each, data in given.items()},
+            )
+    return replace(columns, **named)
+
+
+# Terms of other backends
+
+
+def _of_backend(value: Any, factory: Any) -> Any:
+    """The same terms, as a backend has them; what it refuses stays as it is."""
+    if factory is None:
+        return value
+    try:
+        if isinstance(value, Iri):
+            return factory.iri(value.value)
+        if isinstance(value, BlankNode):
+            return factory.blank_node(value.label)
+        if isinstance(value, Literal):
+            return factory.literal(value.lex, value.langtag, value.datatype)
+        if isinstance(value, Triple) and type(value) is Triple:
+            return factory.quoted_triple(*(_of_backend(each, factory) for each in value))
+        if isinstance(value, DefaultGraph):
+            return factory.default_graph if isinstance(factory, OxigraphFactory) else value
+    except (JellyError, ValueError, TypeError):
+        return value
+    if isinstance(value, list):
+        return [_of_backend(each, factory) for each in value]
+    if type(value) is tuple:
+        return tuple(_of_backend(each, factory) for each in value)
+    if isinstance(value, tuple):
+        return type(value)(*(_of_backend(each, factory) for each in value))
+    return value
+
+
+def _flat(statement: Any) -> Any:
+    """A statement as a plain tuple: a backend's quoted triple is something else."""
+    return tuple(statement) if isinstance(statement, tuple) else statement
+
+
+# Cases
+
+
+def statements_case(rng: random.Random) -> Outcome:
+    options = random_options(rng)
+    takes_apart, factory = rng.choice(BACKENDS)
+    steps = [
+        (name, *([[_of_backend(_flat(each), factory) for each in batch] for batch in given]))
+        if name == "add" and factory is not None
+        else (name, *given)
+        for name, *given in random_steps(rng, options)
+    ]
+    settings = {"limits": limits_for(rng), "describe": takes_apart, **random_restarts(rng)}
+    return compare(statements, Encoder, options, steps, settings)
+
+
+def operations_case(rng: random.Random) -> Outcome:
+    options = random_patch_options(rng)
+    settings = {"limits": limits_for(rng), "continues": rng.random() < 0.2}
+    return compare(operations, PatchEncoder, options, random_batches(rng, options), settings)
+
+
+def text_case(rng: random.Random) -> Outcome:
+    settings = {
+        **random_restarts(rng),
+        "limits": limits_for(rng),
+        "dialect": rng.choice(list(Dialect)),
+        "generalized": rng.random() < 0.2,
+        "relative_iris": rng.random() < 0.5,
+    }
+    options = random_options(rng)
+    width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
+    return compare(text, TextEncoder, options, random_text(rng, width), settings)
+
+
+def lines_case(rng: random.Random) -> Outcome:
+    options = random_patch_options(rng)
+    limits = limits_for(rng)
+    parsing = {
+        "limits": limits,
+        "dialect": rng.choice(list(Dialect)),
+        "generalized": rng.random() < 0.2,
+        "relative_iris": rng.random() < 0.5,
+    }
+    width = 4 if options.statement_type is PatchStatementType.QUADS else 3
+    kinds = (OperationKind.ADD, OperationKind.DELETE)
+    pieces = [(rng.choice(kinds), piece) for piece in random_text(rng, width, whole_lines=True)]
+    return compare(lines, PatchEncoder, options, pieces, parsing, {"limits": limits})
+
+
+def columns_case(rng: random.Random) -> Outcome:
+    options = random_options(rng)
+    width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
+    if rng.random() < 0.05:
+        width = 7 - width
+    batches = [random_columns(rng, width) for _ in range(rng.randrange(1, 4))]
+    settings = {
+        **random_restarts(rng),
+        "limits": limits_for(rng),
+        "dialect": rng.choice((Dialect.RDF_STAR, *Dialect)),
+        "generalized": rng.random() < 0.2,
+        "relative_iris": rng.random() < 0.8,
+    }
+    return compare(columns, ColumnEncoder, options, batches, settings)
