@@ -1,7 +1,8 @@
 """N-Triples and N-Quads: statements in generic terms from text and to text.
 
 Text in pieces goes in, statements come out one by one; no I/O, and memory for no more than a piece
-and a line. Terms keep their exact lexical forms, language tags and labels.
+and a line. Terms keep their exact lexical forms and language tags; and labels, in whose place others
+stand where N-Triples cannot say them, see :func:`written_label`.
 
 The rules stand once, as the patterns below. A line of a usual form is matched by one of them, which
 is made of the same parts as those that :class:`_Line` reads any other line with, term by term.
@@ -230,7 +231,7 @@ class LineParser(LineReader):
     def blank_node(self, label: str) -> BlankNode:
         node = self._blank_nodes.get(label)
         if node is None:
-            node = BlankNode(label)
+            node = BlankNode(read_label(label))
             _remember(self._blank_nodes, label, node)
         return node
 
@@ -395,6 +396,7 @@ _SHORT_ESCAPES: Final = {
 }
 #: Opens the stand-in for a label that N-Triples cannot say; see :func:`written_label`.
 _STAND_IN: Final = "label-"
+_HEXADECIMAL: Final = re.compile("(?:[0-9a-f]{2})*+")
 
 
 class Notation(Enum):
@@ -466,18 +468,47 @@ def write_lines(
 def written_label(label: str) -> str:
     """The label that stands for ``label`` in N-Triples, where not all labels can be written.
 
-    A label that can be is kept. Any other becomes its UTF-8 in hexadecimal after ``label-``, and so
-    does a label that looks like one of those: different labels stay different.
+    Any label but those that N-Triples can write, and no other, has a stand-in: ``label-`` and its
+    UTF-8 in hexadecimal. A stand-in that is itself a label has a stand-in of its own, and so each
+    label is written as one that no other is, and each label that can be written is read as one that
+    is written so: :func:`read_label` is the inverse, both ways.
+
+    :raises TermError: the label has a surrogate.
 
     >>> written_label("b1"), written_label("a b"), written_label("label-")
     ('b1', 'label-612062', 'label-6c6162656c2d')
     """
-    if _WHOLE_LABEL.fullmatch(label) and not label.startswith(_STAND_IN):
+    if _WHOLE_LABEL.fullmatch(label) and _meant_by(label) is None:
         return label
     try:
         return _STAND_IN + label.encode().hex()
     except UnicodeEncodeError:
         raise TermError("a blank node label has a surrogate, which is no character") from None
+
+
+def read_label(written: str) -> str:
+    """The label that is meant by a label of N-Triples, see :func:`written_label`.
+
+    >>> read_label("b1"), read_label("label-612062"), read_label("label-612"), read_label("label-")
+    ('b1', 'a b', 'label-612', '')
+    """
+    meant = _meant_by(written)
+    return written if meant is None else meant
+
+
+def _meant_by(label: str) -> str | None:
+    """What a stand-in stands for; None for any other label."""
+    if not label.startswith(_STAND_IN):
+        return None
+    digits = label[len(_STAND_IN) :]
+    if _HEXADECIMAL.fullmatch(digits) is None:
+        return None
+    try:
+        meant = bytes.fromhex(digits).decode()
+    except UnicodeDecodeError:
+        return None
+    # What can be written as it is has no stand-in.
+    return None if _WHOLE_LABEL.fullmatch(meant) and _meant_by(meant) is None else meant
 
 
 def _escape(found: re.Match[str]) -> str:

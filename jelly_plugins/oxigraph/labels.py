@@ -17,9 +17,10 @@ from ..codec.ntriples import written_label
 def kept(label: str) -> BlankNode:
     """The blank node of a label that is kept.
 
-    A label stays as it is if it can be written as N-Quads, and Oxigraph takes all of those. All
-    others become what :func:`~jelly_plugins.codec.ntriples.written_label` makes of them: different
-    labels stay different, and the same label is always the same node, here and in text.
+    It has the label that stands for it in N-Quads, see
+    :func:`~jelly_plugins.codec.ntriples.written_label`; Oxigraph takes all of those. Different
+    labels stay different, the same label is always the same node, here and in text, and what comes
+    out of a store has the label that went in (``terms.describe`` has ``ntriples.read_label``).
 
     >>> kept("b0").value, kept("a b").value, kept("").value
     ('b0', 'label-612062', 'label-')

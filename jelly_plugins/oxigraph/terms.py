@@ -16,6 +16,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Kind, Limits
 from ..codec.limits import over
+from ..codec.ntriples import read_label
 from ..codec.rules import GRAPH, POSITIONS, SUBJECT
 from ..codec.terms import XSD_STRING
 from ..codec.text import LONG_TERM
@@ -69,7 +70,7 @@ def describe(term: object) -> tuple[Any, ...]:
             raise TermError(f"Jelly cannot say the base direction of {_short(str(term))}")
         return (Kind.LITERAL, term.value, term.language, None)
     if isinstance(term, BlankNode):
-        return (Kind.BLANK_NODE, term.value)
+        return (Kind.BLANK_NODE, read_label(term.value))
     if isinstance(term, Triple):
         return (Kind.TRIPLE, term.subject, term.predicate, term.object)
     if isinstance(term, DefaultGraph):

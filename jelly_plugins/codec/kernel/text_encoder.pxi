@@ -265,6 +265,9 @@ cdef const uint8_t *hear_label(LineReader *lines, const uint8_t *pos, const uint
     if classes >= 0x80 and characters_in(start, pos) < 0:
         return NULL
     value[0] = Slice(start, pos - start)
+    if opens_as_stand_in(value[0]):
+        # The reference knows what it may stand for.
+        return NULL
     return pos if is_label(value[0]) and value.size <= lines.string_bytes else NULL
 
 

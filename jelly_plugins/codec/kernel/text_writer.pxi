@@ -200,26 +200,6 @@ cdef bint append_literal(Buffer *out, Slice lex, Slice langtag, Term *datatype) 
     return datatype == NULL or append(out, datatype.text.bytes, datatype.text.size)
 
 
-cdef bint append_label(Buffer *out, Slice label) noexcept nogil:
-    """Append a blank node as `ntriples.written_label` names it."""
-    cdef const char *digits = b"0123456789abcdef"
-    if not append(out, <const char *> b"_:", 2):
-        return False
-    if is_label(label) and not is_stand_in(label):
-        return append(out, label.bytes, label.size)
-    if not (append(out, STAND_IN, STAND_IN_SIZE) and reserve(out, label.size * 2)):
-        return False
-    for at in range(label.size):
-        put_byte(out, digits[label.bytes[at] >> 4])
-        put_byte(out, digits[label.bytes[at] & 15])
-    return True
-
-
-cdef inline bint is_stand_in(Slice label) noexcept nogil:
-    return label.size >= STAND_IN_SIZE and same(label.bytes, STAND_IN_SIZE,
-                                                <const uint8_t *> STAND_IN, STAND_IN_SIZE)
-
-
 cdef bint is_label(Slice label) noexcept nogil:
     """Whether a text in valid UTF-8 is a label of N-Triples."""
     cdef const uint8_t *pos = label.bytes
@@ -239,6 +219,66 @@ cdef bint is_label(Slice label) noexcept nogil:
 
 cdef inline bint is_letter(uint8_t byte) noexcept nogil:
     return c"a" <= (byte | 0x20) <= c"z"
+
+
+cdef inline bint opens_as_stand_in(Slice label) noexcept nogil:
+    return label.size >= STAND_IN_SIZE and same(label.bytes, STAND_IN_SIZE,
+                                                <const uint8_t *> STAND_IN, STAND_IN_SIZE)
+
+
+cdef inline int is_stand_in(Slice label) noexcept nogil:
+    """Whether a label stands for another, see `ntriples.written_label`; -1 if there is no memory to
+    find out."""
+    return stands_for_another(label) if opens_as_stand_in(label) else 0
+
+
+cdef int stands_for_another(Slice label) noexcept nogil:
+    """:func:`is_stand_in` of a label that opens as one."""
+    cdef size_t size = label.size - STAND_IN_SIZE
+    cdef const uint8_t *digits = label.bytes + STAND_IN_SIZE
+    cdef Slice meant
+    cdef uint8_t *decoded
+    cdef uint8_t half
+    cdef size_t at
+    cdef int found
+    if size % 2:
+        return 0
+    for at in range(size):
+        if not (c"0" <= digits[at] <= c"9" or c"a" <= digits[at] <= c"f"):
+            return 0
+    decoded = <uint8_t *> PyMem_RawCalloc(size // 2 + 1, 1)
+    if decoded == NULL:
+        return -1
+    for at in range(size):
+        half = digits[at] & 15
+        if is_letter(digits[at]):
+            # They count from 1.
+            half += 9
+        decoded[at // 2] = decoded[at // 2] << 4 | half
+    meant = Slice(decoded, size // 2)
+    if characters_in(decoded, decoded + meant.size) < 0:
+        found = 0
+    else:
+        # What can be written as it is has no stand-in.
+        found = is_stand_in(meant) if is_label(meant) else 1
+    PyMem_RawFree(decoded)
+    return found
+
+
+cdef bint append_label(Buffer *out, Slice label) noexcept nogil:
+    """Append a blank node as `ntriples.written_label` names it."""
+    cdef const char *digits = b"0123456789abcdef"
+    cdef int stand_in = is_stand_in(label)
+    if stand_in < 0 or not append(out, <const char *> b"_:", 2):
+        return False
+    if not stand_in and is_label(label):
+        return append(out, label.bytes, label.size)
+    if not (append(out, STAND_IN, STAND_IN_SIZE) and reserve(out, label.size * 2)):
+        return False
+    for at in range(label.size):
+        put_byte(out, digits[label.bytes[at] >> 4])
+        put_byte(out, digits[label.bytes[at] & 15])
+    return True
 
 
 cdef bint is_langtag(Slice langtag) noexcept nogil:
