@@ -166,8 +166,6 @@ def apply(
         _print_replayed(done, dry_run, as_json)
         raise
     _print_replayed(done, dry_run, as_json)
-    if until is not None:
-        _require_end(done, until)
 
 
 def _empty_store() -> Any:
@@ -186,20 +184,6 @@ def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
     else:
         with console.open_sources([log], "apply") as [source]:
             yield source, None
-
-
-def _require_end(done: Replayed, until: str) -> None:
-    from ..errors import ChainError
-    from ..patch.replay import as_term
-
-    wanted = as_term(until)
-    if done.position is None or done.position.patch != wanted:
-        raise ChainError(
-            f"the replay did not end at patch {wanted}: the log ends before it, or the store was "
-            "behind it already",
-            expected=wanted,
-            found=None if done.position is None else done.position.patch,
-        )
 
 
 def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
@@ -244,7 +228,8 @@ def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
         return
     console.print_fields({"store": store, "quads": f"{quads:,}", "logs": len(stands)})
     for position in stands:
-        print(f"\nlog {position.log}")
+        into = f" into graph {position.graph}" if position.graph else ""
+        print(f"\nlog {position.log}{into}")
         console.print_fields({"  position": _position_text(position)})
     if known:
         print("\nnamespaces")

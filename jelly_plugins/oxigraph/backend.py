@@ -14,7 +14,7 @@ from ..patch import Patch
 from ..patch.position import Replayed
 from ..sinks import Destination
 from ..sources import Source
-from .bookkeeping import namespaces, positions, set_position
+from .bookkeeping import namespaces, positions, positions_in, set_position
 from .dumper import dump
 from .loader import load
 from .record import Recorder, record
@@ -59,6 +59,7 @@ class OxigraphBackend:
 
     transaction = staticmethod(Transaction)
     positions = staticmethod(positions)
+    positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)
     namespaces = staticmethod(namespaces)
 

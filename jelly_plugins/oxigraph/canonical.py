@@ -15,6 +15,8 @@ from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
+from ..reserved import private
+
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _DAY: Final = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:[0-2][0-9]|3[01])"
 _TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
@@ -66,8 +68,8 @@ _TEXTS_IN_TEXT: Final = frozenset(datatype.removeprefix(_XSD).encode() for datat
 #: What stands between a lexical form and the name of XML Schema's datatype in N-Quads.
 _TYPE: Final = b'"^^<' + _XSD.encode()
 
-_PROBE: Final = NamedNode("urn:jelly-plugins:probe")
-_INDEX: Final = "urn:jelly-plugins:literal:"
+_PROBE: Final = NamedNode(private("probe"))
+_INDEX: Final = private("literal:")
 
 
 def is_canonical(lex: str, datatype: str) -> bool:

@@ -10,10 +10,19 @@ from typing import Any, Final
 from pyoxigraph import Store
 
 from ..codec.operations import Namespace, Operation, OperationKind
-from ..errors import ConflictError, TermError
+from ..errors import ChainError, ConflictError
+from ..patch.locks import lock_of
 from ..patch.position import Position
-from .bookkeeping import Namespaces, is_reserved, position_rows, positions
-from .rows import Row, graph_text, quads_of
+from ..reserved import refuse_graph
+from .bookkeeping import (
+    namespace_row,
+    namespace_rows,
+    position_of,
+    position_quads,
+    position_rows,
+    positions_in,
+)
+from .rows import Row, graph_text, quads_of, row_of
 from .terms import DEFAULT_GRAPH, GraphName
 from .transaction import Update
 
@@ -62,6 +71,10 @@ class Changes:
         for kind, namespace in self.namespaces:
             digest.update(f"{kind.code} {namespace}\n".encode())
         return digest.digest()
+
+    def content(self) -> int:
+        """A hash of the net effect."""
+        return hash((tuple(self.net), bytes(self.net.values()), tuple(self.namespaces)))
 
     def check(self, store: Store) -> None:
         """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""
@@ -116,7 +129,7 @@ def _conflict(kind: OperationKind, row: Row) -> ConflictError:
 class StoreTarget:
     """A store that logs are replayed into; see ``patch.replaying.Target``.
 
-    :param graph: the graph of namespaces that are declared without one.
+    :param graph: the graph in the place of the default graph.
     :param strict: whether each operation on a statement must change something.
     """
 
@@ -124,15 +137,13 @@ class StoreTarget:
         self, store: Store, *, graph: GraphName = DEFAULT_GRAPH, strict: bool = False
     ) -> None:
         self._store = store
-        self._graph = graph_text(graph)
+        self.graph: Final = graph_text(graph)
         self._make: Final = StrictChanges if strict else Changes
-        self._namespaces = Namespaces(store)
-        #: The position that the store has reached, and its rows, once it has moved.
-        self._reached: tuple[Position | None, set[Row]] = (None, set())
+        refuse_graph(self.graph, what="what is to be changed")
 
     def positions(self) -> list[Position]:
         """Where the store stands."""
-        return positions(self._store)
+        return positions_in(self._store, self.graph)
 
     def changes(self) -> Changes:
         """Where the changes of a transaction are gathered."""
@@ -141,44 +152,62 @@ class StoreTarget:
     def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
         """Change data, namespaces and position in one transaction. The changes are used up.
 
+        :raises ChainError: the store does not stand where it did: somebody else has moved it.
         :raises ConflictError: an operation does nothing, and that is not to be.
         :raises TermError: a statement is in the graph of the bookkeeping.
         """
-        changes.check(self._store)
         net = changes.net
-        if any(map(is_reserved, {row[3] for row in net})):
-            raise TermError("a statement is in the graph that keeps the positions of logs")
-        old: set[Row] = set()
-        new: set[Row] = set()
-        if changes.namespaces:
-            old, new = self._bindings(changes.namespaces)
+        for graph in {row[3] for row in net}:
+            refuse_graph(graph)
         reached = position_rows(after)
-        known, left = self._reached
-        if before != known:
-            left = set() if before is None else position_rows(before)
-        update = Update()
-        update.change(
-            chain((row for row, there in net.items() if not there), old, left - reached),
-            chain((row for row, there in net.items() if there), new, reached - left),
-        )
-        # They are in the text of the update now, which takes memory enough.
-        net.clear()
-        update.run(self._store)
-        self._reached = after, reached
-        if changes.namespaces:
-            self._namespaces.update(old, new)
+        # Whoever else replays into the store waits here, and then finds that it has moved.
+        with lock_of(self._store):
+            left = self._left(before, after)
+            changes.check(self._store)
+            old: set[Row] = set()
+            new: set[Row] = set()
+            if changes.namespaces:
+                old, new = self._bindings(changes.namespaces)
+            update = Update()
+            update.change(
+                chain((row for row, there in net.items() if not there), old, left - reached),
+                chain((row for row, there in net.items() if there), new, reached - left),
+            )
+            # They are in the text of the update now, which takes memory enough.
+            net.clear()
+            update.run(self._store)
+
+    def _left(self, before: Position | None, after: Position) -> set[Row]:
+        """The rows of the position that is left.
+
+        :raises ChainError: they are not those of ``before``.
+        """
+        quads = position_quads(self._store, after.log, self.graph)
+        found = position_of(quads, self.graph)
+        if found != before:
+            stands = "nowhere" if found is None else f"at patch {found.patch}"
+            raise ChainError(
+                f"the store stands {stands} in log {after.log} now: another replay or recorder is "
+                "at work",
+                expected=None if before is None else before.patch,
+                found=None if found is None else found.patch,
+            )
+        return set(map(row_of, quads))
 
     def _bindings(self, operations: list[Operation]) -> tuple[set[Row], set[Row]]:
-        """Rows that go and rows that come for operations on namespaces."""
+        """Rows that go and rows that come for operations on namespaces.
+
+        :raises TermError: one is declared for the graph of the bookkeeping.
+        """
         found: dict[tuple[str, str], Any] = {}
         for kind, (name, iri, graph) in operations:
             adds = kind is OperationKind.ADD_NAMESPACE
-            found[self._graph if graph is None else graph, name] = iri if adds else None
+            found[self.graph if graph is None else graph, name] = iri if adds else None
         old: set[Row] = set()
         new: set[Row] = set()
         for (graph, name), iri in found.items():
-            if (row := self._namespaces.find(graph, name)) is not None:
-                old.add(row)
+            refuse_graph(graph, what="a namespace")
+            old |= namespace_rows(self._store, graph, name)
             if iri is not None:
-                new.add(self._namespaces.row(graph, name, iri))
+                new.add(namespace_row(graph, name, iri))
         return old - new, new - old

@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store, Triple
 
+from ..reserved import BOOKKEEPING_TEXT, private
 from .bookkeeping import BOOKKEEPING
 from .sparql_parts import (
     SparqlOperation,
@@ -31,11 +32,11 @@ from .sparql_parts import (
 )
 from .transaction import Function, Update
 
-_NOT_THERE: Final = "<urn:jelly-plugins:not-there>"
-_UNBOUND: Final = NamedNode("urn:jelly-plugins:unbound")
-_VARIABLE: Final = "urn:jelly-plugins:variable:"
-_FUNCTION: Final = "urn:jelly-plugins:value:"
-_PROBE: Final = "<urn:jelly-plugins:probe>"
+_NOT_THERE: Final = f"<{private('not-there')}>"
+_UNBOUND: Final = NamedNode(private("unbound"))
+_VARIABLE: Final = private("variable:")
+_FUNCTION: Final = private("value:")
+_PROBE: Final = f"<{private('probe')}>"
 
 _ALL: Final = "?s ?p ?o"
 _ANY_GRAPH: Final = "GRAPH ?g { ?s ?p ?o }"
@@ -164,12 +165,14 @@ class Effect:
     def _rehearse(
         self, prologue: str, operation: str, functions: dict[NamedNode, Function]
     ) -> None:
-        """Run an operation after what has changed so far, and undo it all.
+        """Run an operation after what has changed so far, and undo it all. The bookkeeping is not
+        there for it.
 
         :raises RuntimeError: the operation fails.
         """
         update = self._transaction.begin_update()
         update.prologue = prologue
+        update.operation(f"DROP SILENT GRAPH {BOOKKEEPING_TEXT}")
         update.operation(operation)
         update.operation(f"DROP GRAPH {_NOT_THERE}")
         try:
@@ -249,10 +252,7 @@ def _fill(template: list[Quad], solutions: list[dict[str, Any]], *, fresh: bool)
     :param fresh: whether blank nodes are new ones for each solution.
     """
     for values in solutions:
-        for quad in filter(None, map(_Filling(values, fresh=fresh), template)):
-            # What keeps the positions of logs is not there for anyone else.
-            if quad.graph_name != BOOKKEEPING:
-                yield quad
+        yield from filter(None, map(_Filling(values, fresh=fresh), template))
 
 
 class _Filling:

@@ -115,6 +115,11 @@ class Feed:
                 self._factory.begin_frame()
                 yield quads
 
+    @property
+    def may_have_reserved(self) -> bool:
+        """Whether the IRI of a graph that is reserved was in the stream, wherever it stood."""
+        return self._factory.may_have_reserved
+
     def _check_graph(self) -> None:
         """Refuse a stream of quads where a graph was named for it."""
         options = self._reader.options

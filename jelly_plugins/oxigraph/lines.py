@@ -10,7 +10,7 @@ What text cannot say is left to :class:`.feed.Feed`, and so is everything withou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -96,13 +96,16 @@ class TextFeed:
                     self._check(max(map(len, whole.split(_LINE_END))) + len(_LINE_END))
                 yield whole
 
-    def quads(self, graph: GraphName | None) -> Iterator[Iterator[Quad]]:
+    def quads(
+        self, graph: GraphName | None, pieces: Iterable[bytes] | None = None
+    ) -> Iterator[Iterator[Quad]]:
         """The statements of each piece as quads, labels kept.
 
         :param graph: the graph that was named for the feed.
+        :param pieces: those of this text, if they were taken by somebody else.
         """
         end = _LINE_END if graph is None or graph == DEFAULT_GRAPH else f" {graph} .\n".encode()
-        for text in self:
+        for text in self if pieces is None else pieces:
             if end is not _LINE_END:
                 text = text.replace(_LINE_END, end)
             yield parse(text, RdfFormat.N_QUADS, lenient=True)

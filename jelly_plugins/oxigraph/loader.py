@@ -26,10 +26,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Final, TypeAlias, TypeVar
 
-from pyoxigraph import Quad, Store
+from pyoxigraph import NamedNode, Quad, Store
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Limits
+from ..errors import JellyError
+from ..reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, is_reserved, refuse_graph
 from ..sources import Source
 from ..streams import FrameBytes
 from .feed import Feed, QuotedTriples, check_settings
@@ -41,6 +43,9 @@ from .terms import GraphName
 Progress: TypeAlias = Callable[[int, int], object]
 
 _Part = TypeVar("_Part")
+
+#: How a line of N-Quads ends that is in a graph which is no data.
+_RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
 
 #: Quads up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 4096
@@ -64,6 +69,7 @@ def load(
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     on_namespace: Callable[[str, str], object] | None = None,
+    bookkeeping: bool = False,
 ) -> int:
     """Read a Jelly-RDF source into a store, in memory or on disk.
 
@@ -99,6 +105,8 @@ def load(
     :param concatenated: options that stand first in a frame start a new stream.
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
         store has no place for them.
+    :param bookkeeping: take the graph :data:`.BOOKKEEPING` too, which a dump can have: the store
+        then believes that it stands where the dumped one did. It is refused otherwise.
     :return: number of statements in the source, repeats included. The store may grow by less,
         because it has a statement once, and by more, because of ``"reify"``.
     :raises JellyError: with source, frame and row, whatever is wrong with the source, and where it
@@ -107,6 +115,8 @@ def load(
     :raises RuntimeError: the store is open for reading only.
     """
     check_settings(graph, blank_nodes, quoted_triples)
+    if isinstance(graph, NamedNode) and not bookkeeping:
+        refuse_graph(graph.value, what="what is to be loaded")
     frames = FrameBytes(src, limits=limits)
     text = None
     # Reifiers are made of terms; and each stream of several has labels of its own.
@@ -117,14 +127,16 @@ def load(
     feed: Feed | TextFeed
     if text is not None and blank_nodes == "fresh":
         feed = text
+        lines: Iterable[bytes] = text if bookkeeping else _checked_text(text, frames)
         with refusals_as_ours(frames.name):
-            _add_text_at_once(store, text, graph, _told(text, text, progress))
+            _add_text_at_once(store, text, graph, _told(lines, text, progress))
     else:
         if text is not None:
             feed = text
-            parts: Iterable[Iterable[Quad]] = text.quads(graph)
+            pieces = text if bookkeeping else _checked_text(text, frames)
+            parts: Iterable[Iterable[Quad]] = text.quads(graph, pieces)
         else:
-            parts = feed = Feed(
+            feed = Feed(
                 frames,
                 graph=graph,
                 blank_nodes=blank_nodes,
@@ -133,6 +145,7 @@ def load(
                 concatenated=concatenated,
                 on_namespace=on_namespace,
             )
+            parts = feed if bookkeeping else _checked_quads(feed, frames)
         quads = chain.from_iterable(_told(parts, feed, progress))
         with refusals_as_ours(frames.name):
             if atomic:
@@ -145,6 +158,48 @@ def load(
     if progress is not None:
         progress(feed.statements, feed.bytes)
     return feed.statements
+
+
+def _checked_text(feed: TextFeed, frames: FrameBytes) -> Iterator[bytes]:
+    """The pieces of a text, if no statement and no graph in it is reserved.
+
+    :raises TermError: one is.
+    """
+    for text in feed:
+        # A line has one end, and no term that holds another.
+        if feed.has_graphs and _RESERVED_LINE in text:
+            _refuse(frames)
+        yield text
+    _check_graphs(feed, frames)
+
+
+def _checked_quads(feed: Feed, frames: FrameBytes) -> Iterator[list[Quad]]:
+    """The quads of a feed, if none of them and no graph is reserved.
+
+    :raises TermError: one is.
+    """
+    for quads in feed:
+        if feed.may_have_reserved and any(
+            is_reserved(quad.graph_name.value)
+            for quad in quads
+            if isinstance(quad.graph_name, NamedNode)
+        ):
+            _refuse(frames)
+        yield quads
+    _check_graphs(feed, frames)
+
+
+def _check_graphs(feed: Feed | TextFeed, frames: FrameBytes) -> None:
+    if any(is_reserved(graph.value) for graph in feed.empty_graphs):
+        _refuse(frames)
+
+
+def _refuse(frames: FrameBytes) -> None:
+    try:
+        refuse_graph(BOOKKEEPING_IRI)
+    except JellyError as error:
+        error.locate(source=frames.name)
+        raise
 
 
 def _told(

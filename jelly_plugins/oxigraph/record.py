@@ -22,7 +22,7 @@ from ..codec.operations import add, delete
 from ..errors import ChainError, TextError
 from ..patch.position import Position
 from ..patch.recording import LogWriter
-from .bookkeeping import position_quad, position_quads, positions
+from .bookkeeping import position_quad, position_quads, positions_in
 from .plain_text import lines_of
 from .replay import replay
 from .rows import describe_text
@@ -112,7 +112,7 @@ class Recorder:
         self._exact = exact
         self._sync = sync
         if name is not None and position is None:
-            known = next((each for each in positions(store) if each.log == name), None)
+            known = next((each for each in positions_in(store, "") if each.log == name), None)
             if known is not None:
                 raise ChainError(
                     f"the store stands at patch {known.patch} of log {name}, and the log is empty",

@@ -48,11 +48,13 @@ def replay(
     store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
     operations on one quad.
 
-    One transaction is held in memory. Only one replay of a log into a store may run at a time.
+    One transaction is held in memory. Of several replays of a log into a store at a time one gets
+    on; the others end with an error once it was first, and what they have applied is applied once.
 
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
-    :param graph: the graph that takes the place of the default graph.
+    :param graph: the graph that takes the place of the default graph. The position is one in this
+        graph: the same log goes into another graph from its beginning.
     :param named_graphs: whether patches may have statements in other graphs.
     :param strict: adding what is there, or deleting what is not, is an error.
     :param check_prev: whether a patch that names the one before it (``prev``) must come after that
@@ -61,6 +63,7 @@ def replay(
         or, without ids, by what its first transaction changes; a log that begins with a patch
         whose ``prev`` was applied last continues the log of that one.
     :param until: id of the patch after which to stop: an IRI, or a term in the syntax of N-Triples.
+        It is an error if the store stands further on already.
         Whether the log has it is found out before anything is applied, where the log can be read
         twice (a file, bytes, a list of patches); otherwise, as in a pipe, once it has ended.
     :param follow: apply what is complete and wait for more, in a file given by its path.
@@ -72,7 +75,8 @@ def replay(
         ends the replay; what was told is applied.
     :param limits: what is believed of the input.
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
-        nothing was applied of that patch and of those behind it. Or the log has no patch ``until``.
+        nothing was applied of that patch and of those behind it. Or an id names two patches; the
+        log has no patch ``until``, or the store is behind it; or another replay has moved on.
     :raises ConflictError: with ``strict``, an operation does nothing; nothing was applied of its
         transaction.
     :raises JellyError: the log cannot be read, or says what the store cannot hold. What was applied
@@ -85,11 +89,13 @@ def replay(
     >>> replay(store, log).transactions, replay(store, log).transactions
     (1, 0)
     """
+    target = StoreTarget(store, graph=graph, strict=strict)
     return replay_log(
-        StoreTarget(store, graph=graph, strict=strict),
+        target,
         log,
         RowFactory(graph=graph, named_graphs=named_graphs),
         text=str,
+        graph=target.graph,
         check_prev=check_prev,
         name=name,
         until=until,

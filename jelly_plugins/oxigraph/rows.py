@@ -30,6 +30,7 @@ from ..codec import Kind
 from ..codec.rules import GRAPH, OBJECT, POSITIONS
 from ..codec.terms import XSD_STRING
 from ..errors import TermError
+from ..reserved import private
 from .canonical import FORMS, canonical, is_canonical
 from .terms import DEFAULT_GRAPH, GraphName, OxigraphFactory, describe
 
@@ -64,7 +65,7 @@ _MOST: Final = "="
 _DIRECTION: Final = re.compile(r"(.+)--(ltr|rtl)")
 _DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
 
-_PROBE: Final = NamedNode("urn:jelly-plugins:probe")
+_PROBE: Final = NamedNode(private("probe"))
 _TERMS: Final = OxigraphFactory(blank_nodes="keep")
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
-from ..errors import TermError
+from ..reserved import BOOKKEEPING_IRI, refuse_graph
 from .bookkeeping import BOOKKEEPING
 from .effect import Effect
 from .plain_text import (
@@ -114,7 +114,11 @@ class Transaction:
         Effect(self._store, self, settings).update(update)
 
     def create_graph(self, graph: NamedNode) -> None:
-        """Have a graph, though it be empty. No patch says so."""
+        """Have a graph, though it be empty. No patch says so.
+
+        :raises TermError: it is the one that keeps the positions of logs.
+        """
+        refuse_graph(graph.value, what="what is to be made")
         self._graphs[graph] = True
 
     def drop_graph(self, graph: NamedNode | BlankNode) -> None:
@@ -129,7 +133,7 @@ class Transaction:
     def _change(self, quads: list[Quad], there: bool) -> None:
         graphs = {quad.graph_name for quad in quads}
         if BOOKKEEPING in graphs:
-            raise TermError("a statement is in the graph that keeps the positions of logs")
+            refuse_graph(BOOKKEEPING_IRI)
         net = self._net
         if net:
             # A graph stays though what was added to it may not.

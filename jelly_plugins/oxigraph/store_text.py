@@ -23,6 +23,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store
 
+from ..reserved import private
 from .descriptors import POSSIBLE, large_pipe, name_of
 from .terms import GraphName
 
@@ -33,7 +34,7 @@ PIECE: Final = 1 << 17
 _Ending: TypeAlias = tuple[type[BaseException], str]
 
 _NUMBER: Final = re.compile(r"\(os error \d+\)$")
-_PROBE: Final = NamedNode("urn:jelly-plugins:probe")
+_PROBE: Final = NamedNode(private("probe"))
 
 
 class StoreText:

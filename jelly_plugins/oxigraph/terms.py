@@ -21,6 +21,7 @@ from ..codec.rules import GRAPH, POSITIONS, SUBJECT
 from ..codec.terms import XSD_STRING
 from ..codec.text import LONG_TERM
 from ..errors import TermError
+from ..reserved import BOOKKEEPING_IRI
 from .labels import Fresh, kept
 
 #: What pyoxigraph takes for the name of a graph.
@@ -141,6 +142,8 @@ class QuadFactory(OxigraphFactory):
         self._place: tuple[Any, ...] = () if graph == DEFAULT_GRAPH else (graph,)
         self._limits = limits
         self._copied = 0
+        #: Whether an IRI was made that no graph may have.
+        self.may_have_reserved = False
         #: Long terms that the next statement may have, by their identity, with their length: those
         #: made since the one before, and its own. No cache of a decoder keeps others.
         self._long: dict[int, tuple[Any, int]] = {}
@@ -151,6 +154,8 @@ class QuadFactory(OxigraphFactory):
 
     def iri(self, value: str) -> Any:
         term = super().iri(value)
+        if value == BOOKKEEPING_IRI:
+            self.may_have_reserved = True
         return self._noted(term, len(value)) if len(value) > LONG_TERM else term
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:

@@ -24,12 +24,13 @@ from typing import Any, Final, TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Store
 
+from ..reserved import private
 from .rows import Opaque, Row
 
 #: Takes the key of a term, gives the term.
-_TERM: Final = NamedNode("urn:jelly-plugins:term")
+_TERM: Final = NamedNode(private("term"))
 #: The graph that rows whose terms were not given make.
-_FAILED: Final = "<urn:jelly-plugins:failed>"
+_FAILED: Final = f"<{private('failed')}>"
 
 #: A custom function of Oxigraph's.
 Function: TypeAlias = Callable[..., Any]

@@ -14,6 +14,7 @@ from ..sources import Source
 from .formats import PatchFormat
 from .model import ID, PREV
 from .reader import PatchReader
+from .replaying import CHANGES
 
 
 class Problem(NamedTuple):
@@ -61,7 +62,8 @@ def check(
     """Read a log, and look whether its patches follow each other.
 
     A log of patches without ``id`` and ``prev`` is in order. Once a patch has an ``id``, those that
-    follow have one of their own, and a ``prev``, the ``id`` of the patch before.
+    follow have one of their own, and a ``prev``, the ``id`` of the patch before. Patches without
+    ``id`` that change nothing do not count.
 
     :param src: path, URL, open binary file or bytes, of either format; see
         :class:`~jelly_plugins.patch.PatchReader`.
@@ -87,6 +89,11 @@ def check(
                     chain.header(value)
     except JellyError as error:
         report.problems.append(Problem(report.patches + 1, str(error)))
+    else:
+        if rows.ends_behind_headers:
+            report.problems.append(
+                Problem(report.patches, "the log ends behind headers, and may be torn there")
+            )
     report.format = rows.format
     return report
 
@@ -97,6 +104,9 @@ class _Chain:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._headers: dict[str, list[Any]] = {ID: [], PREV: []}
+        self._begun = False
+        #: Number of operations in the log so far.
+        self._changes = 0
         #: Number of the patch that has an id.
         self._ids: dict[Any, int] = {}
 
@@ -106,11 +116,19 @@ class _Chain:
 
     def end_patch(self) -> None:
         report = self._report
+        changes = sum(report.rows[kind] for kind in CHANGES)
+        if changes == self._changes and not self._headers[ID]:
+            # It is passed over, see ``position``.
+            report.patches += 1
+            self._headers[PREV].clear()
+            return
+        self._changes = changes
         for key, values in self._headers.items():
             if len(values) > 1:
                 self._problem(f"{len(values)} headers {key}")
         patch_id, prev = (next(iter(self._headers[key]), None) for key in (ID, PREV))
-        if report.patches == 0:
+        if not self._begun:
+            self._begun = True
             report.first_id = patch_id
             report.first_prev = prev
         else:

@@ -48,15 +48,19 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
     (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
     """
-    if _opens_jelly(head):
+    opens = _opens_jelly(head)
+    told = format_of(name)
+    # Of a stream that was torn off in its first bytes, the name knows more.
+    if opens or (opens is None and told is PatchFormat.JELLY_PATCH):
         return PatchFormat.JELLY_PATCH
     if _TEXT.match(head):
         return PatchFormat.RDF_PATCH
-    return format_of(name)
+    return told
 
 
-def _opens_jelly(head: bytes) -> bool:
-    """Whether a row of options stands first, in a frame with its length before it or without.
+def _opens_jelly(head: bytes) -> bool | None:
+    """Whether a row of options stands first, in a frame with its length before it or without; None
+    if there are too few bytes to tell.
 
     No RDF Patch text looks like that: nothing may precede a line end there that is two more than
     the character that starts the line after the next.
@@ -65,7 +69,7 @@ def _opens_jelly(head: bytes) -> bool:
         _, start = read_varint(head, 0, len(head))
         return _is_options_row(head, start) or _is_options_row(head, 0)
     except (WireError, IndexError):
-        return False
+        return None if len(head) < DETECTION_BYTES else False
 
 
 def _is_options_row(head: bytes, pos: int) -> bool:

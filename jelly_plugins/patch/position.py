@@ -1,7 +1,24 @@
 """Where a store stands in a log: what makes replaying the log again continue instead of repeat.
 
-A store keeps one position for each log that was replayed into it. How it keeps them is the store's
-affair; that a position moves together with the data is the whole point.
+A store keeps one position for each log and each graph that the log was replayed into. How it keeps
+them is the store's affair; that a position moves together with the data is the whole point.
+
+What a position means, and what is known by what:
+
+1. A patch is known by its ``id``. One without is known by a digest of what it changes and of what
+   all patches without an id before it have changed, so that two that change the same differ.
+2. A patch without an id that changes nothing (a keepalive) cannot be told from another one, and
+   need not be: it is passed over, wherever it stands, and moves no position.
+3. An id names one patch of a log. The same patch again right behind itself, as when its sender was
+   not sure that it had arrived, is passed over; with other content, or anywhere later in the log,
+   it is an error.
+4. A log is known by the name that the caller gives it, or by the key of its first patch that is no
+   keepalive: so it may grow at its end. What begins with another patch is the same log if that
+   patch has as its ``prev`` the patch at which the store stands: so a log may come in several
+   files, and its beginning may be cut off. For patches without ids there is no such way: a log of
+   them whose beginning was cut off is another one, and it takes a name to have that refused.
+5. A position belongs to a log and to the graph that stands for the default graph in its patches.
+   The same log into another graph begins there at its beginning.
 """
 
 from __future__ import annotations
@@ -9,8 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-#: The graph in which stores of quads keep their positions, and that is no data.
-BOOKKEEPING_IRI: Final = "urn:jelly-plugins:bookkeeping"
+#: How the key of a patch begins that has no id.
+DIGEST: Final = "sha256:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +41,9 @@ class Position:
     :ivar number: number of that patch in the log, from 1.
     :ivar transactions: transactions of that patch that were applied; aborted ones do not count.
     :ivar complete: whether that patch is known to have no more of them.
+    :ivar graph: name of the graph in the place of the default graph, in the syntax of N-Triples;
+        empty for the default graph itself, and None where it was not noted (version 0.1.0 did not
+        at first).
     """
 
     log: str
@@ -31,6 +51,12 @@ class Position:
     number: int
     transactions: int
     complete: bool
+    graph: str | None = ""
+
+    @property
+    def reach(self) -> tuple[int, int, bool]:
+        """How far in its log it is, to be compared with that of another position."""
+        return self.number, self.transactions, self.complete
 
 
 @dataclass(slots=True)

@@ -101,6 +101,12 @@ class PatchReader:
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
 
+    @property
+    def ends_behind_headers(self) -> bool:
+        """Whether the source is text that has ended with headers, so that their patch has no rows,
+        nor a row that says so: it may have been torn off there."""
+        return self._text.ends_behind_headers
+
     def __iter__(self) -> Iterator[Operation]:
         # Not itself: a call for each row would cost more than decoding it.
         return self._rows

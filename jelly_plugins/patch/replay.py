@@ -30,6 +30,7 @@ def replay_log(
     factory: TermFactory[Any],
     *,
     text: Callable[[Any], str],
+    graph: str = "",
     check_prev: bool = True,
     name: str | None = None,
     until: str | None = None,
@@ -44,21 +45,23 @@ def replay_log(
 
     :param factory: makes the terms that ``target`` takes.
     :param text: the text of such a term, in the syntax of N-Triples.
+    :param graph: the graph of positions, see :class:`.Position`.
 
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
     """
     last = None if until is None else as_term(until)
     if last is not None and not follow and not _may_have(log, last, factory, text, limits):
         raise _missing(last, "nothing was applied")
-    replay: Replay[Any] = Replay(
-        target,
-        text=text,
-        log=name,
-        check_prev=check_prev,
-        until=last,
-        dry_run=dry_run,
-        progress=progress,
-    )
+    settings: dict[str, Any] = {
+        "text": text,
+        "graph": graph,
+        "log": name,
+        "check_prev": check_prev,
+        "until": last,
+        "dry_run": dry_run,
+        "progress": progress,
+    }
+    replay: Replay[Any]
 
     def wait() -> bool:
         replay.wait()
@@ -71,10 +74,12 @@ def replay_log(
         with PatchReader(
             log, factory=factory, wait=wait if follow else None, limits=limits
         ) as rows:
+            replay = Replay(target, torn=lambda: rows.ends_behind_headers, **settings)
             reached = replay.run(iter(rows))
     elif follow:
         raise ValueError("only a source of bytes can be followed")
     else:
+        replay = Replay(target, **settings)
         reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
     if last is not None and not reached and not follow:
         raise _missing(last, "it was read to its end")

@@ -10,8 +10,8 @@ Rules of this file:
    before the row that follows the transaction was read, so that a torn patch of one transaction
    leaves no trace either, and the position says whether its patch is complete. Only where a
    growing file ends for now is that row not waited for.
-3. A log is known by its name, by the key of its first patch, or by the id that its first patch
-   names as the one before.
+3. What names patches and logs, and what a position means, is told in ``position``. A source is read
+   from its beginning; what was applied before is passed over until the store's position is found.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from dataclasses import replace
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ..codec.operations import Header, Operation, OperationKind
-from ..errors import ChainError, JellyError, OrderError
+from ..errors import ChainError, JellyError, OrderError, TruncatedError
 from .model import ID, PREV
-from .position import Position, Replayed
+from .position import DIGEST, Position, Replayed
 
 #: Told what was done so far, after each transaction.
 Progress: TypeAlias = Callable[[Replayed], object]
-
-DIGEST: Final = "sha256:"
 
 #: Kinds of operations that change something.
 CHANGES: Final = frozenset(
@@ -59,7 +57,11 @@ class Changes(Protocol):
         ...
 
     def fingerprint(self) -> bytes:
-        """A digest that the same changes have, and no others."""
+        """A digest that the same changes have, and no others: now and at any later time."""
+        ...
+
+    def content(self) -> object:
+        """What the same changes have, and others have not: in this process, for less work."""
         ...
 
 
@@ -70,7 +72,7 @@ class Target(Protocol[C]):
     """A store that a log is replayed into."""
 
     def positions(self) -> Iterable[Position]:
-        """Where the store stands, one position for each log."""
+        """Where the store stands, one position for each log; those of this target's graph."""
         ...
 
     def changes(self) -> C:
@@ -78,7 +80,11 @@ class Target(Protocol[C]):
         ...
 
     def apply(self, changes: C, before: Position | None, after: Position, /) -> None:
-        """Change the data and the position, both or none."""
+        """Change the data and the position, both or none.
+
+        :param before: where the store stands.
+        :raises ChainError: it does not stand there any more. Nothing was changed.
+        """
         ...
 
 
@@ -87,11 +93,13 @@ class Replay(Generic[C]):
 
     :param target: where to.
     :param text: the text of a header's value, in the syntax of N-Triples.
+    :param graph: the graph of positions, see :class:`.Position`.
     :param log: the log's name.
     :param check_prev: whether a patch must follow the one that was applied last.
     :param until: key of the patch after which to stop.
     :param dry_run: apply nothing.
     :param progress: told after each transaction.
+    :param torn: whether the last end of a patch was nothing but the end of a text, behind headers.
 
     :ivar done: what was done so far.
     """
@@ -101,22 +109,30 @@ class Replay(Generic[C]):
         target: Target[C],
         *,
         text: Callable[[Any], str],
+        graph: str = "",
         log: str | None = None,
         check_prev: bool = True,
         until: str | None = None,
         dry_run: bool = False,
         progress: Progress | None = None,
+        torn: Callable[[], bool] = lambda: False,
     ) -> None:
         self.done = Replayed()
         self._target = target
         self._text = text
+        self._graph = graph
         self._log = log
         self._check_prev = check_prev
         self._until = until
         self._dry_run = dry_run
         self._progress = progress
+        self._torn = torn
+        #: Where the store stands, as it says itself.
+        self._before: Position | None = None
         #: Where the store stands, by key of the patch, while that patch is looked for.
         self._sought: dict[str, Position] = {}
+        #: Whether ``until`` came by meanwhile.
+        self._beyond = False
         #: What the source's first patch follows, for errors.
         self._opening: str | None = None
         #: Number of the patch, in the log or, while the log is not known, in the source.
@@ -124,15 +140,22 @@ class Replay(Generic[C]):
         self._begun = False
         self._digest = ""
         self._pending: tuple[C, Position] | None = None
+        #: Hashes of the ids in the source.
+        self._ids: set[int] = set()
+        #: Key of the last patch, its number of transactions, and their contents.
+        self._last: tuple[str, int, int] | None = None
         self._start_patch()
 
     def _start_patch(self) -> None:
-        self._headers: list[Header] = []
+        #: The first ``id`` and the first ``prev``.
+        self._headers: dict[str, Any] = {}
+        self._has_headers = False
         self._entered = False
-        #: Whether it is the patch again that was applied last.
+        #: Whether it is the patch again that came last.
         self._repeated = False
         self._id: str | None = None
         self._transactions = 0
+        self._content = 0
         self._counted = False
 
     def run(self, rows: Iterator[Operation]) -> bool:
@@ -144,7 +167,7 @@ class Replay(Generic[C]):
         try:
             reached = self._run(rows)
         except JellyError as error:
-            if self._begun or self._headers:
+            if self._number or self._begun or self._has_headers:
                 error.message = f"{self._name()}: {error.message}"
             raise
         if not reached:
@@ -153,9 +176,8 @@ class Replay(Generic[C]):
 
     def _name(self) -> str:
         """What to call the patch that is being read."""
-        for key, value in self._headers:
-            if key == ID:
-                return f"patch {self._text(value)}"
+        if ID in self._headers:
+            return f"patch {self._text(self._headers[ID])}"
         return f"patch number {self._number if self._entered else self._number + 1}"
 
     def _run(self, rows: Iterator[Operation]) -> bool:
@@ -183,9 +205,13 @@ class Replay(Generic[C]):
         return False
 
     def _header(self, header: Header) -> None:
-        if self._entered and header.key in (ID, PREV):
-            raise OrderError(f"the header {header.key!r} stands behind a transaction of its patch")
-        self._headers.append(header)
+        self._has_headers = True
+        if header.key in (ID, PREV):
+            if self._transactions:
+                raise OrderError(
+                    f"the header {header.key!r} stands behind a transaction of its patch"
+                )
+            self._headers.setdefault(header.key, header.value)
 
     def wait(self) -> None:
         """Apply what is complete, because it is not known when more comes.
@@ -216,37 +242,58 @@ class Replay(Generic[C]):
         if self._entered:
             return
         self._entered = True
-        headers = dict(reversed(self._headers))
-        found, prev = headers.get(ID), headers.get(PREV)
-        self._id = None if found is None else self._text(found)
-        follows = None if prev is None else self._text(prev)
+        self._id = None if ID not in self._headers else self._text(self._headers[ID])
+        follows = self._follows()
         if not self._begun:
             self._begun = True
             self._resolve(changes, follows)
-        position = self.done.position
-        if position is not None and not self._sought:
-            if self._id == position.patch:
-                # Posting the head again is harmless.
-                self._repeated = True
+        if self._id is not None:
+            self._repeated = self._last is not None and self._id == self._last[0]
+            if self._repeated:
                 return
-            if follows not in (None, position.patch) and self._check_prev:
-                raise ChainError(
-                    f"it follows patch {follows}, but the log stands at patch {position.patch}",
-                    expected=position.patch,
-                    found=follows,
-                )
+            self._note(self._id)
+        self._check_follows(follows)
         self._number += 1
+
+    def _follows(self) -> str | None:
+        """What the patch says that it follows."""
+        return None if PREV not in self._headers else self._text(self._headers[PREV])
+
+    def _check_follows(self, follows: str | None) -> None:
+        position = self.done.position
+        if position is None or self._sought or not self._check_prev:
+            return
+        if follows not in (None, position.patch):
+            raise ChainError(
+                f"it follows patch {follows}, but the log stands at patch {position.patch}",
+                expected=position.patch,
+                found=follows,
+            )
+
+    def _note(self, patch: str) -> None:
+        """Take note of the id of a patch.
+
+        :raises ChainError: there was one of that id before.
+        """
+        mark = hash(patch)
+        if mark in self._ids:
+            raise ChainError("its id is that of an earlier patch of the log", found=patch)
+        self._ids.add(mark)
 
     def _resolve(self, changes: C, follows: str | None) -> None:
         """Find out where the store stands in the log, by the log's first patch here."""
         known = list(self._target.positions())
         heads = {each.patch: each for each in known}
+        logs = {each.log: each for each in known}
         root = self._id or self._chained(changes)
         name = root if self._log is None else self._log
-        position = next((each for each in known if each.log == name), None)
+        position = logs.get(name)
+        if position is None and self._log is None and (self._number or self._digest):
+            position = logs.get(self._blank_name())
         if position is None and self._log is None and follows is not None:
             position = heads.get(follows)
         self._log = name if position is None else position.log
+        self._opening = follows
         if position is None:
             if follows is None or not self._check_prev:
                 return
@@ -258,6 +305,7 @@ class Replay(Generic[C]):
             self._sought = heads
         elif follows != position.patch:
             self._sought = {position.patch: position}
+            self._seek_number()
         elif self._check_prev and not position.complete:
             raise ChainError(
                 f"it follows patch {follows}, of which the store has no more than the first "
@@ -266,9 +314,9 @@ class Replay(Generic[C]):
                 found=follows,
             )
         else:
-            self.done.position = position
-            self._number = position.number
-        self._opening = follows
+            self._found(position)
+            # What went before is not in the source.
+            self._ids.update(map(hash, (position.log, position.patch)))
 
     def _chained(self, changes: C) -> str:
         digest = hashlib.sha256(self._digest.encode())
@@ -282,10 +330,17 @@ class Replay(Generic[C]):
     def _transaction(self, changes: C) -> None:
         """A transaction has ended, and not with an abort."""
         self._flush()
-        self._enter(changes)
+        named = ID in self._headers
+        if named or changes.operations:
+            self._enter(changes)
         self._transactions += 1
-        if self._id is None:
+        if not named:
             self._digest = self._chained(changes)
+        if not self._entered:
+            # The patch may be one that is passed over.
+            return
+        if named:
+            self._content = hash((self._content, changes.content()))
         if self._repeated or self._sought:
             self.done.skipped += 1
             self._seek()
@@ -296,10 +351,23 @@ class Replay(Generic[C]):
         """Skip no more if it is here that the store stands."""
         position = self._sought.get(self._key())
         if position is not None and position.transactions == self._transactions:
-            self._sought = {}
-            self._log = position.log
-            self._number = position.number
-            self.done.position = position
+            self._found(position)
+
+    def _found(self, position: Position) -> None:
+        """Go on from where the store stands.
+
+        :raises ChainError: that is behind where the replay was to stop.
+        """
+        if self._beyond:
+            raise ChainError(
+                f"the store stands at patch {position.patch} already, behind patch {self._until}",
+                expected=self._until,
+                found=position.patch,
+            )
+        self._sought = {}
+        self._log = position.log
+        self._number = position.number
+        self._before = self.done.position = position
 
     def _position(self, *, complete: bool = False) -> Position:
         return Position(
@@ -308,13 +376,29 @@ class Replay(Generic[C]):
             number=self._number,
             transactions=self._transactions,
             complete=complete,
+            graph=self._graph,
         )
 
     def _end_patch(self) -> bool:
         """The patch has ended; say whether it is the last to be applied."""
+        if not self._transactions and self._has_headers and self._torn():
+            raise TruncatedError(
+                "the log ends behind the headers of a patch, which may be torn: a row Z or a "
+                "transaction would say that it is whole"
+            )
         nothing = self._target.changes()
+        if not self._entered and ID not in self._headers:
+            self._pass_over()
+            return False
         self._enter(nothing)
         key = self._key()
+        if self._repeated:
+            if self._last != (key, self._transactions, self._content):
+                raise ChainError(
+                    "it has the id of the patch before it, and says something else", found=key
+                )
+        else:
+            self._last = (key, self._transactions, self._content)
         if self._pending is not None:
             self._flush(complete=True)
         elif not self._repeated:
@@ -323,8 +407,44 @@ class Replay(Generic[C]):
             if not self._sought and (end := self._position(complete=True)) != self.done.position:
                 self._apply(nothing, end)
                 self._count_patch(not self._transactions)
+        self._seek_number()
         self._start_patch()
-        return self._until is not None and key == self._until
+        if key != self._until:
+            return False
+        # Where the store stands further on, there is nothing to be done, and much to be said.
+        self._beyond = bool(self._sought)
+        return not self._beyond
+
+    def _pass_over(self) -> None:
+        """The patch is none: it has no id, and changes nothing."""
+        self._check_follows(self._follows())
+        self._number += 1
+        self._seek_number()
+        self._start_patch()
+
+    # Positions as they were before such patches were passed over
+
+    def _blank_name(self) -> str:
+        """What a log was called that begins with an empty transaction, or with a patch without id
+        and changes."""
+        digest = hashlib.sha256(self._target.changes().fingerprint())
+        return DIGEST + digest.hexdigest()
+
+    def _seek_number(self) -> None:
+        """Skip no more if the store stands at a patch that is passed over, here or before: there is
+        nothing but its number to know it by. What counts is the patch before that."""
+        for position in self._sought.values():
+            blank = position.patch.startswith(DIGEST) and not position.transactions
+            if blank and position.number <= self._number:
+                number = self._number
+                self._found(position)
+                self._number = number
+                if self._last is not None:
+                    key, transactions, _ = self._last
+                    self.done.position = replace(position, patch=key, transactions=transactions)
+                return
+
+    # Changes
 
     def _flush(self, *, complete: bool = False) -> None:
         """Apply the transaction that waits for the row behind it."""
@@ -340,8 +460,8 @@ class Replay(Generic[C]):
 
     def _apply(self, changes: C, after: Position) -> None:
         if not self._dry_run:
-            self._target.apply(changes, self.done.position, after)
-        self.done.position = after
+            self._target.apply(changes, self._before, after)
+        self._before = self.done.position = after
 
     def _count_patch(self, applied: bool) -> None:
         if applied and not self._counted:

@@ -110,6 +110,8 @@ class PatchTextReader(TermScanner):
         self._state = PatchState.BETWEEN_MARKS
         self._opening = PatchOpening()
         self._prefix_characters = 0
+        #: Whether the text has ended behind headers.
+        self.ends_behind_headers = False
 
     @property
     def inside_patch(self) -> bool:
@@ -142,6 +144,7 @@ class PatchTextReader(TermScanner):
             raise TruncatedError(f"line {self.line_ends + 1}: the text ends inside a transaction")
         if self._state is PatchState.BETWEEN_MARKS:
             return []
+        self.ends_behind_headers = not self._opening.has_rows
         self._state = PatchState.BETWEEN_MARKS
         return [END]
 

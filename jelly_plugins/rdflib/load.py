@@ -17,6 +17,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Frame, Limits
 from ..errors import JellyError, TermError
+from ..reserved import refuse_graph
 from ..sources import Source
 from ..streams import FrameReader
 from . import oxigraph_store
@@ -77,6 +78,7 @@ class Target:
     def _graph(self, name: Any) -> Graph:
         graph = self._graphs.get(name)
         if graph is None:
+            refuse_graph(str(name))
             default = self.default
             graph = Graph(default.store, name, namespace_manager=default.namespace_manager)
             if default.store.graph_aware:

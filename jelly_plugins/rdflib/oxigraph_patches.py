@@ -6,9 +6,10 @@ That backend has transactions, and changes the store inside without a term of rd
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from rdflib.graph import Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 
 from ..backends import get_backend
 from ..patch.position import Position, Replayed
@@ -33,16 +34,22 @@ def replay(graph: Graph, log: Any, *, whole: bool, **settings: Any) -> Replayed:
 
 
 def positions(graph: Graph) -> list[Position]:
-    """Where the store stands. See ``oxigraph.positions``."""
+    """Where the graph stands. See ``oxigraph.positions``."""
     backend: Any = get_backend("oxigraph")
-    found: list[Position] = backend.positions(inner_store(graph))
+    found: list[Position] = backend.positions_in(inner_store(graph), _text(graph))
     return found
 
 
 def set_position(graph: Graph, position: Position) -> None:
-    """Say where the store stands. See ``oxigraph.set_position``."""
+    """Say where the graph stands. See ``oxigraph.set_position``."""
     backend: Any = get_backend("oxigraph")
-    backend.set_position(inner_store(graph), position)
+    backend.set_position(inner_store(graph), replace(position, graph=_text(graph)))
+
+
+def _text(graph: Graph) -> str:
+    """The graph's name as positions have it."""
+    name = graph_name(graph)
+    return "" if graph.identifier == DATASET_DEFAULT_GRAPH_ID else str(name)
 
 
 class NativeUpdate:

@@ -17,16 +17,14 @@ from rdflib.term import URIRef
 
 from ..codec import DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
-from ..patch.position import BOOKKEEPING_IRI, Position
+from ..patch.position import Position
 from ..patch.recording import LogWriter
+from ..reserved import is_reserved, refuse_graph
 from .callers import default_graph
 from .journal import namespace_restorer
 from .replay import positions, replay, set_position
 from .terms import describe
 from .watch import StoreWatch, What
-
-#: What an Oxigraph store keeps for itself.
-_BOOKKEEPING: Final = URIRef(BOOKKEEPING_IRI)
 
 _KINDS: Final = {What.ADD: OperationKind.ADD, What.REMOVE: OperationKind.DELETE}
 #: In the place of what is not known yet.
@@ -211,6 +209,8 @@ class GraphRecorder:
             if name is not None:
                 removed = removed or kind is OperationKind.DELETE
                 rows.append(Operation(kind, (*triple, *name)))
+            elif kind is OperationKind.ADD:
+                refuse_graph(str(_name_of(context)))
         if not removed:
             # Each was missing before it was added.
             return rows
@@ -222,8 +222,9 @@ class GraphRecorder:
 
     def _graph_of(self, context: Any) -> tuple[Any, ...] | None:
         """What a statement of a graph has behind its triple; None if it is not recorded."""
-        name = context.identifier if isinstance(context, Graph) else context
-        if name == _BOOKKEEPING:
+        name = _name_of(context)
+        # What an Oxigraph store keeps for itself goes with all the rest, and is no data.
+        if is_reserved(str(name)):
             return None
         main = name is None or name == self._main
         if self._whole:
@@ -260,3 +261,7 @@ class GraphRecorder:
                 complete=True,
             ),
         )
+
+
+def _name_of(context: Any) -> Any:
+    return context.identifier if isinstance(context, Graph) else context

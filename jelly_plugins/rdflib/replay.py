@@ -8,6 +8,7 @@ changes back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -18,11 +19,13 @@ from rdflib.term import BNode, Node, URIRef
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..codec.operations import Namespace, Operation, OperationKind
-from ..errors import ConflictError, JellyError, TermError
+from ..errors import ChainError, ConflictError, JellyError, TermError
 from ..patch import Patch
+from ..patch.locks import lock_of
 from ..patch.position import Position, Replayed
 from ..patch.replay import INTERVAL, replay_log
 from ..patch.replaying import CHANGES, Progress
+from ..reserved import refuse_graph
 from ..sources import Source
 from . import oxigraph_patches
 from .callers import default_graph
@@ -31,29 +34,43 @@ from .namespaces import DeclaredNamespaces
 from .oxigraph_store import inner_store
 from .terms import RdflibFactory
 
-#: Where stores stand, for as long as they live.
-_POSITIONS: Final[WeakKeyDictionary[Store, dict[str, Position]]] = WeakKeyDictionary()
+#: Where graphs stand, by their names, for as long as their stores live.
+_POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
 
 
 def positions(graph: Graph) -> list[Position]:
-    """Where a graph's store stands: in the logs that were replayed into it or recorded from it by
-    this process or, over an Oxigraph store, by any."""
+    """Where a graph stands: in the logs that were replayed into it or recorded from it by this
+    process or, over an Oxigraph store, by any. For a Dataset or ConjunctiveGraph, in those that
+    were replayed into or recorded from all of it."""
     if inner_store(graph) is not None:
-        return oxigraph_patches.positions(graph)
-    return list(known_positions(graph).values())
+        return oxigraph_patches.positions(_main(graph))
+    return list(known_positions(_main(graph)).values())
 
 
 def set_position(graph: Graph, position: Position) -> None:
-    """Say where a graph's store stands in a log, in place of what was known."""
+    """Say where a graph stands in a log, in place of what was known. The position may be that of
+    another graph."""
+    main = _main(graph)
     if inner_store(graph) is not None:
-        oxigraph_patches.set_position(graph, position)
+        oxigraph_patches.set_position(main, position)
     else:
-        known_positions(graph)[position.log] = position
+        known_positions(main)[position.log] = replace(position, graph=graph_text(main))
 
 
 def known_positions(graph: Graph) -> dict[str, Position]:
-    """Where a store stands that cannot say so itself, by log."""
-    return _POSITIONS.setdefault(graph.store, {})
+    """Where a graph stands whose store cannot say so itself, by log."""
+    return _POSITIONS.setdefault(graph.store, {}).setdefault(graph_text(graph), {})
+
+
+def graph_text(graph: Graph) -> str:
+    """A graph's name as positions have it."""
+    name = graph.identifier
+    return "" if name == DATASET_DEFAULT_GRAPH_ID else _text(name)
+
+
+def _main(graph: Graph) -> Graph:
+    """The graph in the place of the default graph."""
+    return default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
 
 
 def replay(
@@ -76,9 +93,10 @@ def replay(
     Each transaction is applied whole or not at all: on any error the graph, its namespaces
     included, is as it was before that transaction. Blank node labels are kept.
 
-    Where a store stands is known for as long as the store object lives, and told by the result; for
+    Where a graph stands is known for as long as its store object lives, and told by the result; for
     a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
-    position is in the store itself, and moves in the same transaction.
+    position is in the store itself, and moves in the same transaction. The same log into another
+    graph of the store goes there from its beginning.
 
     :param graph: a Graph, which takes statements without a graph and those of the default graph; or
         a Dataset or ConjunctiveGraph, which take all.
@@ -105,13 +123,13 @@ def replay(
         "limits": limits,
     }
     whole = isinstance(graph, ConjunctiveGraph)
-    into = default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
+    into = _main(graph)
     if inner_store(graph) is not None:
         return oxigraph_patches.replay(into, log, whole=whole, strict=strict, **settings)
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     target = GraphTarget(into, strict=strict)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
-    return replay_log(target, log, factory, text=_text, **settings)
+    return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
 
 
 def _text(term: Node) -> str:
@@ -146,39 +164,63 @@ class Changes:
             digest.update(repr(row).encode())
         return digest.digest()
 
+    def content(self) -> int:
+        """A hash of the operations."""
+        return hash(tuple(self.rows))
+
 
 class GraphTarget:
     """A graph that logs are replayed into; see ``patch.replaying.Target``.
 
     :param graph: the graph that takes statements of the default graph.
     :param strict: whether each operation on a statement must change something.
-    :ivar known: where the graph's store stands, by log.
+    :ivar known: where the graph stands, by log.
     """
 
     changes = staticmethod(Changes)
 
     def __init__(self, graph: Graph, *, strict: bool = False) -> None:
+        refuse_graph(str(graph.identifier), what="what is to be changed")
         self._graph = graph
         self._strict = strict
         self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
         self.known = known_positions(graph)
 
     def positions(self) -> list[Position]:
-        """Where the store stands."""
+        """Where the graph stands."""
         return list(self.known.values())
 
-    def apply(self, changes: Changes, _before: Position | None, after: Position) -> None:
+    def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
         """Change the data, the namespaces and the position, or nothing.
 
+        :raises ChainError: the graph does not stand where it did: somebody else has moved it.
         :raises ConflictError: an operation does nothing, and that is not to be.
         :raises TermError: the store refuses a statement.
         """
+        # Whoever else replays into the store waits here, and then finds that it has moved.
+        with lock_of(self._graph.store):
+            found = self.known.get(after.log)
+            if found != before:
+                stands = "nowhere" if found is None else f"at patch {found.patch}"
+                raise ChainError(
+                    f"the graph stands {stands} in log {after.log} now: another replay is at work",
+                    expected=None if before is None else before.patch,
+                    found=None if found is None else found.patch,
+                )
+            self._apply(changes, before, after)
+
+    def _apply(self, changes: Changes, before: Position | None, after: Position) -> None:
         journal = Journal()
         try:
             for kind, value in changes.rows:
                 self._change(journal, kind, value)
             self.known[after.log] = after
         except BaseException as error:
+            # An interrupt may come when all is done.
+            if before is None:
+                self.known.pop(after.log, None)
+            else:
+                self.known[after.log] = before
             journal.undo()
             if isinstance(error, ValueError) and not isinstance(error, JellyError):
                 raise TermError(f"the store refuses a statement: {error}") from error
@@ -212,6 +254,7 @@ class GraphTarget:
         key = name[0] if name else None
         graph = self._graphs.get(key)
         if graph is None:
+            refuse_graph(str(key))
             default = self._graph
             graph = Graph(default.store, key, namespace_manager=default.namespace_manager)
             self._graphs[key] = graph

@@ -25,7 +25,15 @@ from jelly_plugins import (
 )
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad, Triple
 from jelly_plugins.codec.operations import BEGIN, COMMIT, add, add_namespace, delete
-from jelly_plugins.oxigraph import BOOKKEEPING, count, dump, namespaces, read_quads, replay
+from jelly_plugins.oxigraph import (
+    BOOKKEEPING,
+    count,
+    dump,
+    namespaces,
+    positions,
+    read_quads,
+    replay,
+)
 from jelly_plugins.patch import Patch, read_patches
 from jelly_plugins.streams import write_bytes
 
@@ -283,8 +291,12 @@ def test_into_one_graph(store: ox.Store) -> None:
     with pytest.raises(TermError, match="named graph"):
         replay(store, log(patch(3, "A _:s <urn:p> _:o <urn:h> .")), graph=graph, named_graphs=False)
     blank = ox.BlankNode("g")
-    replay(store, log(patch(3, "A <urn:s> <urn:p> <urn:o> .")), graph=blank, named_graphs=False)
+    replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .")), graph=blank, named_graphs=False)
     assert data(store) == {"<urn:s> <urn:p> <urn:o> _:g"}
+    assert {(each.patch, each.graph) for each in positions(store)} == {
+        ("<urn:p:2>", "<urn:g>"),
+        ("<urn:p:1>", "_:g"),
+    }
 
 
 def test_dump_and_count_leave_the_bookkeeping_out(store: ox.Store) -> None:

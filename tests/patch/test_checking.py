@@ -24,6 +24,7 @@ TX . TA .
 Z .
 H id <urn:3> .
 H prev <urn:2> .
+Z .
 """
 
 
@@ -58,8 +59,8 @@ def test_a_good_log() -> None:
         ("H prev <urn:1> .", "", [(2, "no prev")]),
         ("H prev <urn:0> .", "", []),
         (
-            "H id <urn:2> .",
-            "",
+            "H id <urn:2> .\nH prev <urn:1> .\nTX .",
+            "H prev <urn:1> .\nTX . A <urn:s> <urn:p> 1 .",
             [(2, "no id"), (3, "prev is <urn:2>, but the patch before has no id")],
         ),
         (
@@ -82,7 +83,7 @@ def test_a_broken_chain(old: str, new: str, problems: list[tuple[int, str]]) -> 
 def test_a_log_without_ids() -> None:
     assert check(b"TX . TC . Z . TX . TC .")
     # Those who begin with them later do not follow anything.
-    assert check(b"TX . TC . H id <urn:1> .").problems == [(2, "no prev")]
+    assert check(b"A <urn:s> <urn:p> 1 . Z . H id <urn:1> . Z .").problems == [(2, "no prev")]
 
 
 def test_what_cannot_be_read() -> None:
@@ -121,3 +122,19 @@ def test_real_logs() -> None:
         report = check(path)
         assert report, report.problems
         assert report.patches == 1
+
+
+def test_a_text_that_ends_behind_headers_may_be_torn() -> None:
+    for torn in (b"H id <urn:1> .\n", GOOD.removesuffix("Z .\n").encode()):
+        [problem] = check(torn).problems
+        assert "ends behind headers" in problem.message
+
+
+def test_patches_without_id_that_change_nothing_do_not_count() -> None:
+    first, *others = GOOD.split("Z .\n")
+    for blank in ("", "H note 1 .\n", "TX . TC .\n"):
+        for log in both("Z .\n".join((blank, first, blank, *others[:-1], blank, ""))):
+            report = check(log)
+            assert report.problems == []
+            assert report.patches == 6
+            assert report.last_id == Iri("urn:3")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -286,11 +287,12 @@ def test_positions_live_as_long_as_the_store(dataset: Any) -> None:
     assert positions(Graph()) == []
     copy = Dataset()
     set_position(copy, position)
-    assert positions(copy) == [position]
+    # It is one in the copy's own default graph.
+    assert positions(copy) == [replace(position, graph="")]
     assert replay(copy, patch(1, *FILLING) + patch(2)).patches == 1
     moved = Position(log=position.log, patch="<urn:x>", number=7, transactions=1, complete=True)
     set_position(dataset, moved)
-    assert positions(dataset) == [moved]
+    assert positions(dataset) == [replace(moved, graph=position.graph)]
 
 
 def test_a_store_that_is_gone_leaves_nothing() -> None:

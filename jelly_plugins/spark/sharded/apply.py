@@ -20,8 +20,7 @@ from ...errors import SourceError, TruncatedError
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
-from ...patch.position import Position, Replayed
-from ...patch.replaying import DIGEST
+from ...patch.position import DIGEST, Position, Replayed
 from ...sources import Source
 from .commits import Batch, Commit, CommitLog, Place, Shard
 from .errors import CommitConflictError, RootError

@@ -21,11 +21,11 @@ import pyarrow.compute as pc
 from ...arrow import record_batch
 from ...codec import OperationColumns
 from ...codec.operations import Namespace, Operation, OperationKind
-from ...errors import TermError, TruncatedError
-from ...oxigraph.bookkeeping import is_reserved
+from ...errors import TruncatedError
 from ...patch.model import ID
 from ...patch.position import Position, Replayed
 from ...patch.replaying import Replay
+from ...reserved import refuse_graph
 from .commits import Commit
 from .layout import Root, shard_of
 from .staging import Ranges, StageWriter
@@ -160,8 +160,7 @@ class Stager:
 
     def _check_graph(self, graph: str) -> None:
         """Refuse a graph that is no data, and remember one that is."""
-        if is_reserved(graph):
-            raise TermError("a statement is in the graph that keeps the positions of logs")
+        refuse_graph(graph)
         if len(self._graphs) < _REMEMBERED:
             self._graphs.add(graph)
 
@@ -233,6 +232,10 @@ class _Changes:
             digest.update(f"{kind.code} {namespace}\n".encode())
         return digest.digest()
 
+    def content(self) -> object:
+        """What is known of the changes without a look at what was staged."""
+        return tuple(run.operations for run in self.runs), tuple(self.namespaces)
+
 
 class _Target:
     """The version that a log leads to, see ``patch.replaying.Target``."""
@@ -260,6 +263,7 @@ class _Target:
             self.taken.setdefault(run.part, Ranges()).add(run.transaction)
         self.statements += changes.statements
         for kind, (name, iri, graph) in changes.namespaces:
+            refuse_graph(graph, what="a namespace")
             bound = self.namespaces.setdefault(graph or "", {})
             if kind is OperationKind.ADD_NAMESPACE:
                 bound[name] = iri[1:-1]

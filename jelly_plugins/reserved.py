@@ -1,0 +1,61 @@
+"""IRIs that the package keeps for itself: all of them are named here, and nowhere else.
+
+One graph is reserved in data: the one in which stores of quads keep the positions of logs. No
+statement and no namespace may be in it that a source or a caller brings (:func:`refuse_graph`), and
+what is written or counted leaves it out. In any other position its IRI is one like others.
+
+All other names of ours stand for something while a call lasts, such as a graph that a failed update
+would make. They have a random part, new in each process, so that no data can have them, and nothing
+needs to be refused or hidden for them (:func:`private`).
+"""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from typing import Final
+
+from .errors import TermError
+
+_NAMESPACE: Final = "urn:jelly-plugins:"
+_SECRET: Final = token_hex(16)
+
+#: The graph in which stores of quads keep their positions, and that is no data.
+BOOKKEEPING_IRI: Final = f"{_NAMESPACE}bookkeeping"
+#: The same in the syntax of N-Triples.
+BOOKKEEPING_TEXT: Final = f"<{BOOKKEEPING_IRI}>"
+
+
+def bookkeeping_iri(name: str) -> str:
+    """An IRI that stands in the graph of the bookkeeping."""
+    return f"{_NAMESPACE}{name}"
+
+
+def private(name: str) -> str:
+    """An IRI that nobody else has: the same for the same name, in this process."""
+    return f"{_NAMESPACE}{_SECRET}:{name}"
+
+
+def is_reserved(graph: object) -> bool:
+    """Whether a graph is reserved.
+
+    :param graph: its IRI, or its name in the syntax of N-Triples.
+
+    >>> is_reserved("urn:jelly-plugins:bookkeeping"), is_reserved("<urn:jelly-plugins:bookkeeping>")
+    (True, True)
+    >>> is_reserved("urn:jelly-plugins:failed"), is_reserved("")
+    (False, False)
+    """
+    return graph in (BOOKKEEPING_TEXT, BOOKKEEPING_IRI)
+
+
+def refuse_graph(graph: object, *, what: str = "a statement") -> None:
+    """Refuse a graph that is reserved.
+
+    :param graph: see :func:`is_reserved`.
+    :param what: that is in it.
+    :raises TermError: it is.
+    """
+    if is_reserved(graph):
+        raise TermError(
+            f"{what} is in the graph {BOOKKEEPING_TEXT}, which keeps the positions of logs"
+        )

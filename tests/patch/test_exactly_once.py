@@ -1,0 +1,418 @@
+"""What names a patch and a log, and where a replay goes on: the same for every kind of store.
+
+The rules are told in ``jelly_plugins.patch.position``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyoxigraph")
+pytest.importorskip("oxrdflib")
+
+import pyoxigraph as ox
+from rdflib import Dataset, Graph, URIRef
+
+from jelly_plugins import ChainError, JellyError, TruncatedError
+from jelly_plugins import oxigraph as oxigraph_backend
+from jelly_plugins import rdflib as rdflib_backend
+from jelly_plugins.oxigraph import BOOKKEEPING
+from jelly_plugins.patch import PatchReader, write_rows
+
+
+class Store:
+    """A store of any kind."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+        self._backend: Any = rdflib_backend if isinstance(store, Graph) else oxigraph_backend
+
+    def replay(self, log: Any, **settings: Any) -> Any:
+        return self._backend.replay(self.store, log, **settings)
+
+    def positions(self) -> list[Any]:
+        found: list[Any] = self._backend.positions(self.store)
+        return found
+
+    def objects(self) -> list[str]:
+        """The objects of its statements, in order."""
+        if isinstance(self.store, Graph):
+            rows = {row for row in self.store if not row[1].startswith("urn:jelly-plugins:")}
+            return sorted(str(row[2]) for row in rows)
+        quads = (quad for quad in self.store if quad.graph_name != BOOKKEEPING)
+        return sorted(quad.object.value for quad in quads)
+
+
+MAKERS: dict[str, Callable[[Path], Any]] = {
+    "Oxigraph in memory": lambda _: ox.Store(),
+    "Oxigraph on disk": lambda path: ox.Store(path / "store"),
+    "Graph": lambda _: Graph(),
+    "Dataset": lambda _: Dataset(),
+    "Graph, Oxigraph": lambda _: Graph(store="Oxigraph"),
+}
+
+
+@pytest.fixture(params=MAKERS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """A store of each kind."""
+    return Store(MAKERS[request.param](tmp_path))
+
+
+def patch(number: int | None, *rows: str, prev: int | None = None) -> str:
+    """The text of a patch with one transaction, if there are rows."""
+    id_ = "" if number is None else f"H id <urn:{number}> .\n"
+    follows = "" if prev is None else f"H prev <urn:{prev}> .\n"
+    transaction = "\n".join(["TX .", *rows, "TC .\n"]) if rows else ""
+    return f"{id_}{follows}{transaction}Z .\n"
+
+
+def adds(value: int) -> str:
+    return f"A <urn:s> <urn:p> <urn:{value}> ."
+
+
+def deletes(value: int) -> str:
+    return f"D <urn:s> <urn:p> <urn:{value}> ."
+
+
+def log(*patches: str) -> bytes:
+    return "".join(["# A log.\n", *patches]).encode()
+
+
+BLANK = patch(None)
+EMPTY = "TX .\nTC .\nZ .\n"
+ABORTED = "TX .\nA <urn:s> <urn:p> <urn:aborted> .\nTA .\nZ .\n"
+#: It swings: applied again, some of it shows.
+ONE, TWO, THREE = (
+    patch(1, adds(1), adds(10)),
+    patch(2, adds(2), deletes(10), prev=1),
+    patch(3, adds(3), deletes(1), prev=2),
+)
+
+
+# Patches without an id that change nothing
+
+
+@pytest.mark.parametrize("blank", [BLANK, EMPTY, ABORTED, "H note 1 .\nTX .\nTC .\nZ .\n"])
+def test_patches_without_id_that_change_nothing_are_passed_over(store: Store, blank: str) -> None:
+    whole = log(blank, ONE, TWO, blank)
+    assert store.replay(whole).patches == 2
+    for _ in range(3):
+        done = store.replay(whole)
+        assert (done.patches, done.transactions) == (0, 0)
+    # The log grows, with such patches or without.
+    assert store.replay(log(blank, blank, ONE, TWO, blank, THREE, blank)).patches == 1
+    assert store.replay(log(ONE, TWO, THREE)).patches == 0
+    assert [each.patch for each in store.positions()] == ["<urn:3>"]
+    assert store.objects() == ["urn:2", "urn:3"]
+
+
+def test_what_follows_stands_behind_a_patch_that_is_passed_over(store: Store) -> None:
+    store.replay(log(ONE, BLANK))
+    assert store.replay(log(TWO)).patches == 1
+    assert store.replay(log(BLANK, THREE)).patches == 1
+
+
+def test_a_log_of_nothing_else(store: Store) -> None:
+    assert store.replay(log(BLANK, EMPTY, ABORTED)).position is None
+    assert store.positions() == []
+    assert store.replay(log(BLANK, EMPTY, ABORTED, ONE)).patches == 1
+
+
+def test_logs_that_begin_with_one_are_different_logs(store: Store) -> None:
+    assert store.replay(log(BLANK, ONE)).patches == 1
+    assert store.replay(log(BLANK, patch(7, adds(7)))).patches == 1
+    assert store.replay(log(EMPTY, patch(None, adds(8)))).patches == 1
+    assert store.objects() == ["urn:1", "urn:10", "urn:7", "urn:8"]
+
+
+def test_patches_without_id_that_change_something(store: Store) -> None:
+    swinging = [patch(None, (adds if i % 2 else deletes)(1), adds(100 + i)) for i in range(5)]
+    for size in range(1, 6):
+        whole = log(BLANK, *swinging[:size], EMPTY)
+        assert store.replay(whole).patches == 1
+        assert store.replay(whole).patches == 0
+    assert "urn:1" not in store.objects()
+
+
+def test_a_gap_before_a_patch_that_is_passed_over(store: Store) -> None:
+    with pytest.raises(ChainError, match="<urn:7>"):
+        store.replay(log(ONE, patch(None, prev=7), TWO))
+    assert store.replay(log(ONE, patch(None, prev=1), TWO)).patches == 1
+
+
+# Ids that come again
+
+
+def test_the_same_patch_right_behind_itself(store: Store) -> None:
+    whole = log(ONE, ONE, TWO, BLANK, TWO)
+    assert store.replay(whole).patches == 2
+    assert store.replay(whole).patches == 0
+    assert store.replay(log(ONE, ONE, TWO, TWO, TWO, THREE)).patches == 1
+    assert store.objects() == ["urn:2", "urn:3"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        patch(2, adds(4), prev=1),
+        patch(2, adds(2), prev=1),
+        patch(2, adds(2), deletes(10), adds(4), prev=1),
+        patch(2, deletes(2), adds(10), prev=1),
+        TWO.replace("TC .\n", "TC .\nTX .\nA <urn:s> <urn:p> <urn:4> .\nTC .\n"),
+        TWO.replace("TX .", "TX .\nPA 'x' <urn:x> ."),
+        patch(2, prev=1),
+    ],
+)
+def test_the_same_id_with_other_content(store: Store, other: str) -> None:
+    for whole in (log(ONE, TWO, other, THREE), log(ONE, TWO, BLANK, other)):
+        with pytest.raises(ChainError, match=r"patch <urn:2>: .* says something else"):
+            store.replay(whole)
+        assert store.objects() == ["urn:1", "urn:2"]
+
+
+@pytest.mark.parametrize("again", [ONE, patch(1, adds(1), adds(10), prev=2), patch(1, adds(4))])
+def test_an_id_that_recurs_later(store: Store, again: str) -> None:
+    for _ in range(2):
+        with pytest.raises(ChainError, match=r"patch <urn:1>: .* earlier patch"):
+            store.replay(log(ONE, TWO, again, THREE))
+        assert store.objects() == ["urn:1", "urn:2"]
+    # In another file the id of the log is known, and that of the patch at which the store stands.
+    with pytest.raises(ChainError, match=r"patch <urn:1>: .* earlier patch"):
+        store.replay(log(patch(1, adds(5), prev=2)))
+    with pytest.raises(ChainError, match=r"patch <urn:2>: .* earlier patch"):
+        store.replay(log(patch(2, adds(5), prev=2)))
+    assert store.objects() == ["urn:1", "urn:2"]
+    assert store.replay(log(ONE, TWO, THREE)).patches == 1
+
+
+def test_a_log_whose_beginning_was_cut_off(store: Store) -> None:
+    assert store.replay(log(ONE, TWO)).patches == 2
+    for rest in (log(TWO, THREE), log(BLANK, TWO, TWO, THREE), log(THREE), log(ONE, TWO, THREE)):
+        store.replay(rest)
+        assert [each.patch for each in store.positions()] == ["<urn:3>"]
+    assert store.objects() == ["urn:2", "urn:3"]
+
+
+def test_a_log_without_ids_whose_beginning_was_cut_off_needs_a_name(store: Store) -> None:
+    plain = [patch(None, adds(i)) for i in range(3)]
+    store.replay(log(*plain[:2]), name="plain")
+    with pytest.raises(ChainError, match="sha256:"):
+        store.replay(log(*plain[1:]), name="plain")
+    assert store.replay(log(*plain), name="plain").patches == 1
+
+
+# One log into several graphs
+
+
+@pytest.mark.parametrize("kind", ["Oxigraph in memory", "Oxigraph on disk"])
+def test_one_log_into_several_graphs_of_a_store(kind: str, tmp_path: Path) -> None:
+    store = Store(MAKERS[kind](tmp_path))
+    names = [*map(ox.NamedNode, ("urn:g", "urn:h%20é")), ox.BlankNode("g"), ox.DefaultGraph()]
+    for patches, expected in (([ONE], 1), ([ONE, TWO, THREE], 2), ([ONE, TWO, THREE], 0)):
+        for name in names:
+            assert store.replay(log(*patches), graph=name).patches == expected
+    for name in names:
+        found = store.store.quads_for_pattern(None, None, None, name)
+        assert {quad.object.value for quad in found} == {"urn:2", "urn:3"}
+    graphs = {each.graph for each in store.positions()}
+    assert graphs == {"", "<urn:g>", "_:g", "<urn:h%20é>"}
+
+
+@pytest.mark.parametrize("make", [Dataset, lambda: Dataset(store="Oxigraph")])
+def test_one_log_into_several_graphs_of_a_dataset(make: Callable[[], Dataset]) -> None:
+    dataset = make()
+    graphs = [dataset, dataset.graph(URIRef("urn:g")), dataset.graph(URIRef("urn:h"))]
+    for graph in graphs:
+        assert rdflib_backend.replay(graph, log(ONE, TWO)).patches == 2
+        assert rdflib_backend.replay(graph, log(ONE, TWO)).patches == 0
+    for graph in graphs:
+        assert rdflib_backend.replay(graph, log(ONE, TWO, THREE)).patches == 1
+        assert [each.patch for each in rdflib_backend.positions(graph)] == ["<urn:3>"]
+    for graph in graphs[1:]:
+        assert {str(row[2]) for row in graph} == {"urn:2", "urn:3"}
+
+
+# Positions as stores have them that an earlier version has written
+
+
+def earlier(store: ox.Store, name: str, value: str) -> None:
+    """Write a position in the old form."""
+    subject, predicate = (
+        ox.NamedNode(f"urn:jelly-plugins:{iri}") for iri in (f"log:{name}", "position")
+    )
+    store.add(ox.Quad(subject, predicate, ox.Literal(value), BOOKKEEPING))
+
+
+@pytest.fixture(params=["Oxigraph in memory", "Oxigraph on disk"])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """A store in which an earlier version has applied the first patch."""
+    store = MAKERS[request.param](tmp_path)
+    earlier(store, "%3Curn%3A1%3E", "1 1 complete <urn:1>")
+    return Store(store)
+
+
+def test_a_position_without_a_graph_is_that_of_the_default_graph(old: Store) -> None:
+    assert [(each.patch, each.graph) for each in old.positions()] == [("<urn:1>", None)]
+    assert old.replay(log(ONE)).patches == 0
+    assert old.replay(log(ONE, TWO)).patches == 1
+    assert [(each.patch, each.graph) for each in old.positions()] == [("<urn:2>", "")]
+    assert old.objects() == ["urn:2"]
+
+
+def test_a_position_without_a_graph_and_a_graph_that_is_there(old: Store) -> None:
+    graph = ox.NamedNode("urn:g")
+    assert old.replay(log(ONE, TWO), graph=graph).patches == 2
+    assert {each.graph for each in old.positions()} == {None, "<urn:g>"}
+    assert old.replay(log(ONE)).patches == 0
+    # Into this one it may have gone.
+    other = ox.NamedNode("urn:h")
+    old.store.add_graph(other)
+    assert old.replay(log(ONE, TWO), graph=other).patches == 1
+    assert {each.graph for each in old.positions()} == {"<urn:g>", "<urn:h>"}
+
+
+@pytest.mark.parametrize(
+    ("patches", "number", "rest"),
+    [
+        ([BLANK, ONE, TWO, THREE], 1, 3),
+        ([BLANK, BLANK, ONE, TWO, THREE], 2, 3),
+        ([BLANK, ONE, BLANK, TWO, THREE], 3, 2),
+        ([BLANK, ONE, TWO, BLANK, THREE], 4, 1),
+        ([BLANK, ONE, TWO, THREE, BLANK], 5, 0),
+    ],
+)
+def test_a_position_at_a_patch_that_is_passed_over_now(
+    patches: list[str], number: int, rest: int
+) -> None:
+    store = Store(ox.Store())
+    # What a log was called that begins with an empty patch.
+    root = hashlib.sha256(hashlib.sha256().digest()).hexdigest()
+    earlier(store.store, f"sha256%3A{root}", f"{number} 0 complete sha256:")
+    assert store.replay(log(*patches)).patches == rest
+    assert store.replay(log(*patches)).patches == 0
+
+
+def test_a_damaged_position() -> None:
+    store = ox.Store()
+    earlier(store, "x", "nonsense")
+    with pytest.raises(ChainError, match="damaged"):
+        Store(store).replay(log(ONE))
+
+
+# until
+
+
+def test_until_behind_which_the_store_stands(store: Store) -> None:
+    whole = log(ONE, BLANK, TWO, THREE)
+    assert store.replay(whole, until="urn:3").patches == 3
+    assert store.replay(whole, until="urn:3").position.patch == "<urn:3>"
+    for until in ("urn:1", "urn:2"):
+        with pytest.raises(ChainError, match="at patch <urn:3> already, behind") as caught:
+            store.replay(whole, until=until)
+        assert (caught.value.expected, caught.value.found) == (f"<{until}>", "<urn:3>")
+    # And one that the store's position is not in.
+    with pytest.raises(ChainError, match="<urn:3>, which the log does not have"):
+        store.replay(log(ONE, TWO), until="urn:1")
+
+
+# Logs that are torn off in their beginning
+
+
+@pytest.mark.parametrize("headers", ["H id <urn:2> .\n", "H id <urn:2> .\nH prev <urn:1> .\n"])
+def test_text_that_ends_behind_headers(store: Store, tmp_path: Path, headers: str) -> None:
+    for before in ([], [ONE]):
+        torn = tmp_path / "log.rdfp"
+        torn.write_bytes(log(*before, headers))
+        with pytest.raises(TruncatedError, match=r"log\.rdfp|ends behind the headers"):
+            store.replay(torn)
+    assert [each.patch for each in store.positions()] == ["<urn:1>"]
+    # Once it is there, it is applied.
+    assert store.replay(log(ONE, TWO)).patches == 1
+    # Where it says that it is whole, it is.
+    assert store.replay(log(ONE, TWO, patch(3, prev=2))).patches == 1
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+def test_a_jelly_log_of_a_few_bytes(store: Store, tmp_path: Path, size: int) -> None:
+    for value in range(1, 160):
+        torn = tmp_path / "log.jellyp"
+        # A frame of this length, whose first bytes might be a comment or space.
+        torn.write_bytes(bytes((value, 0x0A, 0x20, 0x0A, 0x1E, 0x0A, 0x0A))[:size])
+        with pytest.raises(JellyError, match=r"log\.jellyp"):
+            store.replay(torn)
+    assert store.positions() == []
+
+
+def test_every_beginning_of_a_jelly_log(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    write_rows(PatchReader(log(ONE, TWO)), path)
+    whole = path.read_bytes()
+    for size in range(24):
+        path.write_bytes(whole[:size])
+        with pytest.raises(JellyError, match=r"log\.jellyp"):
+            store.replay(path)
+    path.write_bytes(whole)
+    assert store.replay(path).patches == 2
+
+
+# Several replays at once
+
+
+def test_replays_at_once_apply_a_log_once(store: Store) -> None:
+    swinging = [patch(i, deletes(i - 1), adds(i), prev=i - 1 or None) for i in range(1, 40)]
+    whole = log(*swinging)
+    applied: list[int] = []
+    errors: list[BaseException] = []
+    ready = threading.Barrier(4)
+
+    def run() -> None:
+        ready.wait()
+        counted = 0
+
+        def progress(done: Any) -> None:
+            nonlocal counted
+            counted = done.transactions
+
+        try:
+            store.replay(whole, progress=progress)
+        except BaseException as error:
+            errors.append(error)
+        applied.append(counted)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(isinstance(error, ChainError) and "at work" in str(error) for error in errors)
+    assert sum(applied) == 39
+    assert store.objects() == ["urn:39"]
+    assert store.replay(whole).patches == 0
+
+
+def test_a_replay_that_another_one_has_overtaken(store: Store) -> None:
+    def overtake(_: Any) -> None:
+        store.replay(log(ONE, TWO, THREE))
+
+    with pytest.raises(ChainError, match="at patch <urn:3> in log <urn:1> now") as caught:
+        store.replay(log(ONE, TWO, THREE), progress=overtake)
+    assert (caught.value.expected, caught.value.found) == ("<urn:1>", "<urn:3>")
+    assert store.objects() == ["urn:2", "urn:3"]
+
+
+def test_positions_can_be_given_to_another_graph() -> None:
+    first, second = Graph(), Graph()
+    done = rdflib_backend.replay(first, log(ONE))
+    rdflib_backend.set_position(second, done.position)
+    assert rdflib_backend.replay(second, log(ONE, TWO)).patches == 1
+    moved = rdflib_backend.positions(second)[0]
+    assert replace(moved, graph="") == replace(
+        rdflib_backend.replay(first, log(ONE, TWO)).position, graph=""
+    )

@@ -1,0 +1,360 @@
+"""Replay into every kind of target against a model that shares nothing with it: random logs with
+patches that are empty, nameless, repeated or wrong, cut anywhere, resumed, interrupted, killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyoxigraph")
+pytest.importorskip("oxrdflib")
+
+import pyoxigraph as ox
+from rdflib import BNode, Dataset, Graph, Literal, URIRef
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+
+from jelly_plugins import ChainError, JellyError
+from jelly_plugins.oxigraph import BOOKKEEPING, replay
+from jelly_plugins.rdflib import replay as replay_graph
+
+from ..cli.command import command
+from .reference_model import Model, Patch, RefusedError, Row, Transaction, text_of
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+#: Random logs of the long form, of all kinds of targets together.
+LOGS = int(os.environ.get("JELLY_PLUGINS_LOGS", "10000"))
+
+#: What both kinds of stores make of terms, and what Oxigraph alone does.
+FORMS = {
+    f'"01"^^<{XSD}integer>': f'"1"^^<{XSD}integer>',
+    f'"1"^^<{XSD}boolean>': f'"true"^^<{XSD}boolean>',
+    f'"x"^^<{XSD}string>': '"x"',
+}
+OXIGRAPH_FORMS = FORMS | {
+    '"x"@EN-gb': '"x"@en-gb',
+    f'"1.50"^^<{XSD}decimal>': f'"1.5"^^<{XSD}decimal>',
+    f'"1"^^<{XSD}int>': f'"1"^^<{XSD}integer>',
+}
+NODES = ["<urn:s>", "<urn:t>", "_:b", "_:é", "_:0", "_:a.b", "_:x-y"]
+OBJECTS = [
+    *NODES,
+    *OXIGRAPH_FORMS,
+    f'"1"^^<{XSD}integer>',
+    f'"1.5"^^<{XSD}decimal>',
+    '"x"',
+    '"x"@en',
+    '"a\\"b\\\\c"',
+    '"1"^^<urn:d>',
+]
+GRAPHS = ["<urn:g>", "_:g"]
+
+
+class Target:
+    """A store, and how it is read and written."""
+
+    forms = OXIGRAPH_FORMS
+
+    def __init__(self, store: Any, quads: bool = True) -> None:
+        self.store = store
+        self.quads = quads
+
+    def replay(self, log: bytes) -> Any:
+        return replay(self.store, log)
+
+    def read(self) -> set[Row]:
+        return {
+            tuple(str(term) for term in quad if term != ox.DefaultGraph())
+            for quad in self.store
+            if quad.graph_name != BOOKKEEPING
+        }
+
+
+class RdflibTarget(Target):
+    """A Graph or Dataset."""
+
+    def __init__(self, graph: Any, *, quads: bool) -> None:
+        super().__init__(graph, quads)
+        if graph.store.__class__.__name__ != "OxigraphStore":
+            self.forms = FORMS
+
+    def replay(self, log: bytes) -> Any:
+        return replay_graph(self.store, log)
+
+    def read(self) -> set[Row]:
+        found = set()
+        for *triple, graph in (
+            self.store.quads() if self.quads else ((*t, None) for t in self.store)
+        ):
+            default = graph in (None, DATASET_DEFAULT_GRAPH_ID)
+            found.add(tuple(map(_text, triple if default else [*triple, graph])))
+        return found
+
+
+def _text(term: Any) -> str:
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    if isinstance(term, BNode):
+        return f"_:{term}"
+    assert isinstance(term, Literal)
+    lex = str(term).replace("\\", "\\\\").replace('"', '\\"')
+    if term.language:
+        return f'"{lex}"@{term.language}'
+    plain = term.datatype is None or str(term.datatype) == f"{XSD}string"
+    return f'"{lex}"' if plain else f'"{lex}"^^<{term.datatype}>'
+
+
+TARGETS: dict[str, Callable[[Path], Target]] = {
+    "Oxigraph in memory": lambda _: Target(ox.Store()),
+    "Oxigraph on disk": lambda path: Target(ox.Store(path / "store")),
+    "Graph": lambda _: RdflibTarget(Graph(), quads=False),
+    "Dataset": lambda _: RdflibTarget(Dataset(), quads=True),
+    "Graph, Oxigraph": lambda _: RdflibTarget(Graph(store="Oxigraph"), quads=False),
+}
+
+
+class Logs:
+    """Makes random logs.
+
+    :param quads: whether statements may be in named graphs.
+    """
+
+    def __init__(self, rng: random.Random, quads: bool) -> None:
+        self._rng = rng
+        self._quads = quads
+        self._made = 0
+
+    def log(self) -> list[Patch]:
+        """A log, with something wrong in one of six."""
+        found: list[Patch] = []
+        for _ in range(self._rng.randrange(1, 9)):
+            found.append(self._patch([each for each in found if not each.is_blank]))
+        if self._rng.random() < 1 / 6:
+            self._spoil(found)
+        return found
+
+    def following(self, log: list[Patch]) -> Patch:
+        """A patch that follows a log."""
+        return self._patch([each for each in log if not each.is_blank], kind=0.9)
+
+    def _patch(self, before: list[Patch], kind: float | None = None) -> Patch:
+        rng = self._rng
+        kind = rng.random() if kind is None else kind
+        last = before[-1] if before else None
+        if kind < 0.2:
+            return Patch(self._blank_transactions())
+        if kind < 0.3:
+            return Patch((*self._transactions(), self._transaction()))
+        if kind < 0.4 and last is not None and last.id is not None:
+            return last
+        self._made += 1
+        return Patch(
+            self._transactions(),
+            f"<urn:p:{self._made}>",
+            last.id if last is not None and rng.random() < 0.8 else None,
+        )
+
+    def _blank_transactions(self) -> tuple[Transaction, ...]:
+        aborted = self._transaction()._replace(committed=False)
+        return self._rng.choice(((), (Transaction(()),), (aborted,), (Transaction(()), aborted)))
+
+    def _transactions(self) -> tuple[Transaction, ...]:
+        rng = self._rng
+        made = [self._transaction() for _ in range(rng.randrange(4))]
+        return tuple(each._replace(committed=rng.random() < 0.85) for each in made)
+
+    def _transaction(self) -> Transaction:
+        rng = self._rng
+        return Transaction(tuple(self._row() for _ in range(rng.randrange(1, 7))))
+
+    def _row(self) -> Row:
+        rng = self._rng
+        graph = [rng.choice(GRAPHS)] if self._quads and rng.random() < 0.3 else []
+        return (rng.choice("AAD"), rng.choice(NODES), "<urn:p>", rng.choice(OBJECTS), *graph)
+
+    def _spoil(self, log: list[Patch]) -> None:
+        """Make something wrong."""
+        rng = self._rng
+        named = [each for each in log if each.id is not None]
+        if not named:
+            return
+        other = (Transaction((("A", "<urn:s>", "<urn:other>", "<urn:o>"),)),)
+        at = rng.randrange(1, len(log) + 1)
+        log.insert(
+            at,
+            rng.choice(
+                (
+                    Patch(other, rng.choice(named).id),
+                    Patch(other, rng.choice(named).id, "<urn:none>"),
+                    Patch(other, "<urn:new>", "<urn:none>"),
+                    rng.choice(named),
+                )
+            ),
+        )
+
+
+def holds(target: Target, model: Model, log: list[Patch]) -> None:
+    """Replay a log into both, twice, and compare."""
+    for again in (False, True):
+        refused = False
+        try:
+            for _ in model.replay(log):
+                assert not again
+        except RefusedError:
+            refused = True
+        if refused:
+            with pytest.raises(ChainError):
+                target.replay(text_of(log))
+        else:
+            done = target.replay(text_of(log))
+            assert not (again and done.transactions)
+        assert target.read() == model.quads
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt at some line of the package's or of rdflib's code."""
+
+    def __init__(self, after: int) -> None:
+        self._left = after
+
+    def __enter__(self) -> None:
+        sys.settrace(self._called)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _called(self, frame: FrameType, _event: str, _value: Any) -> Any:
+        name = frame.f_code.co_filename
+        return self._line if "jelly_plugins" in name and "tests" not in name else None
+
+    def _line(self, _frame: FrameType, event: str, _value: Any) -> Any:
+        if event == "line":
+            self._left -= 1
+            if self._left == 0:
+                raise KeyboardInterrupt
+        return self._line
+
+
+def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Random) -> None:
+    """Replay a log with interrupts; after each of them the store is between two transactions."""
+    states = {frozenset(model.quads)}
+    with suppress(RefusedError):
+        states.update(model.replay(log))
+    for _ in range(3):
+        try:
+            with Interrupt(int(10 ** rng.uniform(1.5, 3.5))):
+                target.replay(text_of(log))
+        except KeyboardInterrupt:
+            assert frozenset(target.read()) in states
+        except JellyError:
+            break
+    with suppress(JellyError):
+        target.replay(text_of(log))
+    assert target.read() == model.quads
+
+
+def run(kind: str, seed: int, folder: Path) -> None:
+    """One random log into one target, in all ways."""
+    rng = random.Random(f"{kind}/{seed}")
+    target = TARGETS[kind](folder)
+    model = Model(target.forms)
+    logs = Logs(rng, target.quads)
+    log = logs.log()
+    for size in sorted(rng.sample(range(len(log) + 1), 2)):
+        holds(target, model, log[:size])
+    if rng.random() < 0.5:
+        interrupted(target, model, log, rng)
+    holds(target, model, log)
+    following = logs.following(log)
+    if following.prev is not None:
+        # In a file of its own.
+        holds(target, model, [following])
+    holds(target, model, [*log, following])
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_random_logs(kind: str, tmp_path: Path) -> None:
+    for seed in range(8 if "disk" in kind else 25):
+        run(kind, seed, tmp_path / str(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TARGETS)
+def test_many_random_logs(kind: str, tmp_path: Path) -> None:
+    for seed in range(1000, 1000 + LOGS // len(TARGETS)):
+        run(kind, seed, tmp_path / str(seed))
+        shutil.rmtree(tmp_path / str(seed), ignore_errors=True)
+
+
+def killed(seeds: Iterable[int], folder: Path) -> int:
+    """Replay logs into stores on disk by the command, killed at some moment; return how often."""
+    kills = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        logs = Logs(rng, quads=True)
+        parts = [logs.log() for _ in range(60)]
+        # Several logs after one another are one, if the first of each follows nothing.
+        log = [
+            patch
+            for patch in (each for part in parts for each in part)
+            if not (patch.id is None and patch.is_blank)
+        ]
+        log = _chained(log)
+        model = Model(OXIGRAPH_FORMS)
+        states = [frozenset[Row](), *model.replay(log)]
+        path = folder / f"{seed}.rdfp"
+        path.write_bytes(text_of(log))
+        store = folder / f"{seed}.store"
+        while True:
+            process = subprocess.Popen(
+                command("patch", "apply", path, "--store", store),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            while process.poll() is None and not (store / "CURRENT").exists():
+                time.sleep(0.001)
+            try:
+                process.wait(rng.uniform(0, 0.4))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                kills += 1
+            code = process.wait()
+            if (store / "CURRENT").exists():
+                assert frozenset(Target(ox.Store(store)).read()) in states
+            if code == 0:
+                break
+            assert code == -signal.SIGKILL
+            if rng.random() < 0.3:
+                subprocess.run(
+                    command("patch", "apply", path, "--store", store), check=True, stdout=-3
+                )
+        holds(Target(ox.Store(store)), model, log)
+    return kills
+
+
+def _chained(log: list[Patch]) -> list[Patch]:
+    """Patches with names that do not recur, each of which follows the one before it."""
+    return [
+        patch._replace(id=f"<urn:k:{n}>", prev=f"<urn:k:{n - 1}>" if n else None)
+        for n, patch in enumerate(log)
+    ]
+
+
+def test_kills(tmp_path: Path) -> None:
+    killed(range(1), tmp_path)
+
+
+@pytest.mark.slow
+def test_many_kills(tmp_path: Path) -> None:
+    assert killed(range(100, 100 + max(LOGS // 500, 1)), tmp_path) > 0
