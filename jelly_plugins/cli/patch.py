@@ -284,6 +284,7 @@ def convert(
     frame_bytes: Annotated[
         int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
     ] = None,
+    strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
@@ -317,6 +318,7 @@ def convert(
                 max_datatype_table_size=table_datatypes,
             ),
             **{key: value for key, value in frames.items() if value is not None},
+            strict=strict,
             limits=settings.limits_from(limit),
         )
 
@@ -526,12 +528,14 @@ def check(
     log: LogArgument,
     from_: LogFrom = None,
     generalized: Generalized = False,
+    strict: settings.Strict = False,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
     In a chain each patch names the one before as the one that it follows.
+    What other tools write though it is not valid, and that has one sensible reading, is named.
     Exit code 0: nothing is wrong; 1: something is.
     """
     from ..patch import check as check_
@@ -541,6 +545,7 @@ def check(
             opened,
             format=_format(from_),
             generalized=generalized,
+            strict=strict,
             limits=settings.limits_from(limit),
         )
     if as_json:
@@ -566,6 +571,8 @@ def _print_report(report: Report) -> None:
     )
     for number, message in report.problems:
         print(f"patch {number}: {message}")
+    for message in report.deviations:
+        print(f"not valid, and read all the same: {message}")
 
 
 def _report_as_dict(report: Report) -> dict[str, Any]:
@@ -579,6 +586,7 @@ def _report_as_dict(report: Report) -> dict[str, Any]:
         "rows": {kind.code: number for kind, number in report.rows.items()},
         **{name: None if term is None else term_text(term) for name, term in ids.items()},
         "problems": [problem._asdict() for problem in report.problems],
+        "deviations": report.deviations,
     }
 
 

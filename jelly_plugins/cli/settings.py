@@ -70,6 +70,10 @@ Output: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", "-f", help="Replace the output if it exists.")
 ]
+Strict: TypeAlias = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse what others write though it is not valid."),
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 From: TypeAlias = Annotated[
     Format | None,

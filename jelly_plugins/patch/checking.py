@@ -37,6 +37,8 @@ class Report:
     :ivar first_prev: ``prev`` of the first patch: what the log follows.
     :ivar last_id: ``id`` of the last patch that is complete: the log's head.
     :ivar problems: in the order in which they were found. Reading stops at what is malformed.
+    :ivar deviations: what is not valid and has one sensible reading, in which it was read: each
+        kind of it once, where it stands first.
     """
 
     format: PatchFormat | None = None
@@ -46,6 +48,7 @@ class Report:
     first_prev: Any = None
     last_id: Any = None
     problems: list[Problem] = field(default_factory=list)
+    deviations: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -56,6 +59,7 @@ def check(
     *,
     format: PatchFormat | None = None,  # noqa: A002
     generalized: bool = False,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Report:
     """Read a log, and look whether its patches follow each other.
@@ -65,6 +69,7 @@ def check(
 
     :param src: path, URL, open binary file or bytes, of either format; see
         :class:`~jelly_plugins.patch.PatchReader`.
+    :param strict: whether a deviation is a problem.
     :return: the report; true if there are no problems.
     :raises SourceError: the source cannot be opened. One that breaks off or is corrupt has a
         problem.
@@ -75,7 +80,7 @@ def check(
     report = Report()
     chain = _Chain(report)
     # A log that cannot be opened is none that could have problems.
-    rows = PatchReader(src, format=format, generalized=generalized, limits=limits)
+    rows = PatchReader(src, format=format, generalized=generalized, strict=strict, limits=limits)
     try:
         with rows:
             for kind, value in rows:
@@ -88,6 +93,7 @@ def check(
     except JellyError as error:
         report.problems.append(Problem(report.patches + 1, str(error)))
     report.format = rows.format
+    report.deviations = [str(error) for error in rows.deviations]
     return report
 
 

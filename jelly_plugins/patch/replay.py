@@ -69,7 +69,7 @@ def replay_log(
 
     if _is_source(log):
         with PatchReader(
-            log, factory=factory, wait=wait if follow else None, limits=limits
+            log, factory=factory, wait=wait if follow else None, resumable=True, limits=limits
         ) as rows:
             reached = replay.run(iter(rows))
     elif follow:

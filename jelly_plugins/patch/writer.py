@@ -57,6 +57,7 @@ class PatchSerializer:
     :param describe: takes the terms apart, see ``codec.Describe``.
     :param continues: whether the bytes go behind others of the same format and options, whose last
         patch is complete.
+    :param strict: whether text refuses a patch that holds several, see :func:`write_patches`.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
@@ -72,6 +73,7 @@ class PatchSerializer:
         *,
         describe: Describe = describe,
         continues: bool = False,
+        strict: bool = False,
         frame_rows: int = DEFAULT_FRAME_ROWS,
         frame_bytes: int = DEFAULT_FRAME_BYTES,
         limits: Limits = DEFAULT_LIMITS,
@@ -81,7 +83,7 @@ class PatchSerializer:
         self._limits = limits
         self._text: PatchTextWriter | None = None
         if format is PatchFormat.RDF_PATCH:
-            self._text = PatchTextWriter(known, continues=continues, limits=limits)
+            self._text = PatchTextWriter(known, continues=continues, strict=strict, limits=limits)
             return
         options = options or PatchOptions()
         self._fit = self._to_quad
@@ -229,6 +231,7 @@ def write_rows(
     format: PatchFormat | None = None,  # noqa: A002
     options: PatchOptions | None = None,
     describe: Describe = describe,
+    strict: bool = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
@@ -245,6 +248,7 @@ def write_rows(
         format,
         options,
         describe=describe,
+        strict=strict,
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         limits=limits,
@@ -262,6 +266,7 @@ def write_patches(
     format: PatchFormat | None = None,  # noqa: A002
     options: PatchOptions | None = None,
     describe: Describe = describe,
+    strict: bool = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
@@ -277,6 +282,8 @@ def write_patches(
         first rows, see :func:`infer_options`.
     :param describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
         default.
+    :param strict: whether text refuses a patch with ``id`` and ``prev`` among its operations; it is
+        written as several otherwise, split at these headers.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
@@ -299,6 +306,7 @@ def write_patches(
         format=format,
         options=options,
         describe=describe,
+        strict=strict,
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         limits=limits,

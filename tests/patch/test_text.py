@@ -61,8 +61,8 @@ def read(
     return [*reader.rows(text), *reader.finish()]
 
 
-def write(rows: list[Operation], *, continues: bool = False) -> str:
-    writer = PatchTextWriter(continues=continues)
+def write(rows: list[Operation], *, continues: bool = False, strict: bool = False) -> str:
+    writer = PatchTextWriter(continues=continues, strict=strict)
     text = b"".join(writer.write(rows)).decode()
     writer.finish()
     return text
@@ -317,9 +317,22 @@ def test_headers_that_would_open_a_patch_are_not_written_inside_one() -> None:
         [header("id", S), header("id", P)],
     ):
         with pytest.raises(OrderError, match="would open another patch"):
-            write([*rows, END])
+            write([*rows, END], strict=True)
     rows = [add(quad(S, P, OB)), header("x", S), BEGIN, header("id", S), COMMIT, END]
     assert read(write(rows)) == rows
+
+
+def test_a_patch_that_holds_several_is_written_as_those() -> None:
+    for first, second in (
+        ([BEGIN, COMMIT], [header("id", S)]),
+        (
+            [header("id", S), add(quad(S, P, OB))],
+            [header("prev", S), header("id", P), BEGIN, ABORT],
+        ),
+    ):
+        assert read(write([*first, *second, END])) == [*first, END, *second, END]
+    with pytest.raises(OrderError, match="would open another patch"):
+        write([header("id", S), header("id", P), END])
 
 
 def test_rows_are_written_in_order() -> None:
