@@ -127,7 +127,7 @@ def convert(
     blank_nodes: BlankNodes = "fresh",
     concatenated: bool = False,
     lossy: bool = False,
-    notation: Notation = Notation.RDF_STAR,
+    notation: Notation = Notation.RDF_1_2,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Convert between Jelly and other formats, or between Jelly streams.
@@ -424,7 +424,7 @@ def jelly_to_text(
     *,
     format: Format,  # noqa: A002
     concatenated: bool = False,
-    notation: Notation = Notation.RDF_STAR,
+    notation: Notation = Notation.RDF_1_2,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Write the statements of a Jelly stream as RDF text; see :func:`convert` for the parameters.

@@ -269,7 +269,7 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         self,
         src: Source | FrameBytes,
         *,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         judge: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         concatenated: bool = False,

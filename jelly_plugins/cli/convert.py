@@ -82,10 +82,7 @@ def convert(
         bool | None,
         typer.Option("--rdf-star", show_default=False, help="Declare quoted triples."),
     ] = None,
-    rdf_12: Annotated[
-        bool,
-        typer.Option("--rdf-12", help="Write quoted triples to nt and nq as <<( )>>, not << >>."),
-    ] = False,
+    rdf_12: settings.Rdf12 = True,
     base: Annotated[
         str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
     ] = None,

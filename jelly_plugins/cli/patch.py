@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from ..codec import Iri, PatchStatementType, PatchStreamType
+from ..codec.ntriples import Notation
 from ..formats import Format
 from . import console, settings
 from .console import STANDARD, WrongUsageError
@@ -284,6 +285,7 @@ def convert(
     frame_bytes: Annotated[
         int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
     ] = None,
+    rdf_12: settings.Rdf12 = True,
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
@@ -318,6 +320,7 @@ def convert(
                 max_datatype_table_size=table_datatypes,
             ),
             **{key: value for key, value in frames.items() if value is not None},
+            notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
             strict=strict,
             limits=settings.limits_from(limit),
         )

@@ -163,7 +163,7 @@ class PatchColumnDecoder:
 
     def __init__(
         self,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         *,
         judge: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,

@@ -33,7 +33,7 @@ class PatchColumnReader(PatchReader):
         self,
         src: Source,
         *,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         judge: TermFactory[Any] | None = None,
         wait: Callable[[], bool] | None = None,
         resumable: bool = False,

@@ -34,6 +34,7 @@ class PatchTextWriter:
 
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
     :param continues: whether the text goes behind other text, whose last patch is complete.
+    :param notation: of quoted triples.
     :param strict: whether to refuse ``id`` and ``prev`` among the operations of a patch. In text
         they open another patch, so that one which holds several, as streams of type FLAT do, is
         written as those.
@@ -45,11 +46,13 @@ class PatchTextWriter:
         describe: Describe = describe,
         *,
         continues: bool = False,
+        notation: Notation = Notation.RDF_1_2,
         strict: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._describe = describe
         self._strict = strict
+        self._marks = notation.value
         self._limits = limits
         self._state = PatchState.BETWEEN_MARKS
         self._opening = PatchOpening()
@@ -173,6 +176,6 @@ class PatchTextWriter:
         if kind == Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
-            opening, closing = Notation.RDF_STAR.value
+            opening, closing = self._marks
             return f"{opening}{' '.join(self._make(part, depth + 1) for part in parts)}{closing}"
         return ""

@@ -25,7 +25,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
     # What stays of the rows above if the frame is refused.
     cdef Py_ssize_t kept_others
 
-    def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, judge=None, limits=DEFAULT_LIMITS,
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, judge=None, limits=DEFAULT_LIMITS,
                   batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES, strict=False):
         reference_columns.check_batch(batch_rows, batch_bytes)
