@@ -95,6 +95,7 @@ def convert(
         bool,
         typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs."),
     ] = False,
+    strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Convert Jelly to other RDF formats and back.
@@ -133,6 +134,7 @@ def convert(
             concatenated=concatenated,
             lossy=lossy,
             notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
+            strict=strict,
             limits=settings.limits_from(limit),
         )
     for what, number in result.left_out.items():

@@ -63,6 +63,7 @@ def load(
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
+    strict: bool = False,
     on_namespace: Callable[[str, str], object] | None = None,
 ) -> int:
     """Read a Jelly-RDF source into a store, in memory or on disk.
@@ -97,6 +98,7 @@ def load(
         exception that it raises ends the load, as an error in the source would.
     :param limits: what is believed of the input.
     :param concatenated: options that stand first in a frame start a new stream.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
         store has no place for them.
     :return: number of statements in the source, repeats included. The store may grow by less,
@@ -107,7 +109,7 @@ def load(
     :raises RuntimeError: the store is open for reading only.
     """
     check_settings(graph, blank_nodes, quoted_triples)
-    frames = FrameBytes(src, limits=limits)
+    frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
     # Reifiers are made of terms; and each stream of several has labels of its own.
     if quoted_triples == "refuse" and not concatenated and (atomic or blank_nodes == "keep"):

@@ -93,6 +93,7 @@ def load(
     generalized: bool = False,
     atomic: bool = True,
     concatenated: bool = False,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Read a Jelly-RDF source into a graph, and bind the namespaces that it declares.
@@ -107,6 +108,7 @@ def load(
         held until then: about 100 bytes each, besides their terms. Without it, each frame goes in
         as it comes, and what went in before an error stays.
     :param concatenated: options that stand first in a frame start a new stream.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :param limits: what is believed of the input.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, frame and row.
@@ -132,6 +134,7 @@ def load(
             blank_nodes=blank_nodes,
             atomic=atomic,
             concatenated=concatenated,
+            strict=strict,
             limits=limits,
         )
     count = 0
@@ -143,6 +146,7 @@ def load(
         generalized=generalized,
         named_graphs=whole,
         concatenated=concatenated,
+        strict=strict,
         limits=limits,
     ) as frames:
         for frame in frames:
@@ -164,6 +168,7 @@ def open_frames(
     generalized: bool,
     named_graphs: bool = True,
     concatenated: bool,
+    strict: bool = False,
     limits: Limits,
 ) -> FrameReader:
     """Open a source for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
@@ -172,7 +177,12 @@ def open_frames(
     )
     # Each stream of a concatenated file has its own scope of labels.
     return FrameReader(
-        src, factory=make(), next_factory=make, limits=limits, concatenated=concatenated
+        src,
+        factory=make(),
+        next_factory=make,
+        limits=limits,
+        concatenated=concatenated,
+        strict=strict,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyoxigraph import RdfFormat, parse
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, Triple
 from jelly_plugins.codec import (
@@ -14,6 +15,7 @@ from jelly_plugins.codec import (
     PatchOptions,
     PatchStatementType,
 )
+from jelly_plugins.codec.ntriples import Notation
 from jelly_plugins.codec.operations import (
     ABORT,
     BEGIN,
@@ -374,7 +376,7 @@ def test_what_is_written_is_plain() -> None:
         'PD "x" <urn:s> <urn:x-arq:DefaultGraph> .',
         "TX .",
         f'A <_:b> <urn:p> "1"^^<{XSD}integer> <urn:g> .',
-        "D <urn:s> <urn:p> << <urn:s> <urn:p> <_:a\\u0020b> >> .",
+        "D <urn:s> <urn:p> <<( <urn:s> <urn:p> <_:a\\u0020b> )>> .",
         "TC .",
     ]
     assert read(text) == rows
@@ -479,3 +481,17 @@ def test_noise(text: str) -> None:
     except JellyError:
         return
     assert all(isinstance(row.kind, OperationKind) for row in rows)
+
+
+def test_quoted_triples_in_both_notations() -> None:
+    rows = [add(quad(S, P, Triple(S, P, OB))), END]
+    inner = "<urn:s> <urn:p> <urn:o>"
+    for notation, text in (
+        (Notation.RDF_1_2, f"A <urn:s> <urn:p> <<( {inner} )>> .\n"),
+        (Notation.RDF_STAR, f"A <urn:s> <urn:p> << {inner} >> .\n"),
+    ):
+        assert b"".join(PatchTextWriter(notation=notation).write(rows)).decode() == text
+        assert read(text) == rows
+    assert write(rows) == f"A <urn:s> <urn:p> <<( {inner} )>> .\n"
+    # Apache Jena 5 and Oxigraph read no other form.
+    assert list(parse(f"<urn:s> <urn:p> <<( {inner} )>> .".encode(), RdfFormat.N_TRIPLES))
