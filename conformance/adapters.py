@@ -88,7 +88,7 @@ class GenericAdapter:
         return b"".join(map(delimit, encoded))
 
     def read_patches(self, path: Path) -> tuple[list[Operation], PatchOptions | None]:
-        with PatchReader(str(path), format=PatchFormat.JELLY_PATCH) as reader:
+        with PatchReader(str(path), format=PatchFormat.JELLY_PATCH, strict=True) as reader:
             return list(reader), reader.options
 
     def write_patches(self, rows: Iterable[Operation], options: PatchOptions) -> bytes:
@@ -122,7 +122,9 @@ class BackendAdapter:
 
     def read_patches(self, path: Path) -> tuple[list[Operation], PatchOptions | None]:
         factory = _Tuples(self._backend.factory(blank_nodes="keep"))
-        with PatchReader(str(path), format=PatchFormat.JELLY_PATCH, factory=factory) as reader:
+        with PatchReader(
+            str(path), format=PatchFormat.JELLY_PATCH, factory=factory, strict=True
+        ) as reader:
             return [convert_row(row, self._generic) for row in reader], reader.options
 
     def write_patches(self, rows: Iterable[Operation], options: PatchOptions) -> bytes:

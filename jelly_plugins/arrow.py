@@ -112,7 +112,7 @@ def _column(batch: pyarrow.RecordBatch, name: str) -> Any:
 def read(
     src: Source,
     *,
-    notation: Notation = Notation.RDF_STAR,
+    notation: Notation = Notation.RDF_1_2,
     limits: Limits = DEFAULT_LIMITS,
     batch_rows: int = DEFAULT_BATCH_ROWS,
     batch_bytes: int = DEFAULT_BATCH_BYTES,

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice, zip_longest
-from typing import Any, Final
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
+from typing import Any, Final, TypeAlias
 
 from .codec.ntriples import statement_text
-from .codec.terms import DEFAULT_GRAPH, BlankNode, Quad, Statement, Triple
+from .codec.terms import DEFAULT_GRAPH, BlankNode, Literal, Quad, Statement, Triple
 from .errors import LimitError, TermError
 
 #: Statements that a result names on either side, at most.
@@ -44,6 +45,31 @@ class Comparison:
 
 
 EQUAL: Final = Comparison(True)
+
+#: What sets terms apart that are the same for RDF: language tags are compared without regard to
+#: case there, and other tools change it.
+CASE_OF_TAGS: Final = "language tags differ in case"
+
+
+def lower_cased(statement: Statement) -> Statement:
+    """A statement with its language tags in lower case.
+
+    >>> from jelly_plugins import Iri
+    >>> lower_cased(Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "en-GB"))).object
+    Literal(lex='x', langtag='en-gb', datatype=None)
+    """
+    if not any(isinstance(term, Literal | Triple) for term in statement):
+        return statement
+    terms = map(_lower_cased_term, statement)
+    return Quad(*terms) if len(statement) == 4 else Triple(*terms)
+
+
+def _lower_cased_term(term: Any) -> Any:
+    if isinstance(term, Triple):
+        return lower_cased(term)
+    if isinstance(term, Literal) and term.langtag is not None:
+        return Literal(term.lex, term.langtag.lower())
+    return term
 
 
 def compare_streams(expected: Iterable[Statement], found: Iterable[Statement]) -> Comparison:
@@ -89,7 +115,7 @@ class _Matching:
             elif isinstance(expected, Triple) and isinstance(found, Triple):
                 reason = self._parts(expected, found)
             else:
-                reason = None if expected == found else "the terms differ"
+                reason = None if expected == found else _apart(expected, found)
             if reason is not None:
                 return reason
         return None
@@ -102,6 +128,12 @@ class _Matching:
         if known != one:
             return f"blank node _:{other.label} stands for _:{known.label} and _:{one.label}"
         return None
+
+
+def _apart(expected: Any, found: Any) -> str:
+    """What sets two terms apart."""
+    same = _lower_cased_term(expected) == _lower_cased_term(found)
+    return CASE_OF_TAGS if same else "the terms differ"
 
 
 def compare_datasets(
@@ -121,8 +153,25 @@ def compare_datasets(
     >>> compare_datasets(ring, ring[:2]).reason
     '3 statements with blank nodes are expected, 2 are found'
     """
-    ground, statements = _split(expected)
-    other_ground, other_statements = _split(found)
+    one, other = _split(expected), _split(found)
+    comparison = _compare_split(one, other, steps)
+    if comparison:
+        return comparison
+    lower, other_lower = (_split(map(lower_cased, chain(*side))) for side in (one, other))
+    # That there is a difference is known already.
+    with suppress(LimitError):
+        if (lower, other_lower) != (one, other) and _compare_split(lower, other_lower, steps):
+            return replace(comparison, reason=CASE_OF_TAGS)
+    return comparison
+
+
+#: The statements of a side: those without blank nodes, and the others.
+_Side: TypeAlias = tuple[set[Quad], list[Quad]]
+
+
+def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
+    ground, statements = expected
+    other_ground, other_statements = found
     missing = ground - other_ground
     unexpected = other_ground - ground
     if missing or unexpected:
@@ -150,7 +199,7 @@ def _quad(statement: Statement) -> Quad:
     return Quad._make(statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH))
 
 
-def _split(statements: Iterable[Statement]) -> tuple[set[Quad], list[Quad]]:
+def _split(statements: Iterable[Statement]) -> _Side:
     """The statements as sets: those without blank nodes, and the others in their order."""
     ground: set[Quad] = set()
     others: dict[Quad, None] = {}

@@ -127,7 +127,8 @@ def convert(
     blank_nodes: BlankNodes = "fresh",
     concatenated: bool = False,
     lossy: bool = False,
-    notation: Notation = Notation.RDF_STAR,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Convert between Jelly and other formats, or between Jelly streams.
@@ -146,6 +147,7 @@ def convert(
     :param concatenated: a Jelly source may hold several streams.
     :param lossy: see ``transcode``.
     :param notation: of quoted triples in N-Triples and N-Quads.
+    :param strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
     :raises JellyError: a source cannot be read, or the target cannot say what it says.
     :raises ValueError: neither side is Jelly, or several sources do not become one Jelly stream.
 
@@ -172,6 +174,7 @@ def convert(
             blank_nodes=blank_nodes,
             concatenated=concatenated,
             lossy=lossy,
+            strict=strict,
             limits=limits,
         )
         return Conversion(statements=statements)
@@ -196,6 +199,7 @@ def convert(
         format=target_format,
         concatenated=concatenated,
         notation=notation,
+        strict=strict,
         limits=limits,
     )
 
@@ -424,7 +428,8 @@ def jelly_to_text(
     *,
     format: Format,  # noqa: A002
     concatenated: bool = False,
-    notation: Notation = Notation.RDF_STAR,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Write the statements of a Jelly stream as RDF text; see :func:`convert` for the parameters.
@@ -435,7 +440,7 @@ def jelly_to_text(
     :raises TermError: the format cannot say a term, or has no graphs; with frame and row.
     """
     counter = _Counter()
-    source = FrameBytes(src, limits=limits)
+    source = FrameBytes(src, limits=limits, strict=strict)
     options = source.peek_options() if format in _LINES else None
     #: Where named graphs would be refused, each statement has to be looked at.
     plain = options is not None and (

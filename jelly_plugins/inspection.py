@@ -173,7 +173,9 @@ def inspect(
     (1, 1, {'OPTIONS': 1, 'TRIPLE': 1, 'NAME': 3, 'PREFIX': 1})
     """
     rows: Counter[Row] = Counter()
-    with FrameReader(src, factory=_Unread(), limits=limits, concatenated=concatenated) as frames:
+    with FrameReader(
+        src, factory=_Unread(), limits=limits, concatenated=concatenated, strict=True
+    ) as frames:
         report = StreamReport(source=frames.name, compression=frames.compression)
         for frame in frames:
             kinds = count_rows(frames.data)

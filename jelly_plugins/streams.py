@@ -114,13 +114,23 @@ class _Opened(Generic[_SourceT, _ItemT]):
 class FrameBytes(_Opened[Input, bytes]):
     """The frames of a source as bytes, one after the other; a context manager that closes it.
 
+    A source of no bytes at all, as Apache Jena writes an empty graph, has the frame of a stream of
+    triples that has none.
+
     :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
     :param limits: what is believed of the input.
+    :param strict: whether to refuse a source of no bytes.
+    :ivar deviations: what is not valid and was read all the same, as the errors that it would be if
+        reading were strict.
     """
 
-    def __init__(self, src: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, src: Source, *, limits: Limits = DEFAULT_LIMITS, strict: bool = False
+    ) -> None:
         super().__init__(Input(src), self._split())
+        self.deviations: list[JellyError] = []
         self._limits = limits
+        self._strict = strict
         self._splitter = FrameSplitter(limits=limits)
         self._opening = b""
         self._peeked: list[bytes] = []
@@ -166,11 +176,16 @@ class FrameBytes(_Opened[Input, bytes]):
         for piece in self._source.pieces():
             self._opening += piece[: _OPENING - len(self._opening)]
             yield from self._splitter.feed(piece)
+        if not self._opening and not self._strict:
+            error = OptionsError("the stream has no options: it is empty", source=self.name)
+            self.deviations.append(error)
+            yield from Encoder(infer_options(None)).finish()
+            return
         yield from self._splitter.finish()
 
 
-def _frame_bytes(src: Source | FrameBytes, limits: Limits) -> FrameBytes:
-    return src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+def _frame_bytes(src: Source | FrameBytes, limits: Limits, *, strict: bool = False) -> FrameBytes:
+    return src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits, strict=strict)
 
 
 class FrameReader(_Opened[FrameBytes, Frame]):
@@ -181,6 +196,7 @@ class FrameReader(_Opened[FrameBytes, Frame]):
     :param limits: what is believed of the input.
     :param concatenated: options that stand first in a frame start a new stream, as in files made
         with ``cat``. By default they are a repeat, as the specification has it.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :raises JellyError: while iterating, with source, frame and row.
     """
 
@@ -191,9 +207,10 @@ class FrameReader(_Opened[FrameBytes, Frame]):
         factory: TermFactory[Any] = GENERIC,
         limits: Limits = DEFAULT_LIMITS,
         concatenated: bool = False,
+        strict: bool = False,
         next_factory: Callable[[], TermFactory[Any]] | None = None,
     ) -> None:
-        super().__init__(_frame_bytes(src, limits), self._decode())
+        super().__init__(_frame_bytes(src, limits, strict=strict), self._decode())
         self._next_factory = next_factory or (lambda: factory)
         self._limits = limits
         self._concatenated = concatenated
@@ -206,6 +223,11 @@ class FrameReader(_Opened[FrameBytes, Frame]):
     def delimited(self) -> bool | None:
         """Whether frames are delimited; None before the first was read."""
         return self._source.delimited
+
+    @property
+    def deviations(self) -> list[JellyError]:
+        """What is not valid and was read all the same, see :class:`FrameBytes`."""
+        return self._source.deviations
 
     @property
     def inside_graph(self) -> bool:
@@ -269,7 +291,7 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         self,
         src: Source | FrameBytes,
         *,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         judge: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         concatenated: bool = False,
@@ -327,6 +349,7 @@ def read_frames(
     factory: TermFactory[Any] = GENERIC,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
+    strict: bool = False,
 ) -> FrameReader:
     """Read a Jelly-RDF stream frame by frame; see :class:`FrameReader`.
 
@@ -335,11 +358,17 @@ def read_frames(
     ...     print(frame.index, len(frame.statements), frame.rows)
     0 1 5
     """
-    return FrameReader(src, factory=factory, limits=limits, concatenated=concatenated)
+    return FrameReader(
+        src, factory=factory, limits=limits, concatenated=concatenated, strict=strict
+    )
 
 
 def read(
-    src: Source, *, limits: Limits = DEFAULT_LIMITS, concatenated: bool = False
+    src: Source,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
 ) -> Iterator[Statement]:
     """Read a Jelly-RDF stream as one sequence of statements, in generic terms.
 
@@ -348,6 +377,7 @@ def read(
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param limits: what is believed of the input.
     :param concatenated: options that stand first in a frame start a new stream.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :return: triples or quads, as the stream's physical type has it.
     :raises JellyError: while iterating, with source, frame and row.
 
@@ -355,7 +385,7 @@ def read(
     >>> list(read(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])))
     [Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
     """
-    with FrameReader(src, limits=limits, concatenated=concatenated) as frames:
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as frames:
         for frame in frames:
             yield from frame.statements
 

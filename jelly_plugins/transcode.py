@@ -57,12 +57,19 @@ class _Streams:
     """
 
     def __init__(
-        self, sources: Iterable[Source], *, fresh: bool, limits: Limits, concatenated: bool
+        self,
+        sources: Iterable[Source],
+        *,
+        fresh: bool,
+        limits: Limits,
+        concatenated: bool,
+        strict: bool,
     ) -> None:
         self._scopes = count()
         self._fresh = fresh
         self._limits = limits
         self._concatenated = concatenated
+        self._strict = strict
         self._stack = ExitStack()
         self._sources: list[Source | FrameReader] = []
         #: Options of each source; where streams are concatenated, of its first one.
@@ -96,6 +103,7 @@ class _Streams:
             next_factory=self._factory,
             limits=self._limits,
             concatenated=self._concatenated,
+            strict=self._strict,
         )
 
     def frames(self) -> Iterator[tuple[str, Frame]]:
@@ -141,6 +149,7 @@ def transcode(
     blank_nodes: BlankNodes = "fresh",
     concatenated: bool = False,
     lossy: bool = False,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
@@ -159,6 +168,7 @@ def transcode(
     :param concatenated: sources may hold several streams each, see ``FrameReader``.
     :param lossy: drop what the output cannot say: metadata of frames that are regrouped, empty
         graphs in physical type QUADS.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :return: the number of statements.
     :raises JellyError: a source cannot be read, or the output cannot say what it says.
 
@@ -175,7 +185,9 @@ def transcode(
     if not several:
         raise ValueError("there is no source")
     fresh = blank_nodes == "fresh" and (len(several) > 1 or concatenated)
-    with _Streams(several, fresh=fresh, limits=limits, concatenated=concatenated) as streams:
+    with _Streams(
+        several, fresh=fresh, limits=limits, concatenated=concatenated, strict=strict
+    ) as streams:
         merged = merged_options(streams.options)
         if options is None:
             options = merged

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from .backends import Backend
 from .codec import (
@@ -19,15 +19,13 @@ from .codec import (
     DEFAULT_LIMITS,
     Frame,
     Limits,
-    Literal,
     PhysicalType,
     Quad,
     Statement,
     StreamOptions,
-    Triple,
 )
 from .codec.decoder import opens_with_options
-from .compare import Comparison, compare_datasets, compare_streams
+from .compare import Comparison, compare_datasets, compare_streams, lower_cased
 from .errors import OrderError
 from .formats import Format, TextReader
 from .sources import Source
@@ -60,6 +58,7 @@ class Validation:
     :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
         compared.
     :ivar different_frames: number of frames that differ from the files for them.
+    :ivar deviations: what is not valid and has one sensible reading, in which it was read.
     """
 
     source: str
@@ -70,6 +69,7 @@ class Validation:
     statements: int = 0
     comparison: Comparison | None = None
     different_frames: int = 0
+    deviations: list[str] = field(default_factory=list)
 
 
 #: Called for each frame as soon as it was read.
@@ -85,6 +85,7 @@ def validate(
     held_by: Backend | None = None,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
+    strict: bool = False,
     on_frame: OnFrame | None = None,
 ) -> Validation:
     """Read a stream strictly, and compare all of it with a file if there is one.
@@ -96,6 +97,7 @@ def validate(
     :param base: IRI that relative ones in the file are resolved against.
     :param held_by: compare what this backend holds of both, in memory: it may rewrite literals
         (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :raises JellyError: the stream is not valid, or the file cannot be read.
 
     >>> from jelly_plugins import Iri, Triple
@@ -105,7 +107,7 @@ def validate(
     >>> validate(data, against=expected).comparison.reason
     '1 statements are missing, 1 are unexpected'
     """
-    with FrameReader(src, limits=limits, concatenated=concatenated) as reader:
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
         result = Validation(source=reader.name, compression=reader.compression)
         statements = _statements(_checked(reader, result, concatenated), on_frame)
         if against is not None:
@@ -124,6 +126,7 @@ def validate_frames(
     base: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
+    strict: bool = False,
     on_frame: OnFrame | None = None,
 ) -> Validation:
     """Read a stream strictly, and compare each of its frames with the file for it.
@@ -134,7 +137,7 @@ def validate_frames(
 
     See :func:`validate` for the other parameters, and for what is raised.
     """
-    with FrameReader(src, limits=limits, concatenated=concatenated) as reader:
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
         result = Validation(source=reader.name, compression=reader.compression)
         found = _checked(reader, result, concatenated)
         for index, (frame, expected) in enumerate(zip_longest(found, against)):
@@ -169,6 +172,7 @@ def _checked(reader: FrameReader, result: Validation, concatenated: bool) -> Ite
         raise _open_graph(reader, result.frames - 1)
     result.options = reader.options
     result.delimited = bool(reader.delimited)
+    result.deviations = [error.message for error in reader.deviations]
 
 
 def _open_graph(reader: FrameReader, frame: int) -> OrderError:
@@ -197,7 +201,7 @@ def _compare(
     with TextReader(src, form, base=base, generalized=True, limits=limits) as expected:
         if form in _EXACT:
             return compare(hold(expected), hold(found))
-        return compare(hold(map(_lower_cased, expected)), hold(map(_lower_cased, found)))
+        return compare(hold(map(lower_cased, expected)), hold(map(lower_cased, found)))
 
 
 def _held(backend: Backend, statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -211,19 +215,3 @@ def _held(backend: Backend, statements: Iterable[Statement]) -> Iterator[Stateme
     dumped = io.BytesIO()
     backend.dump(store, dumped)
     return read(dumped.getvalue())
-
-
-def _lower_cased(statement: Statement) -> Statement:
-    """A statement with its language tags in lower case."""
-    if not any(isinstance(term, Literal | Triple) for term in statement):
-        return statement
-    terms = map(_lower_cased_term, statement)
-    return Quad(*terms) if len(statement) == 4 else Triple(*terms)
-
-
-def _lower_cased_term(term: Any) -> Any:
-    if isinstance(term, Triple):
-        return _lower_cased(term)
-    if isinstance(term, Literal) and term.langtag is not None:
-        return Literal(term.lex, term.langtag.lower())
-    return term

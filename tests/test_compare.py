@@ -16,7 +16,7 @@ from jelly_plugins.compare import SHOWN, compare_datasets, compare_streams
 
 from .shared_data import shared
 
-P, Q = Iri("urn:p"), Iri("urn:q")
+S, P, Q = Iri("urn:s"), Iri("urn:p"), Iri("urn:q")
 
 
 def node(label: object) -> BlankNode:
@@ -252,3 +252,22 @@ def test_real_data(name: str) -> None:
     changed = renamed[arc]._replace(object=renamed[arc].subject)
     renamed[arc] = changed
     assert not compare_datasets(statements, renamed)
+
+
+def test_language_tags_that_differ_in_case_alone_are_named() -> None:
+    blank = node("b")
+    expected = [tagged(S, "en-us"), tagged(blank, "fr"), tagged(S, "de")]
+    found = [tagged(S, "en-US"), tagged(blank, "FR"), tagged(S, "de")]
+    comparison = compare_datasets(expected, found)
+    assert comparison.reason == "language tags differ in case"
+    assert comparison.missing == ('<urn:s> <urn:p> "x"@en-us .',)
+    streams = compare_streams(expected, found)
+    assert streams.reason == "statement 0: language tags differ in case"
+    # Not where there is more than that.
+    for more in ([tagged(S, "it")], [Triple(blank, P, S)]):
+        assert "case" not in compare_datasets([*expected, *more], found).reason
+    assert "case" not in compare_datasets(expected[2:], [tagged(S, "it")]).reason
+
+
+def tagged(subject: Iri | BlankNode, langtag: str) -> Triple:
+    return Triple(subject, P, Literal("x", langtag))

@@ -104,7 +104,7 @@ def test_the_options_do_not_cost_a_frame() -> None:
         assert len(indexes) == len(list(read_frames(data)))
 
 
-@pytest.mark.parametrize("data", [b"", b"\0", bytes(3), bytes(100), w.stream(w.spo())])
+@pytest.mark.parametrize("data", [b"\0", bytes(3), bytes(100), w.stream(w.spo())])
 def test_options_of_a_stream_without_them(data: bytes) -> None:
     with read_frames(data) as frames:
         for _ in range(3):
@@ -127,10 +127,20 @@ def test_options_are_not_looked_for_forever() -> None:
         _ = frames.options
 
 
-def test_an_empty_input_is_refused() -> None:
+def test_an_empty_input_is_an_empty_stream_unless_reading_is_strict() -> None:
+    # Apache Jena writes an empty graph as no bytes at all.
     for data in (b"", gzip.compress(b"")):
+        assert list(read(data)) == []
+        with read_frames(data) as frames:
+            assert frames.options.physical_type is PhysicalType.TRIPLES
+            assert [str(error) for error in frames.deviations] == [
+                "<bytes>: the stream has no options: it is empty"
+            ]
         with pytest.raises(OptionsError, match="empty"):
-            list(read(data))
+            list(read(data, strict=True))
+    # A frame of nothing is something.
+    with pytest.raises(OptionsError, match="empty"):
+        list(read(bytes(3)))
 
 
 def test_reading_is_lazy() -> None:

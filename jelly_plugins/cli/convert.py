@@ -82,10 +82,7 @@ def convert(
         bool | None,
         typer.Option("--rdf-star", show_default=False, help="Declare quoted triples."),
     ] = None,
-    rdf_12: Annotated[
-        bool,
-        typer.Option("--rdf-12", help="Write quoted triples to nt and nq as <<( )>>, not << >>."),
-    ] = False,
+    rdf_12: settings.Rdf12 = True,
     base: Annotated[
         str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
     ] = None,
@@ -98,6 +95,7 @@ def convert(
         bool,
         typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs."),
     ] = False,
+    strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Convert Jelly to other RDF formats and back.
@@ -136,6 +134,7 @@ def convert(
             concatenated=concatenated,
             lossy=lossy,
             notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
+            strict=strict,
             limits=settings.limits_from(limit),
         )
     for what, number in result.left_out.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from ..codec import Iri, PatchStatementType, PatchStreamType
+from ..codec.ntriples import Notation
 from ..formats import Format
 from . import console, settings
 from .console import STANDARD, WrongUsageError
@@ -269,6 +270,8 @@ def convert(
     frame_bytes: Annotated[
         int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
     ] = None,
+    rdf_12: settings.Rdf12 = True,
+    strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
@@ -302,6 +305,8 @@ def convert(
                 max_datatype_table_size=table_datatypes,
             ),
             **{key: value for key, value in frames.items() if value is not None},
+            notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
+            strict=strict,
             limits=settings.limits_from(limit),
         )
 
@@ -511,12 +516,14 @@ def check(
     log: LogArgument,
     from_: LogFrom = None,
     generalized: Generalized = False,
+    strict: settings.Strict = False,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
     In a chain each patch names the one before as the one that it follows.
+    What other tools write though it is not valid, and that has one sensible reading, is named.
     Exit code 0: nothing is wrong; 1: something is.
     """
     from ..patch import check as check_
@@ -526,6 +533,7 @@ def check(
             opened,
             format=_format(from_),
             generalized=generalized,
+            strict=strict,
             limits=settings.limits_from(limit),
         )
     if as_json:
@@ -551,6 +559,8 @@ def _print_report(report: Report) -> None:
     )
     for number, message in report.problems:
         print(f"patch {number}: {message}")
+    for message in report.deviations:
+        print(f"not valid, and read all the same: {message}")
 
 
 def _report_as_dict(report: Report) -> dict[str, Any]:
@@ -564,6 +574,7 @@ def _report_as_dict(report: Report) -> dict[str, Any]:
         "rows": {kind.code: number for kind, number in report.rows.items()},
         **{name: None if term is None else term_text(term) for name, term in ids.items()},
         "problems": [problem._asdict() for problem in report.problems],
+        "deviations": report.deviations,
     }
 
 

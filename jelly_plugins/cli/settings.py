@@ -70,6 +70,17 @@ Output: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", "-f", help="Replace the output if it exists.")
 ]
+Strict: TypeAlias = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse what others write though it is not valid."),
+]
+Rdf12: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--rdf-12/--no-rdf-12",
+        help="Write quoted triples to text as <<( )>> of RDF 1.2, or as << >> of RDF-star.",
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 From: TypeAlias = Annotated[
     Format | None,

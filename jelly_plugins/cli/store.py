@@ -42,6 +42,7 @@ def load(
     ] = False,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
+    strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Load Jelly files into an Oxigraph store on disk.
@@ -66,6 +67,7 @@ def load(
                 quoted_triples="reify" if reify else "refuse",
                 limits=limits,
                 concatenated=concatenated,
+                strict=strict,
             )
             if as_json:
                 console.print_json({"source": name, "statements": statements})

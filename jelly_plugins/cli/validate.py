@@ -58,6 +58,7 @@ def validate(
     ] = None,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
+    strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Check a Jelly stream, and compare it with RDF files.
@@ -77,6 +78,7 @@ def validate(
         "base": base,
         "limits": settings.limits_from(limit),
         "concatenated": concatenated,
+        "strict": strict,
         "on_frame": (_print_frame_json if as_json else _print_frame) if frames else None,
     }
     try:
@@ -157,10 +159,12 @@ def _print_frame_json(frame: FrameValidation) -> None:
 
 def _print_result(result: Validation) -> None:
     print(
-        f"{result.source}: valid, {result.statements:,} statements in {result.frames:,} "
+        f"{result.source}: {'read' if result.deviations else 'valid'}, {result.statements:,} statements in {result.frames:,} "
         f"frame{'' if result.frames == 1 else 's'}, "
         f"physical type {result.options.physical_type.name}"
     )
+    for message in result.deviations:
+        print(f"not valid, and read all the same: {message}")
     comparison = result.comparison
     if comparison is None:
         return
@@ -177,7 +181,7 @@ def _as_dict(result: Validation) -> dict[str, Any]:
     from ..inspection import options_as_dict
 
     return {
-        "valid": True,
+        "valid": not result.deviations,
         "source": result.source,
         "compression": result.compression,
         "delimited": result.delimited,
@@ -185,6 +189,7 @@ def _as_dict(result: Validation) -> dict[str, Any]:
         "frames": result.frames,
         "statements": result.statements,
         "different_frames": result.different_frames,
+        "deviations": result.deviations,
         "comparison": _comparison_as_dict(result.comparison),
     }
 

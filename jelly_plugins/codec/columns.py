@@ -166,7 +166,7 @@ class ColumnDecoder(PieceDecoder):
 
     def __init__(
         self,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         *,
         limits: Limits = DEFAULT_LIMITS,
         first_frame: int = 0,

@@ -400,13 +400,15 @@ _HEXADECIMAL: Final = re.compile("(?:[0-9a-f]{2})*+")
 
 
 class Notation(Enum):
-    """How a quoted triple is written."""
+    """How a quoted triple is written. Both are read."""
 
+    #: As in RDF-star; what has come after it does not read that.
     RDF_STAR = ("<< ", " >>")
+    #: As RDF 1.2 has triple terms.
     RDF_1_2 = ("<<( ", " )>>")
 
 
-def term_text(term: Term | DefaultGraph, notation: Notation = Notation.RDF_STAR) -> str:
+def term_text(term: Term | DefaultGraph, notation: Notation = Notation.RDF_1_2) -> str:
     r"""A term as N-Triples has it, in canonical form; the default graph is the empty string.
 
     Language tags are written as they are, where RDF 1.2's canonical form has them in lower case.
@@ -438,7 +440,7 @@ def term_text(term: Term | DefaultGraph, notation: Notation = Notation.RDF_STAR)
     raise TermError(f"{term!r} is not a term of jelly_plugins")
 
 
-def statement_text(statement: Statement, notation: Notation = Notation.RDF_STAR) -> str:
+def statement_text(statement: Statement, notation: Notation = Notation.RDF_1_2) -> str:
     """A statement as one line, without a line end.
 
     >>> statement_text(Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), BlankNode("g")))
@@ -452,7 +454,7 @@ def statement_text(statement: Statement, notation: Notation = Notation.RDF_STAR)
 
 
 def write_lines(
-    statements: Iterable[Statement], notation: Notation = Notation.RDF_STAR
+    statements: Iterable[Statement], notation: Notation = Notation.RDF_1_2
 ) -> Iterator[bytes]:
     """Statements as lines of N-Triples or N-Quads, in UTF-8 and with their line ends.
 

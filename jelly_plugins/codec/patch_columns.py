@@ -160,6 +160,7 @@ class PatchColumnDecoder:
     :param judge: makes the text of terms, refuses those that its store cannot hold, and does so
         with statements. Without one, all are taken, and written as N-Triples has them.
     :param limits: what is believed of the input. ``frame_bytes`` bounds the text of a term too.
+    :param strict: see :class:`~jelly_plugins.codec.PatchDecoder`.
     :raises ValueError: a bound of batches is not between 1 and 2**30.
 
     After an error nothing more can be decoded; what was gathered before its frame can be had from
@@ -180,16 +181,17 @@ class PatchColumnDecoder:
 
     def __init__(
         self,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         *,
         judge: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
+        strict: bool = False,
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
         factory: Any = ColumnFactory(notation, limits) if judge is None else judge
-        self._decoder = _Decoder(factory, limits=limits)
+        self._decoder = _Decoder(factory, limits=limits, strict=strict)
         self._failed = False
         #: Number of the frame that is next, or in which an error was.
         self._next = 0
@@ -209,6 +211,18 @@ class PatchColumnDecoder:
         """Whether the stream stands where it may not end, see
         :attr:`~jelly_plugins.codec.PatchDecoder.inside_patch`."""
         return self._decoder.inside_patch
+
+    @property
+    def ends_loosely(self) -> bool:
+        """Whether operations outside of any transaction stand last, see
+        :attr:`~jelly_plugins.codec.PatchDecoder.ends_loosely`."""
+        return self._decoder.ends_loosely
+
+    @property
+    def deviations(self) -> list[JellyError]:
+        """What is not valid and was read all the same, see
+        :class:`~jelly_plugins.codec.PatchDecoder`."""
+        return self._decoder.deviations
 
     def decode(self, data: bytes) -> Iterator[OperationColumns]:
         """Decode the next frame, and give out the columns that are full. All of them must be taken
@@ -239,7 +253,7 @@ class PatchColumnDecoder:
     def finish(self) -> list[OperationColumns]:
         """Say that no frame follows.
 
-        :return: what was gathered; in a stream of type FLAT, END is the last row of it.
+        :return: what was gathered; END is the last row of it if the end of the stream ends a patch.
         :raises OptionsError: the stream had no options, because it had no frames at all.
         :raises TruncatedError: the stream ends inside a patch. What was gathered is still there.
         """

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..errors import JellyError, OptionsError, OrderError, TruncatedError
-from . import patch_rules
+from ..errors import JellyError, OptionsError, OrderError, StatementError, TruncatedError
+from . import patch_rules, rules
 from .limits import DEFAULT_LIMITS, Limits, over
 from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, header
 from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
@@ -94,6 +94,10 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
 
     :param factory: makes terms and statements.
     :param limits: what is believed of the input.
+    :param strict: whether to refuse what other implementations write though it is not valid, and
+        that has one sensible reading.
+    :ivar deviations: what of that was read, as the errors that it would be otherwise: each kind of
+        it once, with the place of the first.
 
     After an error the decoder's state is undefined: the stream ends there.
 
@@ -103,9 +107,17 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     ['TX', 'TC', 'Z']
     """
 
-    def __init__(self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        strict: bool = False,
+    ) -> None:
         super().__init__(_ROWS, "RdfPatchFrame", "RdfPatchRow", limits, 0)
         self._factory = factory
+        self._strict = strict
+        self.deviations: list[JellyError] = []
         self._state = PatchState.START
         self._terms: PatchTermReader | None = None
         #: Frames without rows before the options.
@@ -123,6 +135,12 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return bool(after) and PatchRow.END_OF_STREAM not in after
 
     @property
+    def ends_loosely(self) -> bool:
+        """Whether, in a stream of type PUNCTUATED, what stands last is an operation outside of any
+        transaction: if the stream ends here, nothing says that there are no more of them."""
+        return self._state is PatchState.PUNCTUATED_LOOSE
+
+    @property
     def _ends_with_frame(self) -> bool:
         """Whether each frame is a patch."""
         return self.options is not None and self.options.stream_type is PatchStreamType.FRAME
@@ -138,7 +156,11 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     def finish(self) -> list[Operation]:
         """Say that no frame follows.
 
-        :return: END if the stream is of type FLAT, otherwise nothing.
+        A stream of type PUNCTUATED whose last mark is missing ends its patch here, unless a
+        transaction is open or what stands last promises more (headers, lookup entries), or reading
+        is strict.
+
+        :return: END if the end of the stream ends a patch, otherwise nothing.
         :raises OptionsError: the stream had no options, because it had no frames at all.
         :raises TruncatedError: the stream ends inside a patch.
         """
@@ -146,11 +168,26 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             raise OptionsError("the stream has no options: it is empty")
         after = patch_rules.NEXT[self._state].get(PatchRow.END_OF_STREAM)
         if after is None:
-            raise TruncatedError(
+            error = TruncatedError(
                 f"the stream ends {patch_rules.WHERE[self._state]}", frame=self._frames - 1
             )
+            if self._state not in patch_rules.UNMARKED_ENDS:
+                raise error
+            self._deviate(error)
+            self._state = PatchState.OVER
+            return [END]
         self._state = after
         return [END] if self.options.stream_type is PatchStreamType.FLAT else []
+
+    def _deviate(self, error: JellyError) -> None:
+        """Take note of what has one sensible reading; refuse it where reading is strict.
+
+        :raises JellyError: reading is strict.
+        """
+        if self._strict:
+            raise error
+        if all(error.message != known.message for known in self.deviations):
+            self.deviations.append(error)
 
     def _decode_rows(self, data: bytes, frame: PatchFrame) -> None:
         append = frame.operations.append
@@ -218,7 +255,12 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
                 elif row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
                     # Its graph is what the next statement repeats.
                     before = None
-                    append(self._read_namespace(terms, row, data, start, stop))
+                    read = self._read_namespace(terms, row, data, start, stop)
+                    if read.value.graph is None and len(terms.last) > rules.GRAPH:
+                        self._without_graph(frame.index, rows - 1)
+                        graph = self._factory.default_graph
+                        read = Operation(read.kind, read.value._replace(graph=graph))
+                    append(read)
                 elif row is PatchRow.HEADER:
                     append(header(*terms.header(data, start, stop)))
                 else:
@@ -277,6 +319,15 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         kind = OperationKind.ADD_NAMESPACE if adds else OperationKind.DELETE_NAMESPACE
         namespace = terms.namespace(data, pos, end, needs_iri=adds)
         return Operation(kind, namespace)
+
+    def _without_graph(self, frame: int, row: int) -> None:
+        """Take note of a namespace in a stream of quads that has no graph, where no row before has
+        one to repeat: it is the default graph's. Jelly-JVM writes it for prefixes that come first.
+
+        :raises StatementError: reading is strict.
+        """
+        message = "a namespace repeats the graph, but no row before has one"
+        self._deviate(StatementError(message, frame=frame, row=row))
 
 
 #: An operation of a tuple; called once for each statement.

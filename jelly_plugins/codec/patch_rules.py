@@ -48,10 +48,15 @@ class PatchState(IntEnum):
     FLAT_TRANSACTION = 4
     #: Nothing stands after the last mark.
     BETWEEN_MARKS = 5
+    #: Nothing but a transaction stands last.
     PUNCTUATED = 6
     PUNCTUATED_TRANSACTION = 7
     #: The one patch of a flat stream is over.
     OVER = 8
+    #: What stands last promises more: headers, or lookup entries.
+    PUNCTUATED_OPENING = 9
+    #: Operations outside of any transaction stand last.
+    PUNCTUATED_LOOSE = 10
 
 
 #: The state after the options row, by stream type.
@@ -72,6 +77,8 @@ _ANYWHERE: Final = (
     PatchRow.DATATYPE,
     PatchRow.HEADER,
 )
+#: Those of them that another row is to follow in the same patch.
+_PROMISES: Final = (PatchRow.NAME, PatchRow.PREFIX, PatchRow.DATATYPE, PatchRow.HEADER)
 
 
 def _outside(patch: PatchState, transaction: PatchState) -> dict[PatchRow, PatchState]:
@@ -85,6 +92,11 @@ def _inside(patch: PatchState, transaction: PatchState) -> dict[PatchRow, PatchS
         PatchRow.TRANSACTION_ABORT: patch,
     }
 
+
+_OUTSIDE_PUNCTUATED: Final = {
+    **_outside(PatchState.PUNCTUATED_LOOSE, PatchState.PUNCTUATED_TRANSACTION),
+    **dict.fromkeys(_PROMISES, PatchState.PUNCTUATED_OPENING),
+}
 
 #: The state after a row or an end, by the state before. In START only options may stand, after
 #: frames without rows; which state comes then is FIRST_STATE's to say.
@@ -111,17 +123,29 @@ NEXT: Final[dict[PatchState, dict[PatchRow, PatchState]]] = {
         PatchRow.END_OF_FRAME: PatchState.FLAT_TRANSACTION,
     },
     PatchState.BETWEEN_MARKS: {
-        **_outside(PatchState.PUNCTUATED, PatchState.PUNCTUATED_TRANSACTION),
+        **_OUTSIDE_PUNCTUATED,
         PatchRow.OPTIONS: PatchState.BETWEEN_MARKS,
         PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
         PatchRow.END_OF_FRAME: PatchState.BETWEEN_MARKS,
         PatchRow.END_OF_STREAM: PatchState.OVER,
     },
     PatchState.PUNCTUATED: {
-        **_outside(PatchState.PUNCTUATED, PatchState.PUNCTUATED_TRANSACTION),
+        **_OUTSIDE_PUNCTUATED,
         PatchRow.OPTIONS: PatchState.PUNCTUATED,
         PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
         PatchRow.END_OF_FRAME: PatchState.PUNCTUATED,
+    },
+    PatchState.PUNCTUATED_LOOSE: {
+        **_OUTSIDE_PUNCTUATED,
+        PatchRow.OPTIONS: PatchState.PUNCTUATED_LOOSE,
+        PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
+        PatchRow.END_OF_FRAME: PatchState.PUNCTUATED_LOOSE,
+    },
+    PatchState.PUNCTUATED_OPENING: {
+        **_OUTSIDE_PUNCTUATED,
+        PatchRow.OPTIONS: PatchState.PUNCTUATED_OPENING,
+        PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
+        PatchRow.END_OF_FRAME: PatchState.PUNCTUATED_OPENING,
     },
     PatchState.PUNCTUATED_TRANSACTION: {
         **_inside(PatchState.PUNCTUATED, PatchState.PUNCTUATED_TRANSACTION),
@@ -129,6 +153,10 @@ NEXT: Final[dict[PatchState, dict[PatchRow, PatchState]]] = {
     },
     PatchState.OVER: {},
 }
+
+#: States that NEXT does not let a stream end in, but where its end can only mean that of its patch:
+#: Jelly-JVM's writer leaves the last mark out.
+UNMARKED_ENDS: Final = frozenset({PatchState.PUNCTUATED, PatchState.PUNCTUATED_LOOSE})
 
 #: What to call a state in an error.
 WHERE: Final = {
@@ -140,6 +168,10 @@ WHERE: Final = {
     PatchState.BETWEEN_MARKS: "outside a transaction in a stream of type PUNCTUATED",
     PatchState.PUNCTUATED: "outside a transaction, before a mark, in a stream of type PUNCTUATED",
     PatchState.PUNCTUATED_TRANSACTION: "inside a transaction in a stream of type PUNCTUATED",
+    PatchState.PUNCTUATED_OPENING: "before what headers or lookup entries are for, and before a "
+    "mark, in a stream of type PUNCTUATED",
+    PatchState.PUNCTUATED_LOOSE: "outside a transaction, before a mark, in a stream of type "
+    "PUNCTUATED",
     PatchState.OVER: "after the one patch of a stream of type FLAT",
 }
 

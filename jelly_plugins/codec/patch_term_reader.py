@@ -25,10 +25,11 @@ class PatchTermReader(TermReader):
     """Reads what rows of a patch hold. Their graphs share one repeat."""
 
     def namespace(self, data: bytes, pos: int, end: int, *, needs_iri: bool) -> Namespace:
-        """Read an RdfPatchNamespace. In a stream of quads it has a graph, given or repeated.
+        """Read an RdfPatchNamespace. In a stream of quads it has a graph, given or repeated; it is
+        None where there is none to repeat.
 
         :param needs_iri: whether the IRI must be there, as in an addition.
-        :raises StatementError: it has no IRI, or a graph it may not have, or none to repeat.
+        :raises StatementError: it has no IRI, or a graph it may not have.
         """
         name = ""
         iri = None
@@ -58,8 +59,6 @@ class PatchTermReader(TermReader):
             kind, start, stop = graph
             self.last[rules.GRAPH] = self._term(rules.GRAPH, kind, data, start, stop)
             self._missing &= ~_GRAPH_BIT
-        elif self._missing & _GRAPH_BIT:
-            raise StatementError("the graph repeats, but no row before has one")
         return Namespace(name, iri, self.last[rules.GRAPH])
 
     def header(self, data: bytes, pos: int, end: int) -> Header:

@@ -38,7 +38,7 @@ class TextFactory:
 
     default_graph: str = ""
 
-    def __init__(self, notation: Notation = Notation.RDF_STAR) -> None:
+    def __init__(self, notation: Notation = Notation.RDF_1_2) -> None:
         self._notation = notation
 
     def iri(self, value: str) -> str:
@@ -158,7 +158,7 @@ class TextDecoder(PieceDecoder):
 
     def __init__(
         self,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         *,
         limits: Limits = DEFAULT_LIMITS,
         first_frame: int = 0,

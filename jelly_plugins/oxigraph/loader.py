@@ -68,6 +68,7 @@ def load(
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
+    strict: bool = False,
     on_namespace: Callable[[str, str], object] | None = None,
     bookkeeping: bool = False,
 ) -> int:
@@ -103,6 +104,7 @@ def load(
         exception that it raises ends the load, as an error in the source would.
     :param limits: what is believed of the input.
     :param concatenated: options that stand first in a frame start a new stream.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
         store has no place for them.
     :param bookkeeping: take the graph :data:`.BOOKKEEPING` too, which a dump can have: the store
@@ -117,7 +119,7 @@ def load(
     check_settings(graph, blank_nodes, quoted_triples)
     if isinstance(graph, NamedNode) and not bookkeeping:
         refuse_graph(graph.value, what="what is to be loaded")
-    frames = FrameBytes(src, limits=limits)
+    frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
     # Reifiers are made of terms; and each stream of several has labels of its own.
     if quoted_triples == "refuse" and not concatenated and (atomic or blank_nodes == "keep"):

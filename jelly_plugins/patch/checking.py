@@ -38,6 +38,8 @@ class Report:
     :ivar first_prev: ``prev`` of the first patch: what the log follows.
     :ivar last_id: ``id`` of the last patch that is complete: the log's head.
     :ivar problems: in the order in which they were found. Reading stops at what is malformed.
+    :ivar deviations: what is not valid and has one sensible reading, in which it was read: each
+        kind of it once, where it stands first.
     """
 
     format: PatchFormat | None = None
@@ -47,6 +49,7 @@ class Report:
     first_prev: Any = None
     last_id: Any = None
     problems: list[Problem] = field(default_factory=list)
+    deviations: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -57,6 +60,7 @@ def check(
     *,
     format: PatchFormat | None = None,  # noqa: A002
     generalized: bool = False,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Report:
     """Read a log, and look whether its patches follow each other.
@@ -67,6 +71,7 @@ def check(
 
     :param src: path, URL, open binary file or bytes, of either format; see
         :class:`~jelly_plugins.patch.PatchReader`.
+    :param strict: whether a deviation is a problem.
     :return: the report; true if there are no problems.
     :raises SourceError: the source cannot be opened. One that breaks off or is corrupt has a
         problem.
@@ -77,7 +82,7 @@ def check(
     report = Report()
     chain = _Chain(report)
     # A log that cannot be opened is none that could have problems.
-    rows = PatchReader(src, format=format, generalized=generalized, limits=limits)
+    rows = PatchReader(src, format=format, generalized=generalized, strict=strict, limits=limits)
     try:
         with rows:
             for kind, value in rows:
@@ -95,6 +100,7 @@ def check(
                 Problem(report.patches, "the log ends behind headers, and may be torn there")
             )
     report.format = rows.format
+    report.deviations = [str(error) for error in rows.deviations]
     return report
 
 

@@ -21,7 +21,7 @@ class PatchColumnReader(PatchReader):
 
     :param notation: how quoted triples are written; with a judge, as it writes them.
     :param judge: makes the text of terms, see :class:`~jelly_plugins.codec.PatchColumnDecoder`.
-    :param wait: see :class:`.PatchReader`.
+    :param wait: see :class:`.PatchReader`, and for ``resumable``.
     :param batches: ``batch_rows`` and ``batch_bytes``, see there.
 
     >>> with PatchColumnReader(b"TX . A <urn:s> <urn:p> <urn:o> . TC .") as batches:
@@ -33,14 +33,15 @@ class PatchColumnReader(PatchReader):
         self,
         src: Source,
         *,
-        notation: Notation = Notation.RDF_STAR,
+        notation: Notation = Notation.RDF_1_2,
         judge: TermFactory[Any] | None = None,
         wait: Callable[[], bool] | None = None,
+        resumable: bool = False,
         limits: Limits = DEFAULT_LIMITS,
-        **batches: int,
+        **batches: Any,
     ) -> None:
         factory: Any = TextFactory(notation) if judge is None else judge
-        super().__init__(src, factory=factory, wait=wait, limits=limits)
+        super().__init__(src, factory=factory, wait=wait, resumable=resumable, limits=limits)
         self._gathered = OperationGatherer(limits, **batches)
         self._decoder: Any = PatchColumnDecoder(notation, judge=judge, limits=limits, **batches)
 
@@ -76,4 +77,4 @@ class PatchColumnReader(PatchReader):
             return
         for frame in self._splitter.finish():
             yield from self._decoder.decode(frame)
-        yield from self._decoder.finish()
+        yield from self._finish()

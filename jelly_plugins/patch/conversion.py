@@ -22,6 +22,7 @@ from ..codec import (
     PatchStatementType,
     PatchStreamType,
 )
+from ..codec.ntriples import Notation
 from ..codec.operations import END
 from ..errors import JellyError
 from ..sinks import Destination
@@ -80,6 +81,8 @@ def convert(
     changes: PatchOptionChanges = PatchOptionChanges(),
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
     """Write a log, or several as one, as Jelly-Patch or as RDF Patch text.
@@ -95,6 +98,10 @@ def convert(
     :param source_format: by default told by each source's content.
     :param target_format: by default told by the destination's name.
     :param changes: options of the stream written.
+    :param notation: of quoted triples in text.
+    :param strict: whether to refuse what other implementations write though it is not valid, and
+        one patch that would become several in text; see :class:`~jelly_plugins.patch.PatchReader`
+        and :func:`~jelly_plugins.patch.write_patches`.
     :raises JellyError: a source cannot be read, its patches do not follow one another, or they
         cannot be written in this format or with these options.
 
@@ -114,6 +121,7 @@ def convert(
                     format=source_format,
                     statement_type=changes.statement_type or PatchStatementType.QUADS,
                     generalized=bool(changes.generalized_statements),
+                    strict=strict,
                     limits=limits,
                 )
             )
@@ -130,6 +138,8 @@ def convert(
             dst,
             format=target_format,
             options=changes.on(_common(known)),
+            notation=notation,
+            strict=strict,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
             limits=limits,

@@ -135,7 +135,7 @@ class _Terms:
         if isinstance(term, Literal) and term.datatype is not None:
             return f"{term_text(Literal(term.lex))}^^{self._iri(term.datatype)}"
         if isinstance(term, Triple):
-            return f"<< {' '.join(map(self._text, term))} >>"
+            return f"<<( {' '.join(map(self._text, term))} )>>"
         return term_text(term)
 
     def _iri(self, iri: str) -> str:

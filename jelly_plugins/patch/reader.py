@@ -21,7 +21,7 @@ from ..codec import (
     TermFactory,
 )
 from ..codec.openings import StreamKind, kind_of
-from ..errors import JellyError, SourceError
+from ..errors import JellyError, SourceError, TruncatedError
 from ..sources import Input, Source
 from ..streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
@@ -46,9 +46,16 @@ class PatchReader:
     :param wait: makes the reader follow a source that grows. It is called where the source ends for
         now, and says whether to look again; if not, iteration ends, and what is not complete yet is
         no error (see :attr:`inside_patch`). Compressed sources cannot be followed.
+    :param strict: whether to refuse what other implementations write though it is not valid, and
+        that has one sensible reading. Without it, :attr:`deviations` names it.
+    :param resumable: whether the same source may be read again, once it has grown, to go on behind
+        what was read of it. Operations outside of any transaction must be ended by a mark then, in
+        a stream of type PUNCTUATED: more of them would be of the same transaction.
     :param limits: what is believed of the input.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
-        inside a patch is truncated.
+        inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as
+        Jelly-JVM writes it, does not end inside one if it ends behind an operation or a
+        transaction.
 
     >>> from jelly_plugins.codec import OperationKind
     >>> with PatchReader(b"TX . TC .") as rows:
@@ -65,13 +72,16 @@ class PatchReader:
         statement_type: PatchStatementType = PatchStatementType.QUADS,
         generalized: bool = False,
         wait: Callable[[], bool] | None = None,
+        strict: bool = False,
+        resumable: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._input = Input(src)
         self._wait = wait
+        self._resumable = resumable
         self._limits = limits
         self._splitter = FrameSplitter(limits=limits)
-        self._decoder = PatchDecoder(factory, limits=limits)
+        self._decoder = PatchDecoder(factory, limits=limits, strict=strict)
         self._text = PatchTextReader(
             factory, statement_type=statement_type, generalized=generalized, limits=limits
         )
@@ -92,6 +102,12 @@ class PatchReader:
     def options(self) -> PatchOptions | None:
         """The options of a Jelly-Patch stream, once its first frame was read; None for text."""
         return self._decoder.options
+
+    @property
+    def deviations(self) -> list[JellyError]:
+        """What was read so far though it is not valid, as the errors that it would be if reading
+        were strict: each kind of it once, with the place of the first."""
+        return [error.locate(source=self.name) for error in self._decoder.deviations]
 
     @property
     def inside_patch(self) -> bool:
@@ -172,7 +188,20 @@ class PatchReader:
         if self._wait is None:
             for frame in self._splitter.finish():
                 yield self._decoder.decode(frame).operations
-            yield self._decoder.finish()
+            yield self._finish()
+
+    def _finish(self) -> Any:
+        """End the Jelly-Patch stream: what is left of it.
+
+        :raises TruncatedError: it ends inside a patch.
+        """
+        if self._resumable and self._decoder.ends_loosely:
+            raise TruncatedError(
+                "the stream ends behind operations outside a transaction, and no mark says that "
+                "they are complete",
+                frame=self._decoder.next_frame - 1,
+            )
+        return self._decoder.finish()
 
     def _peek(self) -> tuple[bytes, Iterator[bytes]]:
         """The source's first bytes, and all its pieces."""
@@ -197,6 +226,7 @@ def read_patches(
     factory: TermFactory[Any] = GENERIC,
     statement_type: PatchStatementType = PatchStatementType.QUADS,
     generalized: bool = False,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Patch]:
     """Read patches, in generic terms unless told otherwise; blank node labels are kept.
@@ -216,6 +246,7 @@ def read_patches(
         factory=factory,
         statement_type=statement_type,
         generalized=generalized,
+        strict=strict,
         limits=limits,
     ) as rows:
         yield from group(rows)

@@ -243,7 +243,8 @@ class LogWriter:
         self._file.seek(0)
         ids: dict[str, Any] = {}
         rows_of_patch = rows_of_last = 0
-        with PatchReader(self._file, limits=self._limits) as rows:
+        # What follows would be of the same patch, if a mark is missing.
+        with PatchReader(self._file, strict=True, limits=self._limits) as rows:
             for kind, value in rows:
                 if kind is OperationKind.HEADER:
                     ids.setdefault(value.key, value.value)

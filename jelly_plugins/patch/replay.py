@@ -72,7 +72,7 @@ def replay_log(
 
     if _is_source(log):
         with PatchReader(
-            log, factory=factory, wait=wait if follow else None, limits=limits
+            log, factory=factory, wait=wait if follow else None, resumable=True, limits=limits
         ) as rows:
             replay = Replay(target, torn=lambda: rows.ends_behind_headers, **settings)
             reached = replay.run(iter(rows))

@@ -11,11 +11,14 @@ from .model import ID, PREV
 
 class PatchOpening:
     """Tells which headers open a new patch: a patch has one ``id``, and it has ``id`` and ``prev``
-    before its operations. Inside a transaction no patch begins."""
+    before its operations. Inside a transaction no patch begins.
+
+    :ivar has_operations: whether the patch has rows besides headers, so far.
+    """
 
     def __init__(self) -> None:
         self._has_id = False
-        self._has_operations = False
+        self.has_operations = False
         self._inside_transaction = False
 
     @property
@@ -25,7 +28,7 @@ class PatchOpening:
 
     def row(self, kind: OperationKind) -> None:
         """Take note of a row that is no header."""
-        self._has_operations = kind is not OperationKind.END
+        self.has_operations = kind is not OperationKind.END
         if kind is OperationKind.END:
             self._has_id = False
         elif kind is OperationKind.BEGIN:
@@ -36,9 +39,9 @@ class PatchOpening:
     def header(self, key: str) -> bool:
         """Take note of a header; return whether it opens a new patch."""
         opens = not self._inside_transaction and (
-            (key == ID and self._has_id) or (key in (ID, PREV) and self._has_operations)
+            (key == ID and self._has_id) or (key in (ID, PREV) and self.has_operations)
         )
         if opens:
-            self._has_id = self._has_operations = False
+            self._has_id = self.has_operations = False
         self._has_id = self._has_id or key == ID
         return opens

@@ -34,6 +34,10 @@ class PatchTextWriter:
 
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
     :param continues: whether the text goes behind other text, whose last patch is complete.
+    :param notation: of quoted triples.
+    :param strict: whether to refuse ``id`` and ``prev`` among the operations of a patch. In text
+        they open another patch, so that one which holds several, as streams of type FLAT do, is
+        written as those.
     :param limits: ``nesting`` bounds quoted triples, as in reading.
     """
 
@@ -42,9 +46,13 @@ class PatchTextWriter:
         describe: Describe = describe,
         *,
         continues: bool = False,
+        notation: Notation = Notation.RDF_1_2,
+        strict: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._describe = describe
+        self._strict = strict
+        self._marks = notation.value
         self._limits = limits
         self._state = PatchState.BETWEEN_MARKS
         self._opening = PatchOpening()
@@ -64,6 +72,8 @@ class PatchTextWriter:
         :raises TermError: a term that the text cannot say.
         """
         for kind, value in rows:
+            if kind is OperationKind.HEADER:
+                self._open(value[0])
             line = self._line(kind, value)
             if self._ended:
                 self._ended = False
@@ -107,12 +117,23 @@ class PatchTextWriter:
             parts = []
         return " ".join([kind.code, *parts, ".\n"])
 
-    def _header(self, key: str, value: Any) -> list[str]:
-        if self._opening.header(key):
+    def _open(self, key: str) -> None:
+        """End the patch before a header that opens another.
+
+        :raises OrderError: the patch has no operations to end, or writing is strict.
+        """
+        complete = self._opening.has_operations
+        if not self._opening.header(key):
+            return
+        if self._strict or not complete:
             raise OrderError(
                 f"a header {key} among the operations of a patch: in RDF Patch text it would open "
                 "another patch"
             )
+        self._ended = True
+        self._state = PatchState.BETWEEN_MARKS
+
+    def _header(self, key: str, value: Any) -> list[str]:
         plain = _PLAIN_KEY.fullmatch(key)
         return [key if plain else term_text(Literal(key)), self._text(value)]
 
@@ -155,6 +176,6 @@ class PatchTextWriter:
         if kind == Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
-            opening, closing = Notation.RDF_STAR.value
+            opening, closing = self._marks
             return f"{opening}{' '.join(self._make(part, depth + 1) for part in parts)}{closing}"
         return ""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from ..codec.operations import Operation, OperationKind
 from ..codec.patch_rules import NEXT, ROW_OF, PatchState
 from ..errors import OrderError
+
+_BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 
 
 def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Operation]]]:
@@ -24,7 +27,7 @@ def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Opera
         if after is None:
             inside = state is PatchState.PUNCTUATED_TRANSACTION
             raise OrderError(f"a row {kind.code} {'inside' if inside else 'outside'} a transaction")
-        if after is state:
+        if kind not in _BOUNDS:
             part.append(operation)
             continue
         if part and kind is not OperationKind.ABORT:

@@ -29,7 +29,7 @@ from ..codec import (
     rules,
 )
 from ..codec import describe as describe_generic
-from ..codec.ntriples import Dialect, LineParser
+from ..codec.ntriples import Dialect, LineParser, Notation
 from ..codec.operations import END
 from ..errors import StatementError
 from ..sinks import Destination, open_output
@@ -57,6 +57,8 @@ class PatchSerializer:
     :param describe: takes the terms apart, see ``codec.Describe``.
     :param continues: whether the bytes go behind others of the same format and options, whose last
         patch is complete.
+    :param notation: of quoted triples in text.
+    :param strict: whether text refuses a patch that holds several, see :func:`write_patches`.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
@@ -72,6 +74,8 @@ class PatchSerializer:
         *,
         describe: Describe = describe,
         continues: bool = False,
+        notation: Notation = Notation.RDF_1_2,
+        strict: bool = False,
         frame_rows: int = DEFAULT_FRAME_ROWS,
         frame_bytes: int = DEFAULT_FRAME_BYTES,
         limits: Limits = DEFAULT_LIMITS,
@@ -81,7 +85,9 @@ class PatchSerializer:
         self._limits = limits
         self._text: PatchTextWriter | None = None
         if format is PatchFormat.RDF_PATCH:
-            self._text = PatchTextWriter(known, continues=continues, limits=limits)
+            self._text = PatchTextWriter(
+                known, continues=continues, notation=notation, strict=strict, limits=limits
+            )
             return
         options = options or PatchOptions()
         self._fit = self._to_quad
@@ -229,6 +235,8 @@ def write_rows(
     format: PatchFormat | None = None,  # noqa: A002
     options: PatchOptions | None = None,
     describe: Describe = describe,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
@@ -245,6 +253,8 @@ def write_rows(
         format,
         options,
         describe=describe,
+        notation=notation,
+        strict=strict,
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         limits=limits,
@@ -262,6 +272,8 @@ def write_patches(
     format: PatchFormat | None = None,  # noqa: A002
     options: PatchOptions | None = None,
     describe: Describe = describe,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
@@ -277,6 +289,9 @@ def write_patches(
         first rows, see :func:`infer_options`.
     :param describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
         default.
+    :param notation: of quoted triples in text.
+    :param strict: whether text refuses a patch with ``id`` and ``prev`` among its operations; it is
+        written as several otherwise, split at these headers.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
@@ -299,6 +314,8 @@ def write_patches(
         format=format,
         options=options,
         describe=describe,
+        notation=notation,
+        strict=strict,
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         limits=limits,

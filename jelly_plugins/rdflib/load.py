@@ -95,6 +95,7 @@ def load(
     generalized: bool = False,
     atomic: bool = True,
     concatenated: bool = False,
+    strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Read a Jelly-RDF source into a graph, and bind the namespaces that it declares.
@@ -109,6 +110,7 @@ def load(
         held until then: about 100 bytes each, besides their terms. Without it, each frame goes in
         as it comes, and what went in before an error stays.
     :param concatenated: options that stand first in a frame start a new stream.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :param limits: what is believed of the input.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, frame and row.
@@ -134,6 +136,7 @@ def load(
             blank_nodes=blank_nodes,
             atomic=atomic,
             concatenated=concatenated,
+            strict=strict,
             limits=limits,
         )
     count = 0
@@ -145,6 +148,7 @@ def load(
         generalized=generalized,
         named_graphs=whole,
         concatenated=concatenated,
+        strict=strict,
         limits=limits,
     ) as frames:
         for frame in frames:
@@ -166,6 +170,7 @@ def open_frames(
     generalized: bool,
     named_graphs: bool = True,
     concatenated: bool,
+    strict: bool = False,
     limits: Limits,
 ) -> FrameReader:
     """Open a source for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
@@ -174,7 +179,12 @@ def open_frames(
     )
     # Each stream of a concatenated file has its own scope of labels.
     return FrameReader(
-        src, factory=make(), next_factory=make, limits=limits, concatenated=concatenated
+        src,
+        factory=make(),
+        next_factory=make,
+        limits=limits,
+        concatenated=concatenated,
+        strict=strict,
     )
 
 

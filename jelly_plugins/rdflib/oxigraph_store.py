@@ -56,6 +56,7 @@ def load(
     blank_nodes: BlankNodes,
     atomic: bool,
     concatenated: bool,
+    strict: bool,
     limits: Limits,
 ) -> int:
     """Read a source into the store, or, unless ``whole``, a stream of triples into the one graph.
@@ -69,6 +70,7 @@ def load(
             blank_nodes=blank_nodes,
             atomic=atomic,
             concatenated=concatenated,
+            strict=strict,
             limits=limits,
             on_namespace=namespaces.add,
         )

@@ -32,6 +32,7 @@ class JellyParser(Parser):
         generalized: bool = False,
         atomic: bool = True,
         concatenated: bool = False,
+        strict: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """Read a source; keyword arguments of ``Graph.parse`` come here.
@@ -49,6 +50,7 @@ class JellyParser(Parser):
                 generalized=generalized,
                 atomic=atomic,
                 concatenated=concatenated,
+                strict=strict,
                 limits=limits,
             )
         except JellyError as error:

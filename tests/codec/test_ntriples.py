@@ -116,7 +116,7 @@ def test_quoted_triples(opening: str) -> None:
 
 
 def test_generalized_statements() -> None:
-    text = '"s"@en _:p << "s" << _:s "p" _:o >> _:o >> "g"^^<urn:d> .'
+    text = '"s"@en _:p <<( "s" <<( _:s "p" _:o )>> _:o )>> "g"^^<urn:d> .'
     [quad] = parse_nquads(text, generalized=True)
     assert quad == Quad(
         Literal("s", "en"),
@@ -214,10 +214,10 @@ def test_what_n_triples_cannot_say() -> None:
 
 def test_both_notations_of_quoted_triples() -> None:
     triple = Triple(S, P, Triple(S, P, O))
-    assert statement_text(triple) == "<urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> ."
+    assert statement_text(triple) == "<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> ."
     assert (
-        statement_text(triple, Notation.RDF_1_2)
-        == "<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> ."
+        statement_text(triple, Notation.RDF_STAR)
+        == "<urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> ."
     )
 
 

@@ -330,7 +330,8 @@ def test_20_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
         [w.header("id", w.literal())],
         [w.name("urn:s")],
         [w.start()],
-        [w.start(), w.commit()],
+        [w.start(), w.commit(), w.header("id", w.literal())],
+        [w.start(), w.commit(), w.prefix("urn:")],
     ):
         decoder = PatchDecoder(GenericFactory())
         decoder.decode(w.frame(w.options(w.PUNCTUATED), w.mark()))
@@ -341,6 +342,35 @@ def test_20_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
         with pytest.raises(TruncatedError, match="in a stream of type PUNCTUATED") as caught:
             decoder.finish()
         assert caught.value.frame == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "loosely"),
+    [
+        ([w.start(), w.commit()], False),
+        ([w.start(), w.abort()], False),
+        ([w.namespace_delete("x")], True),
+        ([w.start(), w.commit(), w.namespace_delete("x")], True),
+    ],
+)
+def test_20_the_end_of_the_stream_may_stand_for_the_last_mark(
+    rows: list[bytes], loosely: bool
+) -> None:
+    # As Jelly-JVM writes it.
+    frame = w.frame(w.options(w.PUNCTUATED), w.mark(), *rows)
+    decoder = PatchDecoder(GenericFactory())
+    decoder.decode(frame)
+    assert decoder.inside_patch
+    assert decoder.ends_loosely is loosely
+    assert decoder.finish() == [END]
+    [deviation] = decoder.deviations
+    assert isinstance(deviation, TruncatedError)
+    strict = PatchDecoder(GenericFactory(), strict=True)
+    strict.decode(frame)
+    with pytest.raises(TruncatedError) as caught:
+        strict.finish()
+    assert str(caught.value) == str(deviation)
+    assert strict.deviations == []
 
 
 def test_20_a_writer_ends_patches_as_the_type_has_it() -> None:
@@ -444,11 +474,28 @@ def test_21_namespaces_and_statements_share_the_graph() -> None:
     ]
 
 
-def test_21_a_namespace_without_a_graph_to_repeat() -> None:
+def test_21_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
+    # As Jelly-JVM writes prefixes that come first.
+    frame = w.frame(w.options(statement=w.QUADS), w.namespace_delete("x"), w.namespace_delete("y"))
+    decoder = PatchDecoder(GenericFactory())
+    assert decoder.decode(frame).operations[:2] == [
+        delete_namespace("x", None, DEFAULT_GRAPH),
+        delete_namespace("y", None, DEFAULT_GRAPH),
+    ]
+    [deviation] = decoder.deviations
+    assert (deviation.frame, deviation.row) == (0, 1)
+    with pytest.raises(StatementError, match="repeats the graph, but no row") as caught:
+        PatchDecoder(GenericFactory(), strict=True).decode(frame)
+    assert str(caught.value) == str(deviation)
+
+
+def test_21_a_namespace_without_a_graph_gives_statements_none_to_repeat() -> None:
     refused(
         StatementError,
         w.options(statement=w.QUADS),
+        *w.SPO,
         w.namespace_delete("x"),
+        w.add(*w.spo()),
         match="graph repeats",
     )
 

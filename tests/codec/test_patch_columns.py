@@ -318,7 +318,7 @@ def test_headers_and_namespaces_have_text(make: Maker) -> None:
     value = Triple(BlankNode("b"), P, Literal("x", "en"))
     rows = [header("v", value), BEGIN, delete_namespace("ex", None, DEFAULT_GRAPH), COMMIT, END]
     found = operations_of(decoded(make(), frames(rows)))
-    assert found[0].value == Header("v", '<< _:b <urn:p> "x"@en >>')
+    assert found[0].value == Header("v", '<<( _:b <urn:p> "x"@en )>>')
     assert found[2].value == Namespace("ex", None, "")
 
 

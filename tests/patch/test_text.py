@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyoxigraph import RdfFormat, parse
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, Triple
 from jelly_plugins.codec import (
@@ -14,6 +15,7 @@ from jelly_plugins.codec import (
     PatchOptions,
     PatchStatementType,
 )
+from jelly_plugins.codec.ntriples import Notation
 from jelly_plugins.codec.operations import (
     ABORT,
     BEGIN,
@@ -61,8 +63,8 @@ def read(
     return [*reader.rows(text), *reader.finish()]
 
 
-def write(rows: list[Operation], *, continues: bool = False) -> str:
-    writer = PatchTextWriter(continues=continues)
+def write(rows: list[Operation], *, continues: bool = False, strict: bool = False) -> str:
+    writer = PatchTextWriter(continues=continues, strict=strict)
     text = b"".join(writer.write(rows)).decode()
     writer.finish()
     return text
@@ -317,9 +319,22 @@ def test_headers_that_would_open_a_patch_are_not_written_inside_one() -> None:
         [header("id", S), header("id", P)],
     ):
         with pytest.raises(OrderError, match="would open another patch"):
-            write([*rows, END])
+            write([*rows, END], strict=True)
     rows = [add(quad(S, P, OB)), header("x", S), BEGIN, header("id", S), COMMIT, END]
     assert read(write(rows)) == rows
+
+
+def test_a_patch_that_holds_several_is_written_as_those() -> None:
+    for first, second in (
+        ([BEGIN, COMMIT], [header("id", S)]),
+        (
+            [header("id", S), add(quad(S, P, OB))],
+            [header("prev", S), header("id", P), BEGIN, ABORT],
+        ),
+    ):
+        assert read(write([*first, *second, END])) == [*first, END, *second, END]
+    with pytest.raises(OrderError, match="would open another patch"):
+        write([header("id", S), header("id", P), END])
 
 
 def test_rows_are_written_in_order() -> None:
@@ -361,7 +376,7 @@ def test_what_is_written_is_plain() -> None:
         'PD "x" <urn:s> <urn:x-arq:DefaultGraph> .',
         "TX .",
         f'A <_:b> <urn:p> "1"^^<{XSD}integer> <urn:g> .',
-        "D <urn:s> <urn:p> << <urn:s> <urn:p> <_:a\\u0020b> >> .",
+        "D <urn:s> <urn:p> <<( <urn:s> <urn:p> <_:a\\u0020b> )>> .",
         "TC .",
     ]
     assert read(text) == rows
@@ -466,3 +481,17 @@ def test_noise(text: str) -> None:
     except JellyError:
         return
     assert all(isinstance(row.kind, OperationKind) for row in rows)
+
+
+def test_quoted_triples_in_both_notations() -> None:
+    rows = [add(quad(S, P, Triple(S, P, OB))), END]
+    inner = "<urn:s> <urn:p> <urn:o>"
+    for notation, text in (
+        (Notation.RDF_1_2, f"A <urn:s> <urn:p> <<( {inner} )>> .\n"),
+        (Notation.RDF_STAR, f"A <urn:s> <urn:p> << {inner} >> .\n"),
+    ):
+        assert b"".join(PatchTextWriter(notation=notation).write(rows)).decode() == text
+        assert read(text) == rows
+    assert write(rows) == f"A <urn:s> <urn:p> <<( {inner} )>> .\n"
+    # Apache Jena 5 and Oxigraph read no other form.
+    assert list(parse(f"<urn:s> <urn:p> <<( {inner} )>> .".encode(), RdfFormat.N_TRIPLES))

@@ -183,7 +183,7 @@ cdef class ColumnDecoder(PieceDecoder):
     # Frames that rows were gathered of, and how many.
     cdef list frames
 
-    def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, limits=DEFAULT_LIMITS,
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
                   first_frame=0, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
         reference_columns.check_batch(batch_rows, batch_bytes)

@@ -40,7 +40,7 @@ cdef class ObjectDecoder:
     # Language tags that were met before.
     cdef list langtags
 
-    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
+    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0, strict=False):
         if not open_reader(&self.reader):
             raise MemoryError
         self.factory = factory

@@ -24,12 +24,14 @@ cdef class PatchColumnDecoder(PieceDecoder):
     # What stays of the rows above if the frame is refused.
     cdef Py_ssize_t kept_others
 
-    def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, judge=None, limits=DEFAULT_LIMITS,
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, judge=None, limits=DEFAULT_LIMITS,
                   batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
-                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
+                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES, strict=False):
         reference_columns.check_batch(batch_rows, batch_bytes)
         self._open(reference_columns.ColumnFactory(notation, limits), limits, 0)
-        self.reference = reference_patch_decoder.PatchDecoder(self.factory, limits=limits)
+        self.reference = reference_patch_decoder.PatchDecoder(
+            self.factory, limits=limits, strict=strict
+        )
         self.judge = judge
         self.reader.judged = self.reader.any_langtag = judge is not None
         self.reader.row_fields = PATCH_ROW_FIELDS
@@ -57,6 +59,16 @@ cdef class PatchColumnDecoder(PieceDecoder):
     def inside_patch(self):
         """Whether the stream stands where it may not end; see the reference."""
         return self._placed_reference().inside_patch
+
+    @property
+    def ends_loosely(self):
+        """Whether operations outside of any transaction stand last; see the reference."""
+        return self._placed_reference().ends_loosely
+
+    @property
+    def deviations(self):
+        """What is not valid and was read all the same; see the reference."""
+        return self.reference.deviations
 
     def flush(self):
         """What was gathered, full or not: one batch, or none."""
@@ -201,7 +213,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
 
     cdef int _take_namespace(self) except -1:
         cdef Reader *reader = &self.reader
-        cdef Term *graph = reader.last[3]
+        cdef Term *graph = namespace_graph(reader)
         cdef Term *term = reader.namespace_iri
         name = text_of(reader.namespace_name)
         iri = None
@@ -215,6 +227,8 @@ cdef class PatchColumnDecoder(PieceDecoder):
         if reader.width == 3:
             self._note(Operation(kind, Namespace(name, iri, None)))
             return 0
+        if reader.last[3] == NULL:
+            self.reference._without_graph(self.next_frame, row_number(reader))
         # A statement may repeat it, and no statement can have it: it is not judged again.
         if graph.kind != IRI and graph.kind != BLANK_NODE and graph.kind != DEFAULT_GRAPH:
             raise TermError("the graph of a namespace is neither an IRI nor a blank node")

@@ -21,8 +21,10 @@ cdef class PatchDecoder(ObjectDecoder):
     # Frame and row of the last transaction's start.
     cdef object begin
 
-    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS):
-        self.reference = reference_patch_decoder.PatchDecoder(factory, limits=limits)
+    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, strict=False):
+        self.reference = reference_patch_decoder.PatchDecoder(
+            factory, limits=limits, strict=strict
+        )
         self.reader.row_fields = PATCH_ROW_FIELDS
         self.reader.next_states = &NEXT_PATCH_STATE[0][0]
         self.begin = (0, 0)
@@ -32,6 +34,16 @@ cdef class PatchDecoder(ObjectDecoder):
         """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
         type PUNCTUATED, after rows that no mark has ended."""
         return self._placed_reference().inside_patch
+
+    @property
+    def ends_loosely(self):
+        """Whether operations outside of any transaction stand last; see the reference."""
+        return self._placed_reference().ends_loosely
+
+    @property
+    def deviations(self):
+        """What is not valid and was read all the same; see the reference."""
+        return self.reference.deviations
 
     def finish(self):
         """Say that no frame follows; see the reference."""
@@ -94,7 +106,9 @@ cdef class PatchDecoder(ObjectDecoder):
             reader.namespace_iri = NULL
             drop(term, &reader.pool)
         if reader.width == 4:
-            graph = self._graph(reader.last[3])
+            if reader.last[3] == NULL:
+                self.reference._without_graph(self.frames, self.row)
+            graph = self._graph(namespace_graph(reader))
         kind = OperationKind.ADD_NAMESPACE
         if reader.row_kind == PATCH_NAMESPACE_DELETE:
             kind = OperationKind.DELETE_NAMESPACE

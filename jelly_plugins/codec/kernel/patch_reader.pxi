@@ -104,7 +104,7 @@ cdef bint read_patch_row_body(Reader *reader, int row, const uint8_t *start,
 cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end,
                                bint needs_iri) noexcept nogil:
     """Read an RdfPatchNamespace into `namespace_name` and `namespace_iri`, which stays NULL where
-    none is given; its graph is the one that the next statement repeats."""
+    none is given; its graph is the one that the next statement repeats, if there is one."""
     cdef Fields walk
     cdef Slice iri = Slice(NULL, 0)
     cdef Field graph
@@ -148,7 +148,12 @@ cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t
         drop(reader.last[3], &reader.pool)
         reader.last[3] = term
         reader.given |= GRAPH_BIT
-    return reader.given & GRAPH_BIT or fail(reader, REFUSED)
+    return True
+
+
+cdef Term *namespace_graph(Reader *reader) noexcept nogil:
+    """The graph of the namespace that was read last in a stream of quads."""
+    return reader.default_graph if reader.last[3] == NULL else reader.last[3]
 
 
 cdef bint read_header(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:

@@ -330,7 +330,7 @@ cdef class TextDecoder(PieceDecoder):
     # What the writer's slices point into.
     cdef object notation
 
-    def __cinit__(self, notation=ntriples.Notation.RDF_STAR, *, limits=DEFAULT_LIMITS,
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
                   first_frame=0, judge=None):
         self._open(reference_text.text_factory(notation, judge), limits, first_frame)
         self.judge = judge

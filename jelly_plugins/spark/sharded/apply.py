@@ -156,6 +156,7 @@ def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationCol
             source,
             notation=Notation.RDF_1_2,
             judge=RowFactory(),
+            resumable=True,
             limits=limits,
             batch_bytes=STAGED_TOGETHER,
         ) as batches:

@@ -1,0 +1,169 @@
+"""Logs as Jelly-JVM writes them, held against what Apache Jena reads in them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import Store
+
+from jelly_plugins import BlankNode, Literal, Quad, Triple
+from jelly_plugins.codec import Operation, OperationKind, PatchStatementType, delimit
+from jelly_plugins.errors import OrderError, StatementError, TruncatedError
+from jelly_plugins.oxigraph import count, replay
+from jelly_plugins.patch import PatchFormat, PatchReader, Report, check, read_patches
+from jelly_plugins.patch.conversion import convert
+
+from ..codec import patch_wire as w
+from ..shared_data import shared
+
+NO_GRAPH = "a namespace repeats the graph, but no row before has one"
+UNMARKED = "the stream ends outside a transaction, before a mark"
+SEVERAL = ("3 headers id", "2 headers prev")
+#: What ``check`` says of each log.
+ODD = {
+    "log-quads-flat": [*SEVERAL, NO_GRAPH],
+    "log-quads-frame": [NO_GRAPH],
+    "log-quads-punctuated": [NO_GRAPH],
+    "log-triples-flat": [*SEVERAL],
+    "log-triples-frame": [],
+    "log-triples-punctuated": [],
+    "pa": [NO_GRAPH],
+    "recorded": [UNMARKED],
+    "unmarked-quads-flat": [*SEVERAL, NO_GRAPH],
+    "unmarked-quads-punctuated": [*SEVERAL, NO_GRAPH, UNMARKED],
+    "unmarked-triples-flat": [*SEVERAL],
+    "unmarked-triples-punctuated": [*SEVERAL, UNMARKED],
+}
+
+
+def rows_of(src: Any, *, triples: bool = False) -> list[Operation]:
+    """The rows of a log without the ends of patches, its blank nodes by number."""
+    labels: dict[str, int] = {}
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, BlankNode):
+            return labels.setdefault(value.label, len(labels))
+        return tuple(map(renamed, value)) if isinstance(value, Quad | Triple) else value
+
+    statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
+    with PatchReader(src, statement_type=statement_type) as rows:
+        return [
+            Operation(kind, renamed(value)) for kind, value in rows if kind is not OperationKind.END
+        ]
+
+
+def as_text(src: Any, **settings: Any) -> bytes:
+    out = io.BytesIO()
+    convert([src], out, target_format=PatchFormat.RDF_PATCH, **settings)
+    return out.getvalue()
+
+
+def said(report: Report) -> list[str]:
+    return [*(problem.message for problem in report.problems), *report.deviations]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_log_of_jelly_jvm_says_what_jena_reads_in_it(name: str) -> None:
+    log: Path = shared(f"data/patch-jvm/{name}.jellyp")
+    told = log.with_suffix(".as-read-by-jena.rdfp")
+    # What Jena itself cannot read is what it was made of.
+    text = (told if told.exists() else log.with_suffix(".rdfp")).read_bytes()
+    triples = "triples" in name
+    expected = rows_of(text.replace(b" <default> .", b" ."), triples=triples)
+    assert rows_of(log) == expected
+    assert rows_of(as_text(log), triples=triples) == expected
+    found = said(check(log))
+    assert [any(part in each for each in found) for part in ODD[name]] == [True] * len(found)
+    if set(ODD[name]) & {NO_GRAPH, UNMARKED}:
+        assert not check(log, strict=True)
+        with pytest.raises((StatementError, TruncatedError)):
+            list(read_patches(log, strict=True))
+
+
+# The same in small logs that are made here.
+
+STATEMENT = w.add(*w.spo())
+
+
+def jelly(*rows: bytes, stream: int = w.PUNCTUATED) -> bytes:
+    return delimit(w.frame(w.options(stream), *w.SPO, *rows))
+
+
+def header(key: str, value: str) -> bytes:
+    return w.header(key, w.literal(value))
+
+
+def test_the_end_of_a_log_ends_its_last_patch() -> None:
+    log = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
+    [patch] = read_patches(log)
+    assert len(patch.operations) == 3
+    report = check(log)
+    assert report
+    assert report.patches == 1
+    assert UNMARKED in report.deviations[0]
+    assert UNMARKED in check(log, strict=True).problems[0].message
+    with pytest.raises(TruncatedError, match=UNMARKED):
+        as_text(log, strict=True)
+
+
+def test_a_log_without_its_last_mark_is_applied_once_and_so_is_what_it_grows_by() -> None:
+    store = Store()
+    first = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
+    done = replay(store, first)
+    assert done.position is not None
+    assert (done.transactions, done.position.complete) == (1, True)
+    assert replay(store, first).transactions == 0
+    # In the same patch, in another, and with a mark in the end.
+    second = first + delimit(w.frame(w.start(), w.delete(*w.spo()), w.commit()))
+    third = second + delimit(
+        w.frame(w.mark(), header("id", "2"), header("prev", "1"), w.start(), STATEMENT, w.commit())
+    )
+    for log, transactions, statements in (
+        (second, 1, 0),
+        (third, 1, 1),
+        (third + delimit(w.frame(w.mark())), 0, 1),
+    ):
+        assert replay(store, log).transactions == transactions
+        assert replay(store, log).transactions == 0
+        assert count(store) == statements
+
+
+def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> None:
+    whole = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
+    for torn in (
+        # In the middle of a frame.
+        whole[:-1],
+        # Behind a frame: in a transaction, behind what promises more, and behind operations
+        # outside of any transaction, which more of them may follow.
+        jelly(header("id", "1"), w.start(), STATEMENT),
+        jelly(header("id", "1")),
+        jelly(header("id", "1"), STATEMENT),
+    ):
+        store = Store()
+        with pytest.raises(TruncatedError):
+            replay(store, torn)
+        assert count(store) == 0
+
+
+def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
+    [patch] = read_patches(jelly(header("id", "1"), STATEMENT))
+    assert len(patch.operations) == 1
+
+
+def test_a_stream_that_holds_several_patches_is_written_as_text_split_at_their_headers() -> None:
+    rows = (
+        *(header("id", "1"), w.start(), STATEMENT, w.commit()),
+        *(header("id", "2"), header("prev", "1"), w.start(), STATEMENT, w.commit()),
+    )
+    bare = w.frame(w.options(w.FRAME), *w.SPO, *rows)
+    for log in (jelly(*rows, stream=w.FLAT), bare):
+        text = as_text(log)
+        assert text.count(b"Z .") == 1
+        first, second = read_patches(text)
+        assert (first.id, second.prev) == (Literal("1"), Literal("1"))
+        assert bool(check(text))
+        with pytest.raises(OrderError, match="it would open another patch"):
+            as_text(log, strict=True)
