@@ -168,8 +168,10 @@ class ShardedStore:
 
         With shards by subject that are queries about one subject at a time: all triple patterns
         that are joined have the same subject. With shards by graph, about one graph at a time.
-        FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are fine within that. What needs to
-        see all solutions is not: DISTINCT, ORDER BY, LIMIT, aggregates; do it with the result.
+        FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are fine within that; property paths
+        with shards by graph. What needs to see all solutions is not: DISTINCT, ORDER BY, LIMIT,
+        aggregates; do it with the result. Nor are FROM, SERVICE, NOW() and escapes such as
+        ``\\u0041``. A query that is answered is answered as by one store with all quads.
 
         :param query: SPARQL 1.1.
         :param unchecked: ask the shards whatever the query is; then solutions that join what is in
