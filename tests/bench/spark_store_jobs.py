@@ -9,8 +9,8 @@ Run by name, as it starts Spark::
 - ``later``: after that, a batch of a tenth as many, half of them deletions, in which the first
   attempt of one task fails; the result is compared, quad by quad, with a single-store replay.
 - ``shards``: a first load and four small batches in 4, 16 and 64 shards.
-- ``alone``: one shard of as many quads, and a batch of 100 after it, by the task's function without
-  Spark: processor time, memory, bytes.
+- ``alone``: one shard of as many quads, and batches of 100 and of 1,000 after it, by the task's
+  function without Spark: processor time, memory, bytes.
 - ``history``: the same batch after 1, 10, 50 and 100 commits, and the size of the root.
 """
 
@@ -210,16 +210,21 @@ def history(spark: Any, folder: Path, operations: int) -> None:
 
 
 def alone(_: Any, folder: Path, operations: int) -> None:
-    """What one task takes, whatever else the machine does."""
+    """What one task takes, whatever else the machine does: a first load and batches after it."""
     base: str | None = None
     there = 0
-    for version, count in ((1, operations), (2, 100)):
+    later: list[tuple[float, float]] = []
+    for version, count in enumerate((operations, 100, *[1000] * 16), 1):
         writer = StageWriter(folder / f"staged{version}", 1)
+        # What a batch deletes and adds lies all over the store, where a compaction has most to do.
+        numbers = np.random.default_rng(version).integers(0, operations * 2, count)
         for start in range(0, count, 10_000):
-            numbers = np.arange(start, min(start + 10_000, count))
-            lines = [f'<{EX}{n // 5}> <{EX}p{n % 7}> "some label {n}" .\n' for n in numbers]
-            nothing = np.zeros_like(numbers)
-            writer.write(pa.array(lines), nothing, nothing, (version == 1) | (numbers % 2 == 0))
+            part = numbers[start : start + 10_000]
+            if version == 1:
+                part = np.arange(start, min(start + 10_000, count))
+            lines = [f'<{EX}{n // 5}> <{EX}p{n % 7}> "some label {n}" .\n' for n in part]
+            nothing = np.zeros_like(part)
+            writer.write(pa.array(lines), nothing, nothing, (version == 1) | (part % 2 == 0))
         writer.flush()
         work = ShardWork(
             root=str(folder),
@@ -233,13 +238,29 @@ def alone(_: Any, folder: Path, operations: int) -> None:
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             result, cpu, memory = process.submit(_measured, work).result()
         assert result.store is not None
-        size = sum(path.stat().st_size for path in (folder / result.store).iterdir())
+        new, size = _bytes_of(folder / result.store, None if base is None else folder / base)
+        base, there = result.store, result.quads
+        if version > 2:
+            later.append((cpu, new / 1e6))
+            continue
         print(
             f"one shard, {count:,} operations: {cpu:.3f} s of the processor, "
             f"{cpu / count * 1e6:.1f} µs each; memory of the process at most {memory:.0f} MB; "
-            f"staged {writer.path(0).stat().st_size / 1e6:.1f} MB, store {size / 1e6:.1f} MB"
+            f"staged {writer.path(0).stat().st_size / 1e6:.1f} MB, store {size / 1e6:.1f} MB",
+            flush=True,
         )
-        base, there = result.store, result.quads
+    print("then batches of 1,000, each in s of the processor and MB of new files:")
+    print("  " + ", ".join(f"{cpu:.2f}/{new:.1f}" for cpu, new in later), flush=True)
+
+
+def _bytes_of(store: Path, base: Path | None) -> tuple[int, int]:
+    """Bytes of a store: those that it does not share with the one before, and all."""
+    before = {path.stat().st_ino for path in base.iterdir()} if base else set()
+    found = [path.stat() for path in store.iterdir()]
+    return (
+        sum(each.st_size for each in found if each.st_ino not in before),
+        sum(each.st_size for each in found),
+    )
 
 
 def _measured(work: ShardWork) -> tuple[ShardResult, float, float]:

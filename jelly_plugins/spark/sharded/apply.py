@@ -257,7 +257,7 @@ def _commit(
     assert head.shards is not None
     shards = list(head.shards)
     for result in results:
-        shards[result.shard] = Shard(result.store, result.quads)
+        shards[result.shard] = Shard(result.store, result.quads, result.checksum)
     positions, applications = resolved.positions, dict(head.applications)
     if settings.application is not None and settings.batch is not None:
         before = applications.get(settings.application)

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from ...patch.position import Position
 from .errors import CommitConflictError, RootError
-from .layout import COMMITS, FORMAT, Root, put_if_absent, read_json, replace_file, to_json
+from .layout import COMMITS, FORMAT, Root, put_if_absent, read_json, replace_file, seal
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
 _STORE: Final = re.compile(r"shard=([0-9]+)/[A-Za-z0-9_.\-]+")
@@ -34,10 +34,12 @@ class Shard:
 
     :ivar store: folder of its store, relative to the root; None if nothing was ever in it.
     :ivar quads: number of quads in it.
+    :ivar checksum: of the list of its store's files; None if it was made without one.
     """
 
     store: str | None = None
     quads: int = 0
+    checksum: str | None = None
 
 
 class Place(NamedTuple):
@@ -195,7 +197,7 @@ class CommitLog:
 
 
 def _bytes(commit: Commit) -> bytes:
-    return to_json({"format": FORMAT} | asdict(commit))
+    return seal({"format": FORMAT} | asdict(commit))
 
 
 def _commit(found: dict[str, Any]) -> Commit:
@@ -206,6 +208,8 @@ def _commit(found: dict[str, Any]) -> Commit:
     if found["format"] != FORMAT:
         raise ValueError(f"format {found['format']!r}")
     shards = found["shards"]
+    if "checksum" not in found and any(each.get("checksum") for each in shards or ()):
+        raise ValueError("without its checksum")
     return Commit(
         version=_natural(found["version"]),
         id=_text(found["id"]),
@@ -229,7 +233,8 @@ def _shard(number: int, found: dict[str, Any]) -> Shard:
         match = _STORE.fullmatch(store)
         if match is None or int(match[1]) != number:
             raise ValueError(f"the store of shard {number} is {store!r}")
-    return Shard(store, _natural(found["quads"]))
+    checksum = found.get("checksum")
+    return Shard(store, _natural(found["quads"]), None if checksum is None else _text(checksum))
 
 
 def _batch(found: dict[str, Any]) -> Batch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -40,6 +41,10 @@ STAGING: Final = "_staging"
 MAX_JSON: Final = 64 << 20
 
 _SIGN: Final = 1 << 63
+
+#: The end of a sealed JSON object, and bytes that it does not reach beyond.
+_SEAL: Final = re.compile(rb',\n "checksum": "[0-9a-f]{32}"\n}\n\Z')
+_SEAL_BYTES: Final = 64
 
 
 def shard_of(key: str, shards: int) -> int:
@@ -157,7 +162,7 @@ def new_store_name(shard: int, version: int) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file.
 
-    :raises RootError: the file has none.
+    :raises RootError: the file has none, or another one than it was sealed with.
     :raises FileNotFoundError: there is no file.
     """
     with path.open("rb") as file:
@@ -170,12 +175,30 @@ def read_json(path: Path) -> dict[str, Any]:
         raise RootError(f"not JSON: {error}", source=str(path)) from error
     if not isinstance(found, dict):
         raise RootError("not a JSON object", source=str(path))
+    if "checksum" in found:
+        sealed = _SEAL.search(data, max(0, len(data) - _SEAL_BYTES))
+        if sealed is None or checksum_of(data[: sealed.start()]) != found["checksum"]:
+            raise RootError("damaged: its checksum is another", source=str(path))
     return found
 
 
 def to_json(value: dict[str, Any]) -> bytes:
     """A JSON object as the bytes of a file."""
     return json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def seal(value: dict[str, Any]) -> bytes:
+    """A JSON object as the bytes of a file that can tell whether they are damaged.
+
+    The last field is ``checksum``, of all bytes before the comma that it follows.
+    """
+    body = to_json(value).removesuffix(b"\n}\n")
+    return body + f',\n "checksum": "{checksum_of(body)}"\n}}\n'.encode()
+
+
+def checksum_of(data: bytes) -> str:
+    """XXH3 in 128 bits, in hexadecimal: against accidents, not against forgery."""
+    return xxhash.xxh3_128_hexdigest(data)
 
 
 def put_if_absent(path: Path, data: bytes) -> bool:
@@ -203,12 +226,17 @@ def replace_file(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
-def _write_beside(path: Path, data: bytes) -> Path:
-    temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
-    with temporary.open("xb") as file:
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that nobody else has a name for, so that it lasts."""
+    with path.open("xb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _write_beside(path: Path, data: bytes) -> Path:
+    temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
+    write_file(temporary, data)
     return temporary
 
 

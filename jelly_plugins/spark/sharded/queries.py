@@ -12,12 +12,17 @@ Rules, for a part of a query and the key that all of its solutions have:
    must be joined with one that has.
 5. Whatever looks at several solutions at once (DISTINCT, ORDER BY, LIMIT, aggregates, subqueries)
    would look at those of one shard.
+6. A graph's name without a pattern in that graph (GRAPH ?g {}) would be looked for in each shard,
+   which has some of the graphs.
 
-SPARQL is parsed by rdflib; the shards answer it with Oxigraph.
+The structure of a query is read by rdflib's parser, but the shards answer it with Oxigraph: so what
+the two could read in different ways is refused, and what an IRI is, with its prefix, its base and
+its escapes, is asked of Oxigraph.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -63,6 +68,9 @@ class Scope:
 _NONE: Final = None
 _SEVERAL: Final = object()
 
+#: An escape of SPARQL in IRIs and strings; rdflib replaces it before it reads a query.
+_ESCAPED: Final = re.compile(r"\\[uU]")
+
 #: Parts that do nothing to the key of what they are made of.
 _TRANSPARENT: Final = frozenset(("Project", "Filter", "Extend"))
 
@@ -77,31 +85,79 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
     >>> sorted(scope_of("SELECT * { <urn:s> <urn:p> ?o }", "subject").keys)
     ['<urn:s>']
     """
-    everywhere = Scope.all(query)
+    # Before Oxigraph sees it, which would ask what SERVICE names.
     analysis = _Analysis(shard_by)
     key = analysis.key(_algebra(query))
     if key is _NONE:
         raise QueryError("the query has no triple pattern, and each shard would answer it")
     keys = analysis.constants
-    return Scope(everywhere.variables, None if keys is None else frozenset(keys))
+    return Scope(Scope.all(query).variables, None if keys is None else frozenset(keys))
 
 
 def _algebra(query: str) -> Any:
     try:
-        from rdflib.plugins.sparql import prepareQuery
+        from rdflib.plugins.sparql.algebra import translateQuery, traverse
+        from rdflib.plugins.sparql.parser import parseQuery
     except ImportError:
         raise MissingExtraError(
-            "checking queries needs a library: pip install 'jelly-plugins[rdflib]'"
+            "checking queries needs a library: pip install 'jelly-plugins[spark]'"
         ) from None
+    if _ESCAPED.search(query):
+        raise QueryError("the query cannot be checked: write \\u and \\U as the character itself")
     try:
-        prepared: Any = prepareQuery(query)
+        # A comment ends with a carriage return too, which rdflib does not know.
+        prologue, body = parseQuery(query.replace("\r", "\n"))
+        iris = _iris(prologue, body)
+        body = traverse(body, visitPre=lambda node: iris.get(_iri_text(node)))
+        algebra: Any = translateQuery([[], body]).algebra  # type: ignore[arg-type]
     except Exception as error:
         # Whatever rdflib cannot read, it says so in errors of many kinds.
-        raise QueryError(f"the query cannot be checked: {error}") from error
-    algebra = prepared.algebra
-    if algebra.name != "SelectQuery" or algebra.get("datasetClause"):
-        raise QueryError("the query is no SELECT, or names its dataset (FROM)")
+        raise QueryError(f"the query is not well-formed: {error}") from error
+    if algebra.name != "SelectQuery":
+        raise QueryError("shards are asked SELECT queries only")
+    if algebra.datasetClause:
+        raise QueryError("the query names its dataset (FROM)")
     return algebra.p
+
+
+def _iris(prologue: Iterable[Any], body: Any) -> dict[str | None, Any]:
+    """The IRIs of a query as Oxigraph reads them, by the text that they have in the query.
+
+    :param prologue: BASE and PREFIX; likewise ``body`` as rdflib has parsed it.
+    :raises SyntaxError: Oxigraph cannot read one.
+    """
+    from rdflib import URIRef
+    from rdflib.plugins.sparql.algebra import traverse
+
+    # In their order, and once each.
+    texts: dict[str, None] = {}
+
+    def note(node: Any) -> None:
+        text = _iri_text(node)
+        if text is not None:
+            texts[text] = None
+
+    traverse(body, visitPre=note)
+    if not texts:
+        return {}
+    known = " ".join(
+        f"BASE <{each.iri}>" if each.name == "Base" else f"PREFIX {each.prefix or ''}: <{each.iri}>"
+        for each in prologue
+    )
+    asked = " ".join(f"({text} AS ?v{place})" for place, text in enumerate(texts))
+    found: Any = Store().query(f"{known} SELECT {asked} {{}}")
+    return {text: URIRef(iri.value) for text, iri in zip(texts, next(found), strict=True)}
+
+
+def _iri_text(node: Any) -> str | None:
+    """The text of an IRI, with a prefix or without; None for any other part of a query."""
+    from rdflib import URIRef
+
+    if isinstance(node, URIRef):
+        return f"<{node}>"
+    if getattr(node, "name", None) == "pname":
+        return f"{node.prefix or ''}:{node.localname or ''}"
+    return None
 
 
 class _Analysis:
@@ -125,13 +181,18 @@ class _Analysis:
             return self._patterns(part.triples, graph)
         if name in _TRANSPARENT:
             found = self.key(part.p, graph)
-            self._check_exists(part.get("expr"), found, graph)
+            self._check_expression(part.get("expr"), found, graph)
             return found
         if name == "Graph":
-            return self.key(part.p, part.term)
+            if graph != "":
+                raise QueryError("a GRAPH in another cannot be checked")
+            found = self.key(part.p, part.term)
+            if found is _NONE:
+                raise QueryError("GRAPH has no triple pattern of its own in it")
+            return found
         if name in ("Join", "LeftJoin", "Minus"):
             left, right = self.key(part.p1, graph), self.key(part.p2, graph)
-            self._check_exists(part.get("expr"), left, graph)
+            self._check_expression(part.get("expr"), left, graph)
             if left is _NONE and name != "Join" and right is not _NONE:
                 raise QueryError("what is OPTIONAL or MINUS needs a triple pattern before it")
             return self._same(left, right)
@@ -169,28 +230,33 @@ class _Analysis:
             return left
         what = "graph" if self._by_graph else "subject"
         raise QueryError(
-            f"the query joins what has not the same {what}, and may be in different shards"
+            f"the query joins what does not have the same {what}, and may be in different shards"
         )
 
-    def _check_exists(self, expression: Any, key: Any, graph: Any) -> None:
-        """Look at the patterns in an expression."""
+    def _check_expression(self, expression: Any, key: Any, graph: Any) -> None:
+        """Look at the patterns in an expression, and for what has one value in a whole query."""
         if isinstance(expression, list | tuple):
             for each in expression:
-                self._check_exists(each, key, graph)
+                self._check_expression(each, key, graph)
         elif hasattr(expression, "items"):
-            if getattr(expression, "name", "") in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
+            name = getattr(expression, "name", "")
+            if name == "Builtin_NOW":
+                raise QueryError("NOW() is another time in each shard: give it as a value")
+            if name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
                 if key is _NONE:
                     raise QueryError("EXISTS needs a triple pattern outside of it")
                 self._same(key, self.key(_pattern(expression.graph), graph))
             else:
-                self._check_exists(list(expression.values()), key, graph)
+                self._check_expression(list(expression.values()), key, graph)
 
 
 def _pattern(found: Any) -> Any:
     """The algebra of a pattern in an expression, which rdflib may not have translated."""
-    from rdflib.plugins.sparql.algebra import translateGroupGraphPattern
+    from rdflib.plugins.sparql.algebra import translateGroupGraphPattern, translatePath, traverse
 
-    return translateGroupGraphPattern(found) if hasattr(found, "part") else found
+    if not hasattr(found, "part"):
+        return found
+    return translateGroupGraphPattern(traverse(found, visitPost=translatePath))
 
 
 def _equal(left: Any, right: Any) -> bool:

@@ -19,6 +19,8 @@ from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from ...errors import JellyError, TermError
 from ...oxigraph.loader import SMALL
+from .checksums import list_files
+from .errors import RootError
 from .layout import new_store_name, sync_folder
 from .staging import Block, Ranges, read_staged
 
@@ -59,19 +61,22 @@ class ShardResult:
     :ivar store: the new store, relative to the root; the old one if nothing was to be done.
     :ivar quads: number of quads in it.
     :ivar operations: operations that were read.
+    :ivar checksum: of the list of the new store's files.
     """
 
     shard: int
     store: str | None
     quads: int
     operations: int
+    checksum: str | None = None
 
 
 def apply_shard(work: ShardWork) -> ShardResult:
     """Make the new store of a shard.
 
     :raises JellyError: the staged files cannot be read, or have what Oxigraph refuses.
-    :raises OSError: the store cannot be copied or written.
+    :raises RootError: the store cannot be copied, or is damaged.
+    :raises OSError: the store cannot be written.
     """
     blocks = _blocks(work)
     first = next(blocks, None)
@@ -81,9 +86,9 @@ def apply_shard(work: ShardWork) -> ShardResult:
     name = new_store_name(work.shard, work.version)
     folder = root / name
     folder.parent.mkdir(exist_ok=True)
-    if work.base is not None:
-        # Hard links to files that never change, and no lock on the store they are from.
-        Store.read_only(str(root / work.base)).backup(str(folder))
+    base = None if work.base is None else root / work.base
+    if base is not None:
+        _copy(base, folder)
     size = sum(Path(staged).stat().st_size for staged, _ in work.staged)
     kind = _Large if size >= work.quads * _LARGE else _Small
     applying = kind(Store(str(folder)), work.quads, work.checked)
@@ -96,10 +101,27 @@ def apply_shard(work: ShardWork) -> ShardResult:
         if isinstance(error, JellyError):
             raise
         raise TermError(f"Oxigraph refuses a statement of shard {work.shard}: {error}") from error
+    except RuntimeError as error:
+        message = f"{work.base or name} cannot be read, or its copy not written: {error}"
+        raise RootError(message, source=work.root) from error
     quads = applying.finish()
+    # Closed: until then Oxigraph may write.
+    del applying
+    checksum = list_files(folder, base)
     for each in (folder, folder.parent, root):
         sync_folder(each)
-    return ShardResult(shard=work.shard, store=name, quads=quads, operations=operations)
+    return ShardResult(
+        shard=work.shard, store=name, quads=quads, operations=operations, checksum=checksum
+    )
+
+
+def _copy(base: Path, folder: Path) -> None:
+    """Copy a store: by hard links to files that never change, and without a lock on the store."""
+    try:
+        Store.read_only(str(base)).backup(str(folder))
+    except (OSError, RuntimeError, ValueError) as error:
+        message = f"{base.name} cannot be copied, for which hard links are needed: {error}"
+        raise RootError(message, source=str(base)) from error
 
 
 def _blocks(work: ShardWork) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,8 +20,9 @@ from ...oxigraph.rows import graph_text, text_of
 from ...oxigraph.terms import GraphName, describe
 from ...sinks import Destination
 from ...streams import encode, write_delimited
+from .checksums import damages
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, vacuum
-from .commits import Commit, CommitLog
+from .commits import Commit, CommitLog, Shard
 from .errors import RootError
 from .layout import Root, open_root, shard_of
 from .queries import Scope, scope_of
@@ -97,8 +99,10 @@ class ShardedStore:
         return self.quads_for_pattern(None, None, None)
 
     def __contains__(self, quad: Quad) -> bool:
-        shard = self.shard(self._shard_of(quad.subject, quad.graph_name))
-        return shard is not None and quad in shard
+        number = self._shard_of(quad.subject, quad.graph_name)
+        shard = self.shard(number)
+        with self._reading(number):
+            return shard is not None and quad in shard
 
     def shard(self, number: int) -> Store | None:
         """One of the shards, open for reading only; None if nothing was ever in it.
@@ -111,10 +115,19 @@ class ShardedStore:
         if number not in self._open:
             try:
                 self._open[number] = Store.read_only(str(self.root / name))
-            except (OSError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 message = f"{name} cannot be opened: {error}"
                 raise RootError(message, source=str(self.root)) from error
         return self._open[number]
+
+    @contextmanager
+    def _reading(self, number: int) -> Iterator[None]:
+        """Make an error of the library of what Oxigraph raises where a store is damaged."""
+        try:
+            yield
+        except (OSError, RuntimeError) as error:
+            message = f"{self._shards[number].store} cannot be read: {error}"
+            raise RootError(message, source=str(self.root)) from error
 
     def shard_number(self, term: NamedNode | BlankNode | DefaultGraph) -> int:
         """The shard that the quads of a subject, or of a graph, are in, as the store has it."""
@@ -131,8 +144,15 @@ class ShardedStore:
 
         If the term that shards are made by is given, its shard alone is opened.
         """
-        for store in self._stores(subject, graph_name):
-            yield from store.quads_for_pattern(subject, predicate, object, graph_name)
+        for number in self._numbers_of(subject, graph_name):
+            yield from self._quads(number, subject, predicate, object, graph_name)
+
+    def _quads(self, number: int, *pattern: Any) -> Iterator[Quad]:
+        """The quads of a shard that fit a pattern."""
+        store = self.shard(number)
+        if store is not None:
+            with self._reading(number):
+                yield from store.quads_for_pattern(*pattern)
 
     def count(
         self,
@@ -150,16 +170,10 @@ class ShardedStore:
     def _shard_of(self, subject: Any, graph: Any) -> int:
         return self.shard_number(subject if self.layout.shard_by == "subject" else graph)
 
-    def _stores(self, subject: Any, graph: Any) -> Iterator[Store]:
+    def _numbers_of(self, subject: Any, graph: Any) -> Iterable[int]:
         """The shards in which there can be quads with these terms."""
         key = subject if self.layout.shard_by == "subject" else graph
-        numbers: Iterable[int] = range(self.layout.shards)
-        if key is not None:
-            numbers = (self.shard_number(key),)
-        for number in numbers:
-            store = self.shard(number)
-            if store is not None:
-                yield store
+        return range(self.layout.shards) if key is None else (self.shard_number(key),)
 
     # Queries
 
@@ -168,8 +182,10 @@ class ShardedStore:
 
         With shards by subject that are queries about one subject at a time: all triple patterns
         that are joined have the same subject. With shards by graph, about one graph at a time.
-        FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are fine within that. What needs to
-        see all solutions is not: DISTINCT, ORDER BY, LIMIT, aggregates; do it with the result.
+        FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are fine within that; property paths
+        with shards by graph. What needs to see all solutions is not: DISTINCT, ORDER BY, LIMIT,
+        aggregates; do it with the result. Nor are FROM, SERVICE, NOW() and escapes such as
+        ``\\u0041``. A query that is answered is answered as by one store with all quads.
 
         :param query: SPARQL 1.1.
         :param unchecked: ask the shards whatever the query is; then solutions that join what is in
@@ -182,7 +198,8 @@ class ShardedStore:
         for number in self._numbers(scope):
             store = self.shard(number)
             if store is not None:
-                yield from solutions(store, query)
+                with self._reading(number):
+                    yield from solutions(store, query)
 
     def select_dataframe(
         self, spark: SparkSession, query: str, *, unchecked: bool = False
@@ -228,32 +245,54 @@ class ShardedStore:
         return written
 
     def verify(self) -> list[str]:
-        """Look at every quad: whether it is in the right shard, and whether the counts are right.
+        """Look at every byte and every quad of the version.
 
-        :return: what is wrong, in words; empty if all is well.
+        That every file of every store has the bytes that were written; that each quad is in the
+        right shard, and that the counts are right. A store whose files are damaged is not opened.
+
+        :return: what is wrong, in words: a text for each file that is damaged, which names the
+            root, the version, the shard and the file; empty if all is well.
         """
         problems: list[str] = []
+        try:
+            open_root(self.root)
+            self._log.read(self.version)
+        except (JellyError, OSError) as error:
+            problems.append(f"version {self.version}: {error}")
         for number, shard in enumerate(self._shards):
-            try:
-                problems += self._verify_shard(number, shard.quads)
-            except (JellyError, OSError) as error:
-                problems.append(f"shard {number}: {error}")
+            if shard.store is not None:
+                found = self._verify_shard(number, shard)
+                problems += (f"version {self.version}, shard {number}: {each}" for each in found)
         total = sum(shard.quads for shard in self._shards)
         if total != self.commit.quads:
-            problems.append(f"the shards have {total} quads, and the commit {self.commit.quads}")
-        return problems
+            problems.append(
+                f"version {self.version}: the shards have {total} quads, and the commit "
+                f"{self.commit.quads}"
+            )
+        return [f"{self.root}: {problem}" for problem in problems]
 
-    def _verify_shard(self, number: int, quads: int) -> Iterator[str]:
-        store = self.shard(number)
+    def _verify_shard(self, number: int, shard: Shard) -> Iterator[str]:
+        assert shard.store is not None
+        if shard.checksum is not None:
+            found = list(damages(self.root / shard.store, shard.checksum))
+            if found:
+                yield from (f"{shard.store}/{each}" for each in found)
+                return
+        else:
+            yield f"{shard.store}: was made without checksums; its quads were read, and no more"
         count = strangers = 0
-        for quad in store or ():
-            count += 1
-            if self._shard_of(quad.subject, quad.graph_name) != number:
-                strangers += 1
+        try:
+            for quad in self._quads(number, None, None, None, None):
+                count += 1
+                if self._shard_of(quad.subject, quad.graph_name) != number:
+                    strangers += 1
+        except JellyError as error:
+            yield error.message
+            return
         if strangers:
-            yield f"shard {number}: {strangers} quads belong to other shards"
-        if count != quads:
-            yield f"shard {number}: {count} quads, and the commit says {quads}"
+            yield f"{strangers} quads belong to other shards"
+        if count != shard.quads:
+            yield f"{count} quads, and the commit says {shard.quads}"
 
     def vacuum(
         self, *, keep: int = DEFAULT_KEEP, grace: timedelta = DEFAULT_GRACE, dry_run: bool = False

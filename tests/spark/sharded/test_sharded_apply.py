@@ -300,3 +300,27 @@ def test_deletes_of_what_is_not_there_and_adds_of_what_is_are_not_counted(tmp_pa
     apply(root, log_file(tmp_path / "1.jellyp", [patch(1, [BEGIN, *twice, COMMIT])]))
     store = ShardedStore(root)
     assert len(store) == store.count() == len(list(store)) == 100
+
+
+def test_a_store_that_cannot_be_linked_is_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root"
+    apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", shards=1)
+
+    class Linkless:
+        """A store on a file system without hard links."""
+
+        @staticmethod
+        def read_only(_: str) -> Linkless:
+            return Linkless()
+
+        def backup(self, target: str) -> None:
+            raise OSError("IO error: Operation not permitted: While link file to " + target)
+
+    monkeypatch.setattr(shard, "Store", Linkless)
+    with pytest.raises(
+        RootError, match=r"cannot be copied, for which hard links are needed: .*not"
+    ):
+        apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
+    assert ShardedStore(root).version == 1

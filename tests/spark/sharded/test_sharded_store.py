@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 from pyspark.sql import SparkSession
 
 from jelly_plugins.oxigraph import read_quads
+from jelly_plugins.spark.sharded import checksums
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.errors import RootError
 from jelly_plugins.spark.sharded.queries import QueryError, scope_of
@@ -96,12 +99,143 @@ def test_a_dump_has_all_quads(root: Path, single: Store) -> None:
     assert set(read_quads(target)) == set(single)
 
 
-def test_verify_finds_what_is_wrong(root: Path) -> None:
-    store = ShardedStore(root)
-    assert store.verify() == []
-    shards = store.commit.shards
+def _used(root: Path) -> list[str]:
+    """The stores of the newest version."""
+    shards = ShardedStore(root).commit.shards
     assert shards is not None
-    used = [shard.store for shard in shards if shard.store is not None]
+    return [shard.store for shard in shards if shard.store is not None]
+
+
+def _forget_checksums(root: Path) -> None:
+    """As if the newest version had been made before there were any."""
+    path = max((root / "_commits").iterdir())
+    commit = json.loads(path.read_text())
+    del commit["checksum"]
+    for shard in commit["shards"]:
+        del shard["checksum"]
+    path.write_text(json.dumps(commit))
+
+
+def _flip(path: Path, place: int, bits: int = 255) -> None:
+    """Damage a byte, and leave what is known of the file as it is."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(place)
+        [byte] = file.read(1)
+        file.seek(place)
+        file.write(bytes([byte ^ bits]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _found_flips(root: Path, places: int) -> int:
+    """Flip a byte at each of some places of each file of a version; each is found, in text."""
+    store = ShardedStore(root)
+    commit = max((root / "_commits").iterdir())
+    paths = [commit, root / "_root.json"]
+    for name in _used(root):
+        paths += sorted((root / name).iterdir())
+    flips = 0
+    pick = random.Random(places)
+    for path in paths:
+        size = path.stat().st_size
+        chosen = range(size) if size <= places else sorted(pick.sample(range(size), places))
+        for place in chosen:
+            bits = 1 << pick.randrange(8)
+            _flip(path, place, bits)
+            problems = store.verify()
+            _flip(path, place, bits)
+            assert len(problems) == 1, (path, place, bits)
+            assert str(root) in problems[0]
+            assert f"version {store.version}" in problems[0]
+            assert str(path.relative_to(root)) in problems[0]
+            if path.parent.parent.parent == root:
+                assert f"shard {path.parent.parent.name.removeprefix('shard=')}:" in problems[0]
+            flips += 1
+    assert store.verify() == []
+    return flips
+
+
+def test_verify_finds_a_byte_that_was_flipped(root: Path) -> None:
+    assert _found_flips(root, 2) >= 60
+
+
+@pytest.mark.slow
+def test_verify_finds_500_bytes_of_each_file(tmp_path: Path) -> None:
+    writer = Writer(seed=7)
+    for number in range(2):
+        log = log_file(tmp_path / f"{number}.jellyp", [writer.patch(60)])
+        apply(tmp_path / "root", log, shards=1, shard_by="subject")
+    assert _found_flips(tmp_path / "root", 500) > 5000
+
+
+def test_verify_finds_files_that_are_gone_cut_or_new(root: Path) -> None:
+    first, second, *_ = (root / name for name in _used(root))
+    (first / "CURRENT").unlink()
+    table = next(second.glob("*.sst"))
+    os.truncate(table, table.stat().st_size - 1)
+    (second / "000999.log").write_bytes(b"")
+    found = ShardedStore(root).verify()
+    assert len(found) == 3
+    assert f"{first.name}/CURRENT: is not there" in found[0]
+    assert f"{second.name}/{table.name}: has" in found[1]
+    assert f"{second.name}/000999.log: is no file of this version" in found[2]
+    shutil.copy(second / "_files.json", first / "_files.json")
+    (second / "_files.json").unlink()
+    found = ShardedStore(root).verify()
+    assert "_files.json: is not the list that the commit names" in found[0]
+    assert "_files.json: is not there" in found[1]
+    shutil.rmtree(first)
+    assert "_files.json: is not there" in ShardedStore(root).verify()[0]
+
+
+def test_files_that_a_version_shares_are_not_read_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path.stat().st_ino for name in _used(root) for path in (root / name).iterdir()}
+    read: list[Path] = []
+    checksum = checksums._checksum
+    monkeypatch.setattr(checksums, "_checksum", lambda path: (read.append(path), checksum(path))[1])
+    shard_by = ShardedStore(root).layout.shard_by
+    apply(root, b"A <urn:new> <urn:p> <urn:o> <urn:g> . Z .", shards=4, shard_by=shard_by)
+    assert read
+    assert not before & {path.stat().st_ino for path in read}
+    shared = [path for path in read[0].parent.iterdir() if path.stat().st_ino in before]
+    assert [path for path in shared if path.suffix == ".sst"]
+    # They are to have the bytes that they had in the beginning.
+    assert ShardedStore(root).verify() == []
+    _flip(next(path for path in shared if path.suffix == ".sst"), 100)
+    assert len(ShardedStore(root).verify()) == 1
+    assert len(ShardedStore(root, version=3).verify()) == 1
+
+
+def test_reading_leaves_the_files_of_a_version_as_they_are(root: Path) -> None:
+    store = ShardedStore(root)
+    list(store)
+    store.count(None, NamedNode("urn:p0"), None)
+    list(store.select("SELECT * { ?s ?p ?o }", unchecked=True))
+    for name in _used(root):
+        copy = root.parent / name.replace("/", "-")
+        Store.read_only(str(root / name)).backup(str(copy))
+    assert store.verify() == []
+
+
+def test_a_version_without_checksums_can_be_read_and_verified(root: Path) -> None:
+    used = _used(root)
+    _forget_checksums(root)
+    before = set(ShardedStore(root))
+    found = ShardedStore(root).verify()
+    assert len(found) == len(used)
+    assert all("was made without checksums" in problem for problem in found)
+    # What follows has some again, for the stores that it makes.
+    shard_by = ShardedStore(root).layout.shard_by
+    apply(root, b"A <urn:new> <urn:p> <urn:o> <urn:g> . Z .", shards=4, shard_by=shard_by)
+    assert len(set(ShardedStore(root)) - before) == 1
+    assert len(ShardedStore(root).verify()) == len(used) - 1
+
+
+def test_verify_looks_at_quads_and_counts(root: Path) -> None:
+    used = _used(root)
+    _forget_checksums(root)
     stranger = Quad(BlankNode("b1"), NamedNode("urn:new"), Literal(""), BlankNode("b1"))
     for name in used[:2]:
         Store(str(root / name)).add(stranger)
@@ -110,6 +244,33 @@ def test_verify_finds_what_is_wrong(root: Path) -> None:
     assert any("1 quads belong to other shards" in problem for problem in found)
     shutil.rmtree(root / used[0])
     assert any("cannot be opened" in problem for problem in ShardedStore(root).verify())
+
+
+def test_a_damaged_store_is_told_by_whoever_reads_it(tmp_path: Path) -> None:
+    lines = [f'A <urn:s{n}> <urn:p> "{n * 7919}" .\n' for n in range(3000)]
+    root = tmp_path / "root"
+    apply(root, "".join(lines).encode(), shards=1, shard_by="subject")
+    shared = ShardedStore(root)
+    assert shared.commit.shards is not None
+    [table] = [shard.store for shard in shared.commit.shards]
+    assert table is not None
+    for path in (root / table).glob("*.sst"):
+        for place in range(0, path.stat().st_size, 50):
+            _flip(path, place)
+    subject = NamedNode("urn:s1")
+    readers: list[Callable[[ShardedStore], object]] = [
+        list,
+        lambda store: list(store.select("SELECT * { ?s ?p ?o }")),
+        lambda store: store.count(subject),
+        lambda store: Quad(subject, NamedNode("urn:p"), Literal("7919")) in store,
+        lambda store: store.dump(tmp_path / "dump.jelly"),
+        lambda _: apply(root, lines[0].encode(), shards=1, shard_by="subject"),
+    ]
+    for reader in readers:
+        with pytest.raises(RootError, match="cannot be"):
+            reader(ShardedStore(root))
+    _forget_checksums(root)
+    assert any("cannot be" in problem for problem in ShardedStore(root).verify())
 
 
 # Vacuum
