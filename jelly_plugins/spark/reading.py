@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from .batches import read_part
 from .files import Files
 from .formats import Format
-from .parts import Piece, pack
+from .parts import Piece, numbered, pack
 from .schema import arrow_schema
 from .settings import ReadSettings
 
@@ -58,8 +58,8 @@ class FolderReader(PartReader, DataSourceReader):
         files = Files(settings.storage)
         pieces = (
             piece
-            for file in files.list(self._paths, settings.pattern)
-            for piece in self._kind.cut(file, files, settings.partition_bytes)
+            for number, file in enumerate(files.list(self._paths, settings.pattern))
+            for piece in numbered(self._kind.cut(file, files, settings.partition_bytes), number)
         )
         parts = pack(pieces, settings.partition_bytes)
         # No partition at all would be one that nothing is known of.

@@ -37,11 +37,12 @@ def statement_schema(settings: ReadSettings) -> StructType:
 
 def patch_schema(settings: ReadSettings) -> StructType:
     """The columns that the format ``jelly-patch`` is read as. The file is always one of them:
-    patches have numbers only within it."""
+    patches have numbers only within it. The marks say whether rows are all there, see ``marks``."""
     fields = [StructField("source", StringType())]
     for name in PatchRow._fields:
         kind: DataType = LongType() if name in _NUMBERS else StringType()
         fields.append(StructField(name, _term(settings) if name in POSITIONS else kind))
+    fields.append(StructField("mark", StringType()))
     return StructType(fields + _corrupt(settings))
 
 

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from .files import DataFile, Files
-from .parts import Piece, pack
+from .parts import Piece, numbered, pack
 from .progress import INITIAL, Offset, Progress
 from .reading import Part, PartReader
 
@@ -52,9 +52,8 @@ class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvai
         target = self._settings.partition_bytes
         files = Files(self._settings.storage)
         pieces: list[tuple[Piece, int]] = []
-        for piece, size in self._progress.pieces(start, end):
-            if piece == Piece(piece.path):
-                pieces += self._kind.cut(DataFile(piece.path, size), files, target)
-            else:
-                pieces.append((piece, size))
+        for number, (piece, size) in enumerate(self._progress.pieces(start, end)):
+            whole = piece == Piece(piece.path)
+            cut = self._kind.cut(DataFile(piece.path, size), files, target)
+            pieces += numbered(cut if whole else [(piece, size)], number)
         return [Part(part) for part in pack(pieces, target)]

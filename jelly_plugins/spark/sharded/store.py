@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
@@ -22,7 +21,7 @@ from ...streams import encode, write_delimited
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, vacuum
 from .commits import Commit, CommitLog
 from .errors import RootError
-from .layout import Root, open_root, shard_of
+from .layout import Root, local_path, open_root, shard_of
 from .queries import Scope, scope_of
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class ShardedStore:
     """
 
     def __init__(self, root: str | os.PathLike[str], *, version: int | None = None) -> None:
-        self.root: Final = Path(root)
+        self.root: Final = local_path(root)
         self.layout: Final[Root] = open_root(root)
         self._log: Final = CommitLog(root, self.layout)
         self.commit: Final[Commit] = (

@@ -230,6 +230,7 @@ apply.apply_batch(apply.stage_sources([log]), apply.run_here, root, settings)
 @pytest.mark.parametrize(
     "place", ["staging", "resolved", "applying", "applied", "committing", "committed"]
 )
+@pytest.mark.usefixtures("at_once")
 def test_a_driver_that_is_killed_leaves_all_or_nothing(tmp_path: Path, place: str) -> None:
     root = tmp_path / "root"
     writer = Writer()
