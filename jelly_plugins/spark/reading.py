@@ -56,9 +56,11 @@ class FolderReader(PartReader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         settings = self._settings
         files = Files(settings.storage)
+        columns = settings.partition_columns is not None
+        found = files.list(self._paths, settings.pattern, columns=columns)
         pieces = (
             piece
-            for number, file in enumerate(files.list(self._paths, settings.pattern))
+            for number, file in enumerate(found)
             for piece in numbered(self._kind.cut(file, files, settings.partition_bytes), number)
         )
         parts = pack(pieces, settings.partition_bytes)

@@ -32,7 +32,8 @@ class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvai
                 return self._kind.boundary(opened, file, before)
 
         grow = boundary if settings.growing else None
-        return Progress(files, self._paths, settings.pattern, grow)
+        columns = settings.partition_columns is not None
+        return Progress(files, self._paths, settings.pattern, grow, columns=columns)
 
     def initialOffset(self) -> Offset:  # noqa: N802
         return INITIAL

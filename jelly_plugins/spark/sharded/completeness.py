@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from ..files import natural
 from ..marks import Begin, read_mark
 from .errors import IncompleteLogError
 
@@ -139,6 +140,7 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
         _check_begin(segment)
         files.append(segment)
     number = -1
+    names: Any = None
     for each in files:
         begin = each.begin
         assert begin is not None
@@ -167,3 +169,10 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
                 source=begin.source,
             )
         number = begin.number
+        if not continues and natural(begin.source) == names:
+            raise IncompleteLogError(
+                "its name does not say whether it comes before or behind the file before it: they "
+                "differ in zeros only",
+                source=begin.source,
+            )
+        names = natural(begin.source)

@@ -96,6 +96,16 @@ def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
             check(files.slice(0, limit))
 
 
+def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
+    names = [log_file(tmp_path / f"{n}.jellyp", [Writer().patch()]) for n in ("01", "1", "2")]
+    pieces = [Piece(name, number=number) for number, name in enumerate(names)]
+    check(read(*pieces[1:]))
+    with pytest.raises(IncompleteLogError, match="differ in zeros only"):
+        check(read(*pieces))
+    # A stream has its files in the order in which they were written.
+    check(read(*pieces), continues=True)
+
+
 def test_a_part_of_a_growing_file_is_for_streams(tmp_path: Path) -> None:
     name = log_file(tmp_path / "0.jellyp", [Writer().patch() for _ in range(3)])
     first = read(Piece(name, stop=30))
