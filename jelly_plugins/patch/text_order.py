@@ -21,11 +21,6 @@ class PatchOpening:
         self.has_operations = False
         self._inside_transaction = False
 
-    @property
-    def has_rows(self) -> bool:
-        """Whether the patch has rows that are no headers."""
-        return self._has_operations
-
     def row(self, kind: OperationKind) -> None:
         """Take note of a row that is no header."""
         self.has_operations = kind is not OperationKind.END

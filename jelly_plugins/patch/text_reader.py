@@ -144,7 +144,7 @@ class PatchTextReader(TermScanner):
             raise TruncatedError(f"line {self.line_ends + 1}: the text ends inside a transaction")
         if self._state is PatchState.BETWEEN_MARKS:
             return []
-        self.ends_behind_headers = not self._opening.has_rows
+        self.ends_behind_headers = not self._opening.has_operations
         self._state = PatchState.BETWEEN_MARKS
         return [END]
 

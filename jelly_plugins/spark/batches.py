@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeAlias
 import pyarrow as pa
 
 from ..errors import JellyError
-from .files import Files
+from .files import Files, folder_columns
 from .parts import Piece
 from .settings import ReadSettings
 from .terms import split_terms
@@ -56,6 +56,7 @@ def complete(
     :param found: columns by name; terms are text.
     """
     columns = []
+    folders = folder_columns(piece.path)
     for field in schema:
         if field.name in found:
             column = found[field.name]
@@ -64,6 +65,8 @@ def complete(
             columns.append(column if column.type == field.type else column.cast(field.type))
         elif field.name == "source":
             columns.append(pa.repeat(pa.scalar(piece.path, pa.string()), rows))
+        elif (said := folders.get(field.name)) is not None:
+            columns.append(pa.repeat(pa.scalar(said, pa.string()), rows))
         else:
             columns.append(pa.nulls(rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)

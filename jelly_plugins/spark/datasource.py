@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from . import _requirement  # noqa: F401  (first: it says what to install)
+from .options import check_options
 from .schema import check_schema, patch_schema, statement_schema
 from .settings import ReadSettings, WriteSettings
 
@@ -43,12 +44,14 @@ class _FolderSource(DataSource):
         return ReadSettings.of(self.options)
 
     def schema(self) -> StructType:
+        check_options(self.options, self.name())
         return self._columns(self._settings)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .files import given_paths
         from .reading import FolderReader
 
+        check_options(self.options, self.name(), writes=False)
         check_schema(schema, self.schema())
         return FolderReader(given_paths(self.options), self._settings, schema, self._format())
 
@@ -56,6 +59,7 @@ class _FolderSource(DataSource):
         from .files import given_paths
         from .streaming import FolderStreamReader
 
+        check_options(self.options, self.name(), writes=False)
         check_schema(schema, self.schema())
         paths = given_paths(self.options)
         return FolderStreamReader(paths, self._settings, schema, self._format())
@@ -80,6 +84,7 @@ class JellyDataSource(_FolderSource):
         from .files import given_paths
         from .writing import JellyWriter
 
+        check_options(self.options, self.name(), writes=True)
         [path] = given_paths(self.options)
         return JellyWriter(path, schema, overwrite, WriteSettings.of(self.options))
 

@@ -1,34 +1,54 @@
 """Which files a path means: a file, a folder with all that is in it, or a pattern; local or not.
 
-Names that start with ``_`` or ``.`` are nobody's data: there stand marks, and files that are being
-written. Knows nothing of Spark.
+Files are in the order of their names, and numbers in those count as such: ``2`` stands before
+``10``. Names that start with ``_`` or ``.`` are nobody's data: there stand marks, and files that
+are being written. Knows nothing of Spark.
 """
 
 from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, BinaryIO, Final
+from urllib.parse import unquote
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractFileSystem
 
-from ..errors import SourceError
+from ..errors import JellyError, OptionsError, SourceError
 
 _HIDDEN: Final = ("_", ".")
 _MAGIC: Final = frozenset("*?[")
+#: What stands in a folder's name for null.
+_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+_DIGITS: Final = re.compile(r"([0-9]+)")
 
 #: Under which of these a file system says when a file was written; seconds or a date.
 _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
+    """What paths are ordered by: folder by folder, numbers in names as numbers.
+
+    Two paths that it cannot tell apart, such as ``1`` and ``01``, are in no order.
+
+    >>> sorted(["a/10.rdfp", "a/2.rdfp", "a-b/1.rdfp"], key=natural)
+    ['a/2.rdfp', 'a/10.rdfp', 'a-b/1.rdfp']
+    """
+    return tuple(
+        tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(name)))
+        for name in path.split("/")
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class DataFile:
     """A file that is there.
 
@@ -67,21 +87,26 @@ class Files:
             raise SourceError(str(error) or type(error).__name__, source=path) from error
         return system, name
 
-    def list(self, paths: Iterable[str], pattern: str | None = None) -> list[DataFile]:
-        """All files of the given paths, each once, in the order of their names.
+    def list(
+        self, paths: Iterable[str], pattern: str | None = None, *, columns: bool = True
+    ) -> list[DataFile]:
+        """All files of the given paths, each once: in the order of the paths, and for each path in
+        that of their names.
 
         :param paths: files, folders (with all folders in them), or patterns of ``*``, ``?``,
             ``[...]`` and ``**``.
         :param pattern: what the last part of a file's name has to match, inside folders.
+        :param columns: whether folders below the paths may be named as columns are, ``name=value``.
         :raises SourceError: a path or pattern has nothing.
+        :raises OptionsError: a folder is named as a column is.
         """
         found: dict[str, DataFile] = {}
         for path in paths:
-            for file in self._expand(path, pattern):
-                found[file.path] = file
-        return sorted(found.values())
+            for file in sorted(self._expand(path, pattern, columns), key=_place):
+                found.setdefault(file.path, file)
+        return list(found.values())
 
-    def _expand(self, path: str, pattern: str | None) -> Iterator[DataFile]:
+    def _expand(self, path: str, pattern: str | None, columns: bool) -> Iterator[DataFile]:
         system, name = self.system(path)
         try:
             roots = [name]
@@ -99,8 +124,14 @@ class Files:
                     if not _hidden(inside) and fnmatchcase(
                         posixpath.basename(inside), pattern or "*"
                     ):
+                        if not columns and (named := folder_columns(inside)):
+                            raise OptionsError(
+                                f"{path}: a folder is named as a column, {next(iter(named))!r}, "
+                                "which would be lost: say partitionColumns, with the columns' "
+                                "names or with none"
+                            )
                         yield self._file(system, info)
-        except SourceError:
+        except JellyError:
             raise
         except Exception as error:
             raise SourceError(f"cannot be listed: {error}", source=path) from error
@@ -125,6 +156,24 @@ class Files:
             ) from error
         with file:
             yield file
+
+
+def folder_columns(path: str) -> dict[str, str | None]:
+    """What folders say by their names, as Spark's other formats write them.
+
+    >>> folder_columns("logs/date=2026-11-21/x=a%2Fb/part-0=1.jelly")
+    {'date': '2026-11-21', 'x': 'a/b'}
+    """
+    found: dict[str, str | None] = {}
+    for name in path.split("/")[:-1]:
+        key, equals, value = name.partition("=")
+        if key and equals:
+            found[unquote(key)] = None if value == _NO_VALUE else unquote(value)
+    return found
+
+
+def _place(file: DataFile) -> tuple[Any, str]:
+    return natural(file.path), file.path
 
 
 def given_paths(options: Mapping[str, str]) -> list[str]:

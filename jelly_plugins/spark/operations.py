@@ -11,15 +11,17 @@ import pyarrow as pa
 from ..arrow import record_batch
 from ..codec import Operation, OperationColumns, OperationKind
 from ..codec.operations import Namespace
+from ..errors import JellyError
 from ..patch.columns import PatchColumnReader
 from .batches import complete
 from .decoding import section
 from .files import DataFile, Files
 from .formats import Format
+from .marks import Begin, mark
 from .parts import Piece
 from .patch_row import PatchRow
 from .patch_rows import ABOUT, boundary, not_waiting
-from .settings import ReadSettings
+from .settings import Mode, ReadSettings
 
 _KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
 #: Columns of numbers; all others are text.
@@ -33,14 +35,56 @@ def read_operations(
     source = section(file, piece.path)
     growing = piece.stop is not None
     with PatchColumnReader(source, wait=not_waiting if growing else None) as batches:
-        for found in _Rows(settings.about).tables(batches, piece.first, piece.stop):
+        rows = _Rows(settings.about)
+        tables = rows.tables(batches, piece.first, piece.stop)
+        for found in _marked(tables, rows, piece, settings.mode is not Mode.FAILFAST):
             yield complete(found, len(found["order"]), piece, schema)
+
+
+def _marked(
+    tables: Iterator[dict[str, Any]], rows: _Rows, piece: Piece, lenient: bool
+) -> Iterator[dict[str, Any]]:
+    """Tables with the column ``mark``, see ``marks``."""
+    held: dict[str, Any] | None = None
+    begin: Begin | None = None
+    count = 0
+    try:
+        for found in tables:
+            if held is None:
+                begin = Begin(piece.path, piece.number, rows.before, lenient)
+                count = rows.before
+            else:
+                yield held | {"mark": _marks(len(held["order"]), begin)}
+                begin = None
+            held = found
+            count += len(found["order"])
+    except JellyError:
+        # What came before is given, but its end is not known.
+        if held is not None:
+            yield held | {"mark": _marks(len(held["order"]), begin)}
+        raise
+    if held is not None:
+        yield held | {"mark": _marks(len(held["order"]), begin, count)}
+
+
+def _marks(rows: int, begin: Begin | None, end: int | None = None) -> Any:
+    """The column ``mark`` of a table."""
+    marks: list[str | None] = [None] * min(rows, 2)
+    if rows == 1:
+        marks = [mark(begin, end) if begin is not None or end is not None else None]
+    else:
+        marks[0] = None if begin is None else mark(begin, None)
+        marks[1] = None if end is None else mark(None, end)
+    edges = pa.array(marks, pa.string())
+    return pa.concat_arrays([edges[:1], pa.nulls(max(0, rows - 2), pa.string()), edges[1:]])
 
 
 class _Rows:
     """Where a file stands while its rows are read."""
 
     def __init__(self, about: bool) -> None:
+        #: Rows that were passed over because they stand before the first that is asked for.
+        self.before = 0
         self._about = about
         self._order = 0
         self._transactions = 0
@@ -58,6 +102,7 @@ class _Rows:
             if first or stop is not None:
                 orders = found["order"].to_numpy()
                 end = self._order if stop is None else stop
+                self.before += int(np.count_nonzero(orders < first))
                 kept = pa.array((orders >= first) & (orders < end))
                 found = {name: column.filter(kept) for name, column in found.items()}
             if len(found["order"]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from ..codec import RestartPoint, find_restarts
@@ -23,6 +23,7 @@ class Piece:
         patch's row. What stands before it is read because what follows refers to it.
     :ivar stop: what is given out ends before this one; None for the end of the file.
     :ivar first_frame: number of the frame at ``start``.
+    :ivar number: number of the file among those that are read together, from 0.
     """
 
     path: str
@@ -30,6 +31,7 @@ class Piece:
     first: int = 0
     stop: int | None = None
     first_frame: int = 0
+    number: int = 0
 
 
 def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[Piece, int]]:
@@ -54,6 +56,11 @@ def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[Piece, int]
         stop = None if after is None else after.offset
         size = (file.size if stop is None else stop) - start.offset
         yield Piece(file.path, start.offset, start.offset, stop, start.frame), size
+
+
+def numbered(pieces: Iterable[tuple[Piece, int]], number: int) -> Iterator[tuple[Piece, int]]:
+    """Pieces of the file of a number, with their sizes."""
+    return ((replace(piece, number=number), size) for piece, size in pieces)
 
 
 def pack(pieces: Iterable[tuple[Piece, int]], target: int) -> list[list[Piece]]:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from ..errors import SourceError
 from ..sinks import compression_of
-from .files import DataFile, Files
+from .files import DataFile, Files, natural
 from .parts import Piece
 
 Offset: TypeAlias = dict[str, Any]
@@ -27,6 +27,7 @@ class Progress:
     :param paths: files, folders and patterns, see :meth:`Files.list`; a folder may be empty.
     :param boundary: for files that grow: given a file and a position that was complete before, how
         much is complete now. None where every file is whole once it is there.
+    :param columns: whether folders may be named as columns are, see :meth:`Files.list`.
     """
 
     def __init__(
@@ -35,11 +36,14 @@ class Progress:
         paths: Sequence[str],
         pattern: str | None,
         boundary: Callable[[DataFile, int], int] | None,
+        *,
+        columns: bool = True,
     ) -> None:
         self._files = files
         self._paths = paths
         self._pattern = pattern
         self._boundary = boundary
+        self._columns = columns
         #: Sizes at which positions were found: a file that has not grown is not looked at again.
         self._seen: dict[str, tuple[int, int]] = {}
         self._target: dict[str, int] | None = None
@@ -85,8 +89,9 @@ class Progress:
     def _positions(self, done: Mapping[str, int]) -> dict[str, int]:
         """How much of each file is complete, in the order in which files are taken."""
         # What has no bytes yet is about to be written.
-        found = [file for file in self._files.list(self._paths, self._pattern) if file.size]
-        found.sort(key=lambda file: (file.modified, file.path))
+        listed = self._files.list(self._paths, self._pattern, columns=self._columns)
+        found = [file for file in listed if file.size]
+        found.sort(key=lambda file: (file.modified, natural(file.path), file.path))
         return {file.path: self._position(file, done.get(file.path, 0)) for file in found}
 
     def _position(self, file: DataFile, before: int) -> int:

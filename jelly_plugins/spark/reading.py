@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from .batches import read_part
 from .files import Files
 from .formats import Format
-from .parts import Piece, pack
+from .parts import Piece, numbered, pack
 from .schema import arrow_schema
 from .settings import ReadSettings
 
@@ -56,10 +56,12 @@ class FolderReader(PartReader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         settings = self._settings
         files = Files(settings.storage)
+        columns = settings.partition_columns is not None
+        found = files.list(self._paths, settings.pattern, columns=columns)
         pieces = (
             piece
-            for file in files.list(self._paths, settings.pattern)
-            for piece in self._kind.cut(file, files, settings.partition_bytes)
+            for number, file in enumerate(found)
+            for piece in numbered(self._kind.cut(file, files, settings.partition_bytes), number)
         )
         parts = pack(pieces, settings.partition_bytes)
         # No partition at all would be one that nothing is known of.

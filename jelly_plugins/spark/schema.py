@@ -32,26 +32,35 @@ def statement_schema(settings: ReadSettings) -> StructType:
     fields = [StructField(name, _term(settings)) for name in POSITIONS]
     if settings.source_columns:
         fields += [StructField("source", StringType()), StructField("frame", LongType())]
-    return StructType(fields + _corrupt(settings))
+    return _with_others(fields, settings)
 
 
 def patch_schema(settings: ReadSettings) -> StructType:
     """The columns that the format ``jelly-patch`` is read as. The file is always one of them:
-    patches have numbers only within it."""
+    patches have numbers only within it. The marks say whether rows are all there, see ``marks``."""
     fields = [StructField("source", StringType())]
     for name in PatchRow._fields:
         kind: DataType = LongType() if name in _NUMBERS else StringType()
         fields.append(StructField(name, _term(settings) if name in POSITIONS else kind))
-    return StructType(fields + _corrupt(settings))
+    fields.append(StructField("mark", StringType()))
+    return _with_others(fields, settings)
 
 
 def _term(settings: ReadSettings) -> DataType:
     return TERM if settings.terms is Terms.SPLIT else StringType()
 
 
-def _corrupt(settings: ReadSettings) -> list[StructField]:
-    name = settings.corrupt_column
-    return [] if name is None else [StructField(name, StringType())]
+def _with_others(fields: list[StructField], settings: ReadSettings) -> StructType:
+    """The columns of a format, and those that options ask for.
+
+    :raises OptionsError: two have the same name.
+    """
+    names = [*(settings.partition_columns or ()), settings.corrupt_column]
+    schema = StructType(fields + [StructField(name, StringType()) for name in names if name])
+    # Spark does not tell names apart by the case of their letters.
+    if len({name.lower() for name in schema.names}) < len(schema.names):
+        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
+    return schema
 
 
 def check_schema(given: StructType, ours: StructType) -> None:

@@ -47,6 +47,15 @@ class Terms(Enum):
     SPLIT = "split"
 
 
+class BlankNodes(Enum):
+    """What labels of blank nodes mean in a DataFrame of several files."""
+
+    #: Equal labels are one node.
+    KEEP = "keep"
+    #: A node of each file is its own.
+    FILE = "file"
+
+
 def switch(options: Mapping[str, str], name: str, default: bool = False) -> bool:
     """An option that is true or false."""
     value = options.get(name)
@@ -90,6 +99,14 @@ def choice(options: Mapping[str, str], name: str, default: Choice) -> Choice:
     raise OptionsError(f"option {name}: {value!r} is none of {known}")
 
 
+def _names(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
+    """An option that is names, with commas between them."""
+    value = options.get(name)
+    if value is None:
+        return None
+    return tuple(each.strip() for each in value.split(",") if each.strip())
+
+
 def storage(options: Mapping[str, str]) -> dict[str, Any]:
     """The option ``storageOptions``: settings of the file system, as a JSON object."""
     value = options.get("storageOptions")
@@ -113,6 +130,7 @@ class ReadSettings:
     :ivar bad_records: folder for errors, where they become records there; None elsewhere.
     :ivar pattern: what names of files have to match, inside folders.
     :ivar partition_bytes: about how much one task reads.
+    :ivar partition_columns: columns that folders' names give; None if there may be none such.
     :ivar about: whether headers and ends of patches are rows too.
     :ivar growing: whether files of a stream may get longer.
     :ivar most_files: files that a batch of a stream takes; None for as many as there are.
@@ -125,6 +143,8 @@ class ReadSettings:
     bad_records: str | None = None
     pattern: str | None = None
     partition_bytes: int = PARTITION_BYTES
+    blank_nodes: BlankNodes = BlankNodes.KEEP
+    partition_columns: tuple[str, ...] | None = None
     about: bool = False
     growing: bool = False
     most_files: int | None = None
@@ -151,6 +171,8 @@ class ReadSettings:
             bad_records=bad_records,
             pattern=options.get("pathGlobFilter"),
             partition_bytes=size(options, "maxPartitionBytes", PARTITION_BYTES),
+            blank_nodes=choice(options, "blankNodes", BlankNodes.KEEP),
+            partition_columns=_names(options, "partitionColumns"),
             about=switch(options, "headers"),
             growing=switch(options, "growing"),
             most_files=number(options, "maxFilesPerTrigger", 0) or None,

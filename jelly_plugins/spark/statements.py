@@ -14,16 +14,20 @@ from .decoding import complete_frames, decode
 from .files import DataFile
 from .formats import Format
 from .parts import Piece, cut
-from .settings import ReadSettings
+from .relabelling import Relabelling
+from .settings import BlankNodes, ReadSettings
 
 
 def read_statements(
     file: BinaryIO, piece: Piece, settings: ReadSettings, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The batches of a piece of a file."""
+    relabel = Relabelling(piece.path) if settings.blank_nodes is BlankNodes.FILE else None
     for columns in decode(file, piece):
         batch = arrow.record_batch(columns)
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
+        if relabel is not None:
+            found = {name: relabel.column(column) for name, column in found.items()}
         if settings.source_columns:
             found["frame"] = _frames(columns)
         yield complete(found, columns.rows, piece, schema)

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from .files import DataFile, Files
-from .parts import Piece, pack
+from .parts import Piece, numbered, pack
 from .progress import INITIAL, Offset, Progress
 from .reading import Part, PartReader
 
@@ -32,7 +32,8 @@ class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvai
                 return self._kind.boundary(opened, file, before)
 
         grow = boundary if settings.growing else None
-        return Progress(files, self._paths, settings.pattern, grow)
+        columns = settings.partition_columns is not None
+        return Progress(files, self._paths, settings.pattern, grow, columns=columns)
 
     def initialOffset(self) -> Offset:  # noqa: N802
         return INITIAL
@@ -52,9 +53,8 @@ class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvai
         target = self._settings.partition_bytes
         files = Files(self._settings.storage)
         pieces: list[tuple[Piece, int]] = []
-        for piece, size in self._progress.pieces(start, end):
-            if piece == Piece(piece.path):
-                pieces += self._kind.cut(DataFile(piece.path, size), files, target)
-            else:
-                pieces.append((piece, size))
+        for number, (piece, size) in enumerate(self._progress.pieces(start, end)):
+            whole = piece == Piece(piece.path)
+            cut = self._kind.cut(DataFile(piece.path, size), files, target)
+            pieces += numbered(cut if whole else [(piece, size)], number)
         return [Part(part) for part in pack(pieces, target)]

@@ -1,11 +1,18 @@
-"""The format ``jelly`` as a sink: each task writes one stream."""
+"""The format ``jelly`` as a sink: each task writes one stream.
+
+A stream is one of triples as long as no row has a graph, whatever the columns are: readers that
+want triples take no stream of quads. From the first row with a graph on, a task writes another one,
+of quads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StringType, StructType
@@ -24,7 +31,7 @@ _SPLIT = {"value", "kind", "datatype", "language"}
 class Written(WriterCommitMessage):
     """What a task has written.
 
-    :ivar names: of its files: one, or none if it had no rows.
+    :ivar names: of its files: one, none if it had no rows, or two if some have a graph.
     """
 
     names: Sequence[str]
@@ -56,6 +63,21 @@ def check_columns(schema: StructType) -> None:
             )
 
 
+def split_graphs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches without the column of graphs, up to the first row that has one."""
+    named = False
+    for batch in batches:
+        if named or GRAPH not in batch.schema.names:
+            yield batch
+            continue
+        found = pc.index(pc.is_valid(batch[GRAPH]), value=True).as_py()
+        if found != 0:
+            yield batch.slice(0, None if found < 0 else found).drop_columns([GRAPH])
+        if found >= 0:
+            named = True
+            yield batch.slice(found)
+
+
 class JellyWriter(DataSourceArrowWriter):
     """Writes statements; Spark makes one, and sends it to every task."""
 
@@ -70,22 +92,44 @@ class JellyWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         batches = (batch for batch in iterator if batch.num_rows)
-        first = next(batches, None)
-        if first is None:
-            return Written((), 0)
+        names: list[str] = []
+        rows = 0
+        parts = split_graphs(batches)
+        while (first := next(parts, None)) is not None:
+            name, count, ahead = self._write_stream(chain((first,), parts), rows)
+            names.append(name)
+            rows += count
+            parts = parts if ahead is None else chain((ahead,), parts)
+        return Written(names, rows)
+
+    def _write_stream(
+        self, batches: Iterator[pa.RecordBatch], before: int
+    ) -> tuple[str, int, pa.RecordBatch | None]:
+        """Write batches as a stream, as long as they have the same columns.
+
+        :param before: rows of the task that were written before.
+        :return: name of the file, number of rows, and the batch that goes into another stream.
+        """
+        first = next(batches)
         context = TaskContext.get()
         task = 0 if context is None else context.partitionId()
         with self._output.new_file(task, self._settings.suffix) as (name, file):
             writer = StreamWriter(file, first.schema, self._settings)
+            ahead = None
             try:
                 writer.add(first)
                 for batch in batches:
+                    if batch.schema != first.schema:
+                        ahead = batch
+                        break
                     writer.add(batch)
                 writer.finish()
             except JellyError as error:
+                if error.row is not None:
+                    error.row += before
                 error.locate(source=name)
                 raise
-        return Written((name,), writer.rows)
+        return name, writer.rows, ahead
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         written = [message for message in messages if isinstance(message, Written)]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, write
-from jelly_plugins.codec import FrameSplitter, delimit
+from jelly_plugins.codec import FrameSplitter, PhysicalType, StreamOptions, delimit
 from jelly_plugins.errors import (
     JellyError,
     LookupTableError,
@@ -30,6 +30,7 @@ from jelly_plugins.spark.parts import Piece, cut
 from jelly_plugins.spark.schema import arrow_schema, patch_schema, statement_schema
 from jelly_plugins.spark.settings import ReadSettings, WriteSettings
 from jelly_plugins.spark.statements import STATEMENTS
+from jelly_plugins.spark.writing import split_graphs
 from jelly_plugins.streams import write_bytes
 
 TRIPLES = [
@@ -323,3 +324,53 @@ def test_options_of_writing() -> None:
     for options in ({"compression": "rar"}, {"maxNameTableSize": "x"}, {"restartEvery": "x"}):
         with pytest.raises(OptionsError, match=next(iter(options))):
             WriteSettings.of(options)
+
+
+def test_blank_nodes_of_each_file_are_its_own(tmp_path: Path) -> None:
+    quoted = Triple(BlankNode("a"), Iri("urn:_:a"), Literal('_:a " _:a'))
+    rows = [
+        Quad(BlankNode("a"), Iri("urn:p"), BlankNode("b"), BlankNode("g")),
+        Quad(Iri("urn:_:s"), Iri("urn:p"), Literal("_:a"), DEFAULT_GRAPH),
+        Quad(Iri("urn:s"), Iri("urn:p"), quoted, DEFAULT_GRAPH),
+    ]
+    files = [tmp_path / "1.jelly", tmp_path / "2.jelly"]
+    for path in files:
+        write(rows, path, options=StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True))
+    kept = read(*files)
+    assert kept[:3] == kept[3:]
+    found = read(*files, blankNodes="file")
+    labels = [[row["subject"], row["object"], row["graph"]] for row in (found[0], found[3])]
+    assert len({label for row in labels for label in row}) == 6
+    assert labels[0][0].startswith("_:f")
+    assert labels[0][0].endswith("a")
+    assert found[1] == found[4] == kept[1]
+    node = labels[0][0]
+    assert found[2]["object"] == kept[2]["object"].replace("<< _:a", f"<< {node}")
+    assert read(files[0], blankNodes="file") == found[:3]
+
+
+def test_columns_from_names_of_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "day=2026-11-21" / "x=a%2Fb"
+    folder.mkdir(parents=True)
+    write(TRIPLES[:2], folder / "1.jelly")
+    [row, _] = read(folder / "1.jelly", partitionColumns="day, x,other")
+    assert list(row)[4:] == ["day", "x", "other"]
+    assert (row["day"], row["x"], row["other"]) == ("2026-11-21", "a/b", None)
+    with pytest.raises(OptionsError, match="two columns have the same name"):
+        read(folder / "1.jelly", partitionColumns="Graph")
+
+
+def test_what_has_no_graph_is_a_stream_of_triples() -> None:
+    """Up to the first row that has one, whatever the columns are."""
+    graphs: list[list[str | None]] = [[None] * 3, [None, None, "<urn:g>", None], [None]]
+    batches = []
+    for each in graphs:
+        terms = [pa.array([f"<urn:{name}>"] * len(each)) for name in "spo"]
+        names = ["subject", "predicate", "object", "graph"]
+        batches.append(
+            pa.RecordBatch.from_arrays([*terms, pa.array(each, pa.string())], names=names)
+        )
+    found = list(split_graphs(batches))
+    assert [(each.num_rows, each.num_columns) for each in found] == [(3, 3), (2, 3), (2, 4), (1, 4)]
+    plain = [each.select([0, 1, 2]) for each in batches]
+    assert list(split_graphs(plain)) == plain

@@ -7,7 +7,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from jelly_plugins.errors import SourceError
+from jelly_plugins.errors import OptionsError, SourceError
 from jelly_plugins.spark.files import Files, given_paths
 
 FILES = [
@@ -72,3 +72,21 @@ def test_other_file_systems() -> None:
     assert (file.path, file.size, file.modified > 0) == ("memory:///files/x.jelly", 5, True)
     with Files().open(file.path) as opened:
         assert opened.read() == b"12345"
+
+
+def test_numbers_in_names_are_numbers(tmp_path: Path) -> None:
+    for name in ("10.jelly", "2.jelly", "1.jelly", "v2/1.jelly", "v10/1.jelly"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"12345")
+    in_order = ["1.jelly", "2.jelly", "10.jelly", "v2/1.jelly", "v10/1.jelly"]
+    assert names(tmp_path, str(tmp_path)) == in_order
+    # Several paths keep the order in which they are given.
+    given = [f"{tmp_path}/{name}" for name in reversed(in_order)]
+    assert names(tmp_path, *given) == in_order[::-1]
+
+
+def test_folders_named_as_columns_are_not_passed_over(folder: Path) -> None:
+    with pytest.raises(OptionsError, match=r"'day', which would be lost: say partitionColumns"):
+        Files().list([str(folder)], columns=False)
+    # The user has said which folder.
+    assert len(Files().list([f"{folder}/day=1"], columns=False)) == 1

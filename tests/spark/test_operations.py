@@ -13,6 +13,7 @@ from jelly_plugins.codec.ntriples import term_text
 from jelly_plugins.errors import JellyError, OptionsError
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
+from jelly_plugins.spark.marks import Begin, mark
 from jelly_plugins.spark.operations import _Rows
 from jelly_plugins.spark.patch_row import PatchRow
 from jelly_plugins.spark.patch_rows import not_waiting, read_rows
@@ -79,8 +80,10 @@ def test_rows_that_say_nothing_are_refused() -> None:
     row = PatchRow(0, None, None, None, 0, "A", "<urn:s>", None, "<urn:o>")
     for odd in (row, row._replace(kind="X"), row._replace(kind=None)):  # type: ignore[arg-type]
         columns = {name: [value] for name, value in odd._asdict().items()}
+        columns |= {"source": [1], "mark": [mark(Begin("x", 0), 1)]}
         batch = pa.table(columns).to_batches()[0]
-        strings = [name for name in columns if name not in ("patch", "transaction", "order")]
+        numbers = ("source", "patch", "transaction", "order")
+        strings = [name for name in columns if name not in numbers]
         schema = pa.schema(
             [(name, pa.string() if name in strings else pa.int64()) for name in columns]
         )

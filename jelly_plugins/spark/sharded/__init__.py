@@ -14,7 +14,7 @@ from . import _requirement  # noqa: F401  (first: it says what to install)
 from .apply import Applied
 from .cleaning import Vacuumed, vacuum
 from .commits import Commit, Shard
-from .errors import CommitConflictError, RootError
+from .errors import CheckpointError, CommitConflictError, IncompleteLogError, RootError
 from .layout import Root, ShardBy, shard_of
 from .queries import QueryError
 from .store import ShardedStore
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Applied",
+    "CheckpointError",
     "Commit",
     "CommitConflictError",
+    "IncompleteLogError",
     "QueryError",
     "Root",
     "RootError",

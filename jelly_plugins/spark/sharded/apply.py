@@ -6,25 +6,29 @@ What runs the shards' tasks is a function that it is given; Spark is one of thos
 from __future__ import annotations
 
 import os
+import random
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from ...codec import DEFAULT_LIMITS, Limits, OperationColumns
 from ...codec.ntriples import Notation
 from ...codec.operations import BEGIN, COMMIT, Operation, OperationKind
-from ...errors import SourceError, TruncatedError
+from ...errors import ChainError, JellyError, SourceError, TruncatedError
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
 from ...patch.position import DIGEST, Position, Replayed
 from ...sources import Source
 from .commits import Batch, Commit, CommitLog, Place, Shard
-from .errors import CommitConflictError, RootError
+from .errors import CheckpointError, CommitConflictError, RootError
 from .layout import STAGING, Root, ShardBy, make_root
+from .probe import put_probe
+from .repeatable import Repeatable
 from .resolve import Resolved, Stager, resolve
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER, staged_file
@@ -44,7 +48,14 @@ class Staged(NamedTuple):
     checked: bool = False
 
 
-#: Stages a log into a folder.
+#: How often a batch begins again that another writer was faster than, unless it is told otherwise.
+DEFAULT_RETRIES: Final = 10
+
+#: The longest time before a batch begins again, the first time and ever, in seconds.
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 2.0
+
+#: Stages a log into a folder, which is there.
 Staging: TypeAlias = Callable[[Path, Root], Staged]
 
 #: Does the work of shards, and gives one result for each.
@@ -80,12 +91,16 @@ class Settings:
     batch: int | None = None
     log: str | None = None
     check_prev: bool = True
+    query: str | None = None
+    retries: int = 0
 
     def __post_init__(self) -> None:
         if (self.application is None) is not (self.batch is None):
             raise ValueError("application and batch go together")
         if self.batch is not None and self.batch < 0:
             raise ValueError(f"batch is {self.batch}, and cannot be negative")
+        if self.retries < 0:
+            raise ValueError(f"retries is {self.retries}, and cannot be negative")
 
 
 def apply_batch(
@@ -95,42 +110,114 @@ def apply_batch(
 
     :param stage: stages the log.
     :param run: does the work of shards.
-    :raises CommitConflictError: another writer was first; nothing was applied.
+    :raises CommitConflictError: another writer was first, as often as may be; nothing was applied.
+    :raises CheckpointError: the batch comes from another streaming query than those before it.
     :raises JellyError: the log cannot be read or applied; nothing was.
     """
     layout = make_root(root, settings.shards, settings.shard_by)
     log = CommitLog(root, layout)
-    head = log.head()
-    if _is_repeated(head, settings):
+    if _is_repeated(head := log.head(), settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
     folder = log.root / STAGING / uuid4().hex
     try:
+        put_probe(folder)
         staged = stage(folder, layout)
-        rows = _continued(staged, head, settings)
-        resolved = resolve(rows, head, log=settings.log, check_prev=settings.check_prev)
-        if resolved.held_back and settings.application is not None:
-            raise TruncatedError(
-                f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
-                "what is held back of a batch does not come again"
-            )
-        works = _works(log.root, folder, head, resolved, staged.checked)
-        results = _check(works, run(works), resolved) if works else []
-        commit = _commit(head, resolved, results, settings, staged.last)
-        if commit is not None:
+        staged = staged._replace(rows=Repeatable(staged.rows))
+        conflicts = 0
+        while True:
             try:
-                log.publish(commit)
+                return _apply_staged(staged, run, log, folder, settings)
             except CommitConflictError:
-                _discard(log.root, head, results)
-                raise
-        return Applied(
-            version=head.version if commit is None else commit.version,
-            committed=commit is not None,
-            shards=len(results),
-            replayed=resolved.replayed,
-            held_back=resolved.held_back,
-        )
+                if conflicts == settings.retries:
+                    raise
+            longest = min(_FIRST_PAUSE * 2**conflicts, _LONGEST_PAUSE)
+            time.sleep(random.uniform(0, longest))
+            conflicts += 1
+    except OSError as error:
+        raise RootError(f"cannot be written: {error}", source=str(log.root)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _apply_staged(
+    staged: Staged, run: Runner, log: CommitLog, folder: Path, settings: Settings
+) -> Applied:
+    """Apply what was staged to the head, as it is now."""
+    head = log.head()
+    if _is_repeated(head, settings):
+        return Applied(version=head.version, committed=False, replayed=Replayed())
+    resolved = _resolve(_continued(staged, head, settings), log, head, settings)
+    if resolved.held_back and settings.application is not None:
+        raise TruncatedError(
+            f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
+            "what is held back of a batch does not come again"
+        )
+    works = _works(log.root, folder, head, resolved, staged.checked)
+    try:
+        results = _check(log.root, works, run(works) if works else (), resolved)
+    except (JellyError, OSError) as error:
+        # What it began with may have been removed, if it is not the head any more.
+        if log.head().version != head.version:
+            raise log.conflict(head.version + 1) from error
+        raise
+    commit = _commit(head, resolved, results, settings, staged.last)
+    if commit is not None:
+        try:
+            log.publish(commit)
+        except CommitConflictError:
+            _discard(log.root, head, results)
+            raise
+    return Applied(
+        version=head.version if commit is None else commit.version,
+        committed=commit is not None,
+        shards=len(results),
+        replayed=resolved.replayed,
+        held_back=resolved.held_back,
+    )
+
+
+def _resolve(
+    rows: Iterable[Operation], log: CommitLog, head: Commit, settings: Settings
+) -> Resolved:
+    """What of a log is to be applied to the head: nothing of one that is part of what was."""
+    try:
+        return resolve(rows, head, log=settings.log, check_prev=settings.check_prev)
+    except ChainError:
+        done = _done_before(rows, log, head, settings)
+        if done is None:
+            raise
+        return done
+
+
+def _done_before(
+    rows: Iterable[Operation], log: CommitLog, head: Commit, settings: Settings
+) -> Resolved | None:
+    """What is to be done if a version before the head has stood where the log ends: nothing."""
+    tried = {head.positions}
+    try:
+        for commit in log.history():
+            if commit.positions in tried:
+                continue
+            tried.add(commit.positions)
+            try:
+                found = resolve(rows, commit, log=settings.log, check_prev=settings.check_prev)
+            except ChainError:
+                continue
+            done = found.replayed
+            if found.positions != commit.positions or done.position is None or found.held_back:
+                continue
+            now = next((each for each in head.positions if each.log == done.position.log), None)
+            if now is not None:
+                return replace(
+                    found,
+                    replayed=replace(done, position=now),
+                    positions=head.positions,
+                    namespaces=head.namespaces,
+                )
+    except JellyError:
+        # A damaged commit, or log, proves nothing.
+        return None
+    return None
 
 
 def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Staging:
@@ -174,7 +261,16 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
     if settings.application is None or settings.batch is None:
         return False
     done = head.applications.get(settings.application)
-    return done is not None and settings.batch <= done.number
+    if done is None:
+        return False
+    if None not in (done.query, settings.query) and done.query != settings.query:
+        raise CheckpointError(
+            f"the batches of application {settings.application!r} came from another streaming "
+            f"query so far, up to batch {done.number}: its checkpoint was lost, or another query "
+            "has the same name. Go on with the checkpoint that it was, or give another application "
+            "name: what was applied of a log with ids is passed over"
+        )
+    return settings.batch <= done.number
 
 
 def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[Operation]:
@@ -227,7 +323,7 @@ def _works(
 
 
 def _check(
-    works: Sequence[ShardWork], found: Iterable[ShardResult], resolved: Resolved
+    root: Path, works: Sequence[ShardWork], found: Iterable[ShardResult], resolved: Resolved
 ) -> list[ShardResult]:
     """The results, if there is one for each shard and they add up to all operations.
 
@@ -235,13 +331,13 @@ def _check(
     """
     results = sorted(found, key=lambda result: result.shard)
     if [result.shard for result in results] != [work.shard for work in works]:
-        raise RootError("the tasks' results are not those of the shards", source=works[0].root)
+        raise RootError("the tasks' results are not those of the shards", source=str(root))
     operations = sum(result.operations for result in results)
     if operations != resolved.statements:
         raise RootError(
             f"the tasks have applied {operations} operations of {resolved.statements}: staged "
             "files did not reach them; is the root on a path that every executor sees?",
-            source=works[0].root,
+            source=str(root),
         )
     return [result for result, work in zip(results, works, strict=True) if result.operations]
 
@@ -266,7 +362,7 @@ def _commit(
         if reached is not None:
             positions = _positions(positions, reached, log)
             log = reached.log
-        applications[settings.application] = Batch(settings.batch, log, last)
+        applications[settings.application] = Batch(settings.batch, log, last, settings.query)
     commit = head.next(
         shards=tuple(shards),
         quads=sum(shard.quads for shard in shards),

@@ -2,14 +2,20 @@
 
 Rules of this file:
 1. The head is never touched, nor anything that a version names which is kept.
-2. Nothing goes that is younger than the grace period: it may be that of an attempt at work.
-3. A commit forgets its stores before they are removed, so that what can be opened is whole. Its
+2. Nothing goes that is younger than the grace period; what may be of an attempt at work is left for
+   an hour at least.
+3. A store carries the number of the version that it was made for, and no other commit than that one
+   can be the first to name it. It is removed only once that number is taken: by whoever was faster,
+   or by a commit of the vacuum's own, which changes nothing. So a batch that takes longer than the
+   grace period loses its race, as against any other writer, instead of its stores.
+4. A commit forgets its stores before they are removed, so that what can be opened is whole. Its
    file stays, see ``commits``.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,10 +24,15 @@ from pathlib import Path
 from typing import Final
 
 from .commits import CommitLog
+from .errors import CommitConflictError
 from .layout import COMMITS, STAGING, open_root, shard_folder
 
 DEFAULT_KEEP: Final = 10
 DEFAULT_GRACE: Final = timedelta(days=1)
+#: What may be of an attempt at work is left so long, however short the grace period is.
+LEAST_GRACE: Final = timedelta(hours=1)
+
+_MADE_FOR: Final = re.compile(r"shard=[0-9]+/v([0-9]+)-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,22 +65,44 @@ def vacuum(
         raise ValueError("grace cannot be negative")
     layout = open_root(root)
     log = CommitLog(root, layout)
-    limit = datetime.now(UTC) - grace
-    forgotten, needed = _versions(log, keep, limit)
+    now = datetime.now(UTC)
+    limit, at_work = now - grace, now - max(grace, LEAST_GRACE)
     stores = [
         f"{shard_folder(shard)}/{name}"
         for shard in range(layout.shards)
         for name in _names(log.root / shard_folder(shard))
     ]
-    old = [name for name in stores if name not in needed and _is_older(log.root / name, limit)]
+    while True:
+        head = log.head()
+        forgotten, needed = _versions(log, keep, limit)
+        unused = [name for name in stores if name not in needed]
+        lost = [
+            name
+            for name in unused
+            if _made_for(name) <= head.version and _is_older(log.root / name, limit)
+        ]
+        pending = [
+            name
+            for name in unused
+            if _made_for(name) > head.version and _is_older(log.root / name, at_work)
+        ]
+        if dry_run or not pending:
+            break
+        try:
+            log.publish(head.next(operations=0))
+            break
+        except CommitConflictError:
+            # Another one has taken the number; what was pending is lost, or named by it.
+            continue
+    old = sorted(lost + pending)
     staged = [
         f"{STAGING}/{name}"
         for name in _names(log.root / STAGING)
-        if _is_older(log.root / STAGING / name, limit)
+        if _is_older(log.root / STAGING / name, at_work)
     ] + [
         f"{COMMITS}/{name}"
         for name in _names(log.root / COMMITS)
-        if name.endswith(".tmp") and _is_older(log.root / COMMITS / name, limit)
+        if name.endswith(".tmp") and _is_older(log.root / COMMITS / name, at_work)
     ]
     size = sum(_freed(log.root / name) for name in old + staged)
     if not dry_run:
@@ -95,6 +128,12 @@ def _versions(log: CommitLog, keep: int, limit: datetime) -> tuple[list[int], se
             needed.update(shard.store for shard in commit.shards if shard.store is not None)
         newer = commit
     return forgotten, needed
+
+
+def _made_for(store: str) -> int:
+    """The version that a store was made for; 0 if its name does not say."""
+    found = _MADE_FOR.match(store)
+    return int(found[1]) if found else 0
 
 
 def _names(folder: Path) -> list[str]:

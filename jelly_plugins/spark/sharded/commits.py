@@ -22,7 +22,16 @@ from uuid import uuid4
 
 from ...patch.position import Position
 from .errors import CommitConflictError, RootError
-from .layout import COMMITS, FORMAT, Root, put_if_absent, read_json, replace_file, seal
+from .layout import (
+    COMMITS,
+    FORMAT,
+    Root,
+    local_path,
+    put_if_absent,
+    read_json,
+    replace_file,
+    seal,
+)
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
 _STORE: Final = re.compile(r"shard=([0-9]+)/[A-Za-z0-9_.\-]+")
@@ -60,11 +69,14 @@ class Batch:
     :ivar number: its number; none that is lower or equal is applied again.
     :ivar log: the log that it has reached a position in, None if there was none.
     :ivar last: where its last row stands; None if it came in no file of rows.
+    :ivar query: id of the streaming query that numbers the batches, which its checkpoint keeps;
+        None if no query does, or if it is not known.
     """
 
     number: int
     log: str | None = None
     last: Place | None = None
+    query: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +127,7 @@ class CommitLog:
     """
 
     def __init__(self, root: str | os.PathLike[str], layout: Root) -> None:
-        self.root = Path(root)
+        self.root = local_path(root)
         self._layout = layout
         self._folder = self.root / COMMITS
 
@@ -176,12 +188,16 @@ class CommitLog:
         self._folder.mkdir(exist_ok=True)
         # A loser's own commit may be there, see put_if_absent; so the bytes decide.
         if not put_if_absent(path, _bytes(commit)):
-            raise CommitConflictError(
-                f"another writer has committed version {commit.version} first; nothing of this "
-                "batch was applied, and the same call may be made again",
-                version=commit.version,
-                source=str(self.root),
-            )
+            raise self.conflict(commit.version)
+
+    def conflict(self, version: int) -> CommitConflictError:
+        """The error of a writer whose version another one has made."""
+        return CommitConflictError(
+            f"another writer has committed version {version} first; nothing of this batch was "
+            "applied, and the same call may be made again",
+            version=version,
+            source=str(self.root),
+        )
 
     def forget(self, version: int) -> None:
         """Take the names of its stores out of a commit, so that they may be removed.
@@ -238,11 +254,12 @@ def _shard(number: int, found: dict[str, Any]) -> Shard:
 
 
 def _batch(found: dict[str, Any]) -> Batch:
-    log, last = found["log"], found["last"]
+    log, last, query = found["log"], found["last"], found.get("query")
     return Batch(
         _natural(found["number"]),
         None if log is None else _text(log),
         None if last is None else Place(*map(_natural, last)),
+        None if query is None else _text(query),
     )
 
 

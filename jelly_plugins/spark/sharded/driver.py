@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
 from ...patch.position import Replayed
 from ...sources import Source
-from .apply import Applied, Settings, Staging, apply_batch, stage_sources
-from .commits import CommitLog
+from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
+from .commits import Commit, CommitLog
 from .frames import stage_frame
-from .layout import ShardBy, make_root
+from .layout import ShardBy, local_path, make_root
 from .tasks import on_spark
 
 #: What patches can be read from: logs in their order, or a DataFrame of the format ``jelly-patch``.
 Patches: TypeAlias = Source | Sequence[Source] | DataFrame
+
+#: What Spark says of a streaming query in the threads that run it.
+_QUERY: Final = "sql.streaming.queryId"
 
 #: Where the checkpoints of streaming queries are, in the root.
 CHECKPOINTS: Final = "_checkpoints"
@@ -39,6 +42,7 @@ def apply_patches(
     batch: int | None = None,
     name: str | None = None,
     check_prev: bool = True,
+    retries: int = DEFAULT_RETRIES,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Applied:
     """Apply a log of patches to a sharded store, from where the store stands in it.
@@ -60,8 +64,9 @@ def apply_patches(
     :param src: a log, or several in their order: paths, URLs, open binary files or bytes,
         Jelly-Patch or RDF Patch text, compressed or not; or what
         ``spark.read.format("jelly-patch")`` or ``spark.readStream`` give, as it is.
-    :param root: a folder that the driver and every executor see under this path; made if it is not
-        there. It needs hard links and whole renames: a file system, not an object store.
+    :param root: a folder that the driver and every executor see under this path, or its ``file:``
+        URL; made if it is not there. It needs hard links and whole renames: a file system, not an
+        object store.
     :param shards: number of shards of a new store, by default 16; of an existing one if given.
     :param shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
         a named graph. By default subject.
@@ -70,12 +75,19 @@ def apply_patches(
     :param batch: number of the batch; one that is not above the application's last is passed over.
     :param name: what the store calls the log, see :func:`jelly_plugins.oxigraph.replay`.
     :param check_prev: whether a patch that names the one before it must come after that one.
+    :param retries: how often to begin again, with what was staged, if another writer has made a
+        version meanwhile.
     :param limits: what is believed of logs; data sources have options of their own.
-    :raises CommitConflictError: another writer has made a version meanwhile. Nothing was applied,
+    :raises CommitConflictError: another writer was faster as often as that. Nothing was applied,
         and the call may be made again.
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
         nothing was.
-    :raises RootError: the root has another layout, or is none.
+    :raises CheckpointError: the application's batches came from another streaming query so far:
+        its checkpoint was lost, and it numbers other data alike.
+    :raises IncompleteLogError: rows of a DataFrame are missing, doubled or in another order than
+        that in which they were read.
+    :raises RootError: the root has another layout or is none, is no local path, or is not the same
+        folder for the executors.
     :raises JellyError: the log cannot be read, or says what Oxigraph cannot hold; nothing was
         applied.
     """
@@ -83,8 +95,8 @@ def apply_patches(
         if src.isStreaming:
             if batch is not None or application is None:
                 raise ValueError("a streaming DataFrame needs an application, and numbers batches")
-            return _drain(src, root, shards, shard_by, application, check_prev)
-        stage = stage_frame(src)
+            return _drain(src, root, shards, shard_by, application, check_prev, retries)
+        stage = stage_frame(src, continues=application is not None)
     else:
         stage = stage_sources(_logs(src), limits)
     settings = Settings(
@@ -94,6 +106,7 @@ def apply_patches(
         batch=batch,
         log=name,
         check_prev=check_prev,
+        retries=retries,
     )
     return _apply(spark, stage, root, settings)
 
@@ -105,6 +118,7 @@ def batch_sink(
     shards: int | None = None,
     shard_by: ShardBy | None = None,
     check_prev: bool = True,
+    retries: int = DEFAULT_RETRIES,
     on_applied: Callable[[Applied], object] | None = None,
 ) -> Callable[[DataFrame, int], None]:
     """What ``DataStreamWriter.foreachBatch`` takes to apply patches, each batch exactly once::
@@ -130,8 +144,10 @@ def batch_sink(
             application=application,
             batch=batch,
             check_prev=check_prev,
+            retries=retries,
         )
-        applied = _apply(frame.sparkSession, stage_frame(frame), root, settings)
+        stage = stage_frame(frame, continues=True)
+        applied = _apply(frame.sparkSession, stage, root, settings)
         if on_applied is not None:
             on_applied(applied)
 
@@ -141,8 +157,23 @@ def batch_sink(
 def _apply(
     spark: SparkSession, stage: Staging, root: str | os.PathLike[str], settings: Settings
 ) -> Applied:
+    if settings.application is not None:
+        settings = replace(settings, query=_query(spark))
     # Executors have working folders of their own.
-    return apply_batch(stage, on_spark(spark), os.path.abspath(root), settings)
+    return apply_batch(stage, on_spark(spark), os.path.abspath(local_path(root)), settings)
+
+
+def _query(spark: SparkSession) -> str | None:
+    """The streaming query whose batch is at work in this thread, if it is known.
+
+    Its id is kept in its checkpoint: another one means another checkpoint.
+    """
+    try:
+        found = spark.sparkContext.getLocalProperty(_QUERY)
+    except PySparkException:
+        # A session of Spark Connect has no context.
+        return None
+    return found if found is None else str(found)
 
 
 def _logs(src: Source | Sequence[Source]) -> Sequence[Source]:
@@ -156,13 +187,19 @@ def _drain(
     shard_by: ShardBy | None,
     application: str,
     check_prev: bool,
+    retries: int,
 ) -> Applied:
     """Apply all that a stream has now."""
-    layout = make_root(root, shards, shard_by)
+    log = CommitLog(root, make_root(root, shards, shard_by))
+    before = log.head()
     applied: list[Applied] = []
     errors: list[JellyError] = []
     sink = batch_sink(
-        root, application=application, check_prev=check_prev, on_applied=applied.append
+        root,
+        application=application,
+        check_prev=check_prev,
+        retries=retries,
+        on_applied=applied.append,
     )
 
     def guarded(batch: DataFrame, number: int) -> None:
@@ -172,7 +209,7 @@ def _drain(
             errors.append(error)
             raise
 
-    checkpoint = Path(os.path.abspath(root)) / CHECKPOINTS / quote(application, safe="")
+    checkpoint = log.root.absolute() / CHECKPOINTS / quote(application, safe="")
     query = (
         frame.writeStream.foreachBatch(guarded)
         .option("checkpointLocation", checkpoint.as_uri())
@@ -187,19 +224,29 @@ def _drain(
         raise JellyError(f"the streaming query failed: {error}") from error
     finally:
         query.stop()
-    return _together(applied, CommitLog(root, layout).head().version)
+    return _together(applied, log, before, application)
 
 
-def _together(applied: Iterable[Applied], version: int) -> Applied:
-    """What several batches have done."""
+def _together(
+    applied: Iterable[Applied], log: CommitLog, before: Commit, application: str
+) -> Applied:
+    """What several batches have done.
+
+    Whether they have, the commits say: with Spark Connect, batches are applied in the server, and
+    what each of them has done is not known here.
+    """
+    head = log.head()
     total = Replayed()
-    committed = False
     shards = 0
     for each in applied:
         done = each.replayed
         total.position = done.position or total.position
         for counted in ("patches", "transactions", "operations", "aborted", "skipped"):
             setattr(total, counted, getattr(total, counted) + getattr(done, counted))
-        committed = committed or each.committed
         shards = max(shards, each.shards)
-    return Applied(version=version, committed=committed, shards=shards, replayed=total)
+    return Applied(
+        version=head.version,
+        committed=head.applications.get(application) != before.applications.get(application),
+        shards=shards,
+        replayed=total,
+    )

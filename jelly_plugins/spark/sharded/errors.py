@@ -18,3 +18,11 @@ class CommitConflictError(JellyError):
     def __init__(self, message: str, *, version: int, source: str | None = None) -> None:
         super().__init__(message, source=source)
         self.version = version
+
+
+class CheckpointError(JellyError):
+    """The batches of an application come from another streaming query than before."""
+
+
+class IncompleteLogError(JellyError):
+    """The rows of a DataFrame are not those of whole logs, in the order in which they were read."""

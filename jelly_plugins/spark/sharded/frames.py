@@ -7,10 +7,11 @@ side and no operation passes through the driver. What does is the log without it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import xxhash64
 
 from ...arrow import QUADS, columns
 from ...codec import OperationColumns
@@ -29,18 +31,21 @@ from ...patch.model import ID, PREV
 from ...patch.replay import convert
 from .apply import Staged, Staging
 from .commits import Place
+from .completeness import Segment, Segments, check_complete
+from .errors import IncompleteLogError
 from .layout import Root
+from .probe import check_probe
 from .resolve import Run, Stager
 from .tasks import failures_as_errors
 
-#: What is read of the format's columns.
+#: What is read of the format's columns; in the place of the source, a number for it.
 COLUMNS: Final = (
-    *("patch", "id", "prev", "order", "kind"),
-    *("subject", "predicate", "object", "graph", "name", "value"),
+    *("source", "patch", "id", "prev", "order", "kind"),
+    *("subject", "predicate", "object", "graph", "name", "value", "mark"),
 )
 
 #: Those that are numbers; all others are text.
-_NUMBERS: Final = ("patch", "order")
+_NUMBERS: Final = ("source", "patch", "order")
 
 _KINDS: Final = {kind.code: kind for kind in OperationKind}
 _ROWS_OF_TEXT: Final = RowFactory()
@@ -50,8 +55,13 @@ _DELETE: Final = OperationKind.DELETE
 
 _TORN: Final = "a log ends inside a transaction, and another follows"
 
+_SPLIT: Final = (
+    "a transaction of a patch without an id lies in several partitions, and cannot be known again; "
+    "coalesce(1) puts them together"
+)
+
 #: What is read of a row that is no statement, or may begin another patch.
-_TOLD: Final = ("id", "prev", "kind", "graph", "name", "value")
+_TOLD: Final = ("source", "patch", "id", "prev", "kind", "graph", "name", "value")
 
 _XSD: Final = r'"\^\^<http://www\.w3\.org/2001/XMLSchema#'
 #: Objects that have one form, or are in the one that Oxigraph gives them: nodes, IRIs, strings, and
@@ -72,16 +82,20 @@ _KNOWN_TYPE: Final = rf'{_XSD}|"\^\^<http://www\.w3\.org/1999/02/22-rdf-syntax-n
 #: What stands in the place of a kind in the row behind those of a part.
 _END_OF_PART: Final = -1
 _END_OF_PART_JSON: Final = f"[{_END_OF_PART},"
+#: Likewise, in the row of a part that is refused: running its task again would not help.
+_REFUSED: Final = -2
+_REFUSED_JSON: Final = f"[{_REFUSED},"
 
 #: Rows of a log that go to the driver together.
 _ROWS: Final = 1000
 
 
-def stage_frame(frame: DataFrame) -> Staging:
+def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
     """Stage the operations of a DataFrame.
 
     :param frame: as ``spark.read.format("jelly-patch")`` gives it: its partitions are in the order
         of the log, and so are the rows of each of them.
+    :param continues: whether it may begin in the middle of a file, as batches of a stream do.
     :raises OptionsError: it has not the columns of the format, or has terms in parts.
     """
     types = dict(frame.dtypes)
@@ -89,38 +103,130 @@ def stage_frame(frame: DataFrame) -> Staging:
     if missing or types["subject"] != "string":
         raise OptionsError(
             "a DataFrame of patches has the columns of the format jelly-patch, with terms as text"
+            + (f"; {', '.join(missing)} is missing" if missing else "")
         )
 
     def stage(folder: Path, layout: Root) -> Staged:
         def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            check_probe(folder)
             context = TaskContext.get()
             assert context is not None
             # A second attempt of the task must not write into the files of the first.
-            part = f"{context.partitionId():06d}-{uuid4().hex}"
+            name = f"{context.partitionId():06d}-{uuid4().hex}"
             reading = _Reading()
-            rows = Stager(folder, layout, part).stage(reading.columns(batches))
-            yield from _batches(map(_to_json, rows))
-            if reading.first is not None and reading.last is not None:
-                end = json.dumps([_END_OF_PART, *reading.first, *reading.last, reading.inside])
-                yield from _batches([end])
+            rows = Stager(folder, layout, name).stage(reading.columns(batches))
+            try:
+                yield from _batches(map(_to_json, rows))
+            except IncompleteLogError as error:
+                yield from _batches([json.dumps([_REFUSED, error.message, error.source])])
+                return
+            if reading:
+                yield from _batches([json.dumps([_END_OF_PART, reading.end()])])
 
-        typed = [
-            frame[name].cast("bigint" if name in _NUMBERS else "string").alias(name)
+        columns_ = [
+            (xxhash64(name) if name == "source" else frame[name])
+            .cast("bigint" if name in _NUMBERS else "string")
+            .alias(name)
             for name in COLUMNS
         ]
         with failures_as_errors("reading the patches"):
-            found = frame.select(*typed).mapInArrow(task, "row string").collect()
-        texts = [row.row for row in found]
-        ends = [json.loads(text)[1:] for text in texts if text.startswith(_END_OF_PART_JSON)]
-        if any(inside for *_, inside in ends[:-1]):
-            raise SourceError(_TORN)
+            found = frame.select(*columns_).mapInArrow(task, "row string").collect()
+        parts = _parts(row.row for row in found)
+        segments = (Segment.of(each) for part in parts for each in part.end["segments"])
+        check_complete(segments, continues=continues)
         return Staged(
-            rows=(_from_json(text) for text in texts if not text.startswith(_END_OF_PART_JSON)),
-            first=Place(*ends[0][:2]) if ends else None,
-            last=Place(*ends[-1][2:4]) if ends else None,
+            rows=_stitched(parts),
+            first=_place(parts, "first"),
+            last=_place(reversed(parts), "last"),
         )
 
     return stage
+
+
+class _Part(NamedTuple):
+    """What a task has given.
+
+    :ivar texts: the rows of its part of the log, without statements.
+    :ivar end: see :meth:`_Reading.end`.
+    """
+
+    texts: list[str]
+    end: dict[str, Any]
+
+
+def _parts(texts: Iterable[str]) -> list[_Part]:
+    """What tasks have given, for each that had rows.
+
+    :raises IncompleteLogError: one has refused its rows.
+    """
+    parts = []
+    held: list[str] = []
+    for text in texts:
+        if text.startswith(_REFUSED_JSON):
+            _, message, source = json.loads(text)
+            raise IncompleteLogError(message, source=source)
+        if text.startswith(_END_OF_PART_JSON):
+            parts.append(_Part(held, json.loads(text)[1]))
+            held = []
+        else:
+            held.append(text)
+    return parts
+
+
+def _place(parts: Iterable[_Part], edge: str) -> Place | None:
+    """Where the first part begins, or the last one ends, that has more than headers."""
+    found = next((part.end[edge] for part in parts if part.end[edge] is not None), None)
+    return None if found is None else Place(*found)
+
+
+def _stitched(parts: Sequence[_Part]) -> Iterator[Operation]:
+    """The rows of a log, out of its parts: with one END for each patch, wherever it was cut.
+
+    :raises SourceError: a log ends inside a transaction, and another follows.
+    :raises IncompleteLogError: a patch without an id is cut inside a transaction.
+    """
+    inside = named = False
+    ended = True
+    #: The part that the transaction has statements in.
+    within: str | None = None
+    for row in _joined(parts):
+        kind, value = row
+        if type(value) is Run:
+            if within not in (None, value.part) and not named:
+                raise IncompleteLogError(_SPLIT)
+            within = value.part
+        elif type(value) is not Namespace:
+            within = None
+            if kind is OperationKind.END:
+                if inside:
+                    raise SourceError(_TORN)
+                named = False
+            elif kind is OperationKind.HEADER:
+                named = named or value.key == ID
+            else:
+                inside = kind is OperationKind.BEGIN
+        yield row
+        ended = kind is OperationKind.END
+    if not ended and not inside:
+        yield Operation(OperationKind.END)
+
+
+def _joined(parts: Iterable[_Part]) -> Iterator[Operation]:
+    #: The patch that the part before has not ended.
+    open_: Any = None
+    for texts, end in parts:
+        if end["begins"] is None:
+            # There are headers only.
+            continue
+        rows = iter(texts)
+        if open_ is not None:
+            if open_ == end["begins"]:
+                # The headers of its patch were given by the part before.
+                rows = islice(rows, sum(text is not None for text in open_[2:]), None)
+            else:
+                yield Operation(OperationKind.END)
+        yield from map(_from_json, rows)
+        open_ = end["ends"]
 
 
 def _batches(rows: Iterable[str]) -> Iterator[pa.RecordBatch]:
@@ -137,32 +243,58 @@ def _batches(rows: Iterable[str]) -> Iterator[pa.RecordBatch]:
 # From the columns to operations
 
 
+class _Patch(NamedTuple):
+    """What all rows of a patch have, more or less.
+
+    :ivar source: stands for the name of its file.
+    """
+
+    source: int
+    number: int
+    id: str | None
+    prev: str | None
+
+
 class _Reading:
     """Reads the rows of a partition, in which files may follow each other.
 
     :ivar first: where its first row stands, None if there is none; likewise ``last``.
-    :ivar inside: whether it has ended inside a transaction.
     """
 
     def __init__(self) -> None:
         self.first: Place | None = None
         self.last: Place | None = None
-        self.inside = False
-        self._names: tuple[Any, Any] | None = None
+        self._segments = Segments()
+        self._begins: _Patch | None = None
+        self._patch: _Patch | None = None
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self._segments)
+
+    def end(self) -> dict[str, Any]:
+        """What the driver has to know of it, as JSON can say it: where it begins and ends, in which
+        patches (the last one only if that goes on), and what shows whether it is all there."""
+        return {
+            "first": self.first,
+            "last": self.last,
+            "begins": self._begins,
+            "ends": self._patch,
+            "segments": [each.plain() for each in self._segments],
+        }
 
     def columns(self, batches: Iterable[pa.RecordBatch]) -> Iterator[OperationColumns]:
-        """The operations, with headers and the END of each patch."""
+        """The operations, with headers and the END of each patch but the last.
+
+        :raises IncompleteLogError: the rows are not whole, or not in order.
+        """
         for batch in batches:
+            if any(batch[name].null_count for name in _NUMBERS):
+                raise IncompleteLogError("a row stands for what could not be read")
+            self._segments.add(batch["source"].to_numpy(), batch["order"].to_numpy(), batch["mark"])
             # The columns have what matters of a header in the rows that follow.
             rows = batch.filter(pc.fill_null(pc.not_equal(batch["kind"], _HEADER), True))
             if rows.num_rows:
                 yield self._columns(rows)
-        if self._names is not None and not self.inside:
-            yield OperationColumns(
-                statements=columns(pa.RecordBatch.from_pylist([], schema=QUADS)),
-                adds=b"",
-                others=tuple((0, row) for row in self._end()),
-            )
 
     def _columns(self, batch: pa.RecordBatch) -> OperationColumns:
         kinds = batch["kind"]
@@ -175,20 +307,16 @@ class _Reading:
         told = np.flatnonzero(~is_change | _differs(batch))
         named = batch.select(_TOLD).take(pa.array(told))
         values = [column.to_pylist() for column in named.columns]
-        places = [
-            Place(*each)
-            for each in zip(*(batch[name].to_pylist() for name in ("patch", "order")), strict=True)
-        ]
-        self.first = self.first or places[0]
-        for row, place, (id_, prev, code, graph, name, value) in zip(
-            told.tolist(), before[told].tolist(), zip(*values, strict=True), strict=True
+        for place, (source, number, id_, prev, code, graph, name, value) in zip(
+            before[told].tolist(), zip(*values, strict=True), strict=True
         ):
-            if row:
-                # What stands between is of the patch that was told last.
-                self.last = places[row - 1]
-            said = self._row(places[row], (id_, prev), code, graph, name, value)
+            said = self._row(_Patch(source, number, id_, prev), code, graph, name, value)
             others += ((place, each) for each in said)
-        self.last = places[-1]
+        first, self.last = (
+            Place(batch["patch"][row].as_py(), batch["order"][row].as_py())
+            for row in (0, batch.num_rows - 1)
+        )
+        self.first = self.first or first
         statements = batch.filter(changes)
         terms = [statements[name] for name in QUADS.names]
         if any(column.null_count for column in terms[:3]):
@@ -202,8 +330,7 @@ class _Reading:
 
     def _row(
         self,
-        place: Place,
-        names: tuple[Any, Any],
+        patch: _Patch,
         code: str,
         graph: str | None,
         name: str | None,
@@ -213,34 +340,28 @@ class _Reading:
         kind = _KINDS.get(code)
         if kind is None:
             raise OptionsError(f"{code!r} is no kind of row")
-        if self._names is not None and (self._names != names or not place.continues(self.last)):
-            yield from self._end()
-            self._names = None
-        if self._names is None:
-            self._names = names
-            for key, text in zip((ID, PREV), names, strict=True):
+        if self._patch != patch:
+            if self._patch is not None:
+                yield Operation(OperationKind.END)
+            for key, text in ((ID, patch.id), (PREV, patch.prev)):
                 if text is not None:
                     yield Operation(OperationKind.HEADER, Header(key, text))
+        self._begins = self._begins or patch
+        self._patch = patch
         if kind is OperationKind.END:
-            yield from self._end()
-            self._names = None
+            yield Operation(kind)
+            self._patch = None
         elif kind in (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
             yield Operation(kind, Namespace(name or "", value, graph))
         elif kind is not _ADD and kind is not _DELETE:
-            self.inside = kind is OperationKind.BEGIN
             yield Operation(kind)
-
-    def _end(self) -> Iterator[Operation]:
-        if self.inside:
-            raise SourceError(_TORN)
-        yield Operation(OperationKind.END)
 
 
 def _differs(batch: pa.RecordBatch) -> Any:
     """Whether each row may be of another patch than the one before it; the first one may."""
-    patches, orders = (batch[name].to_numpy() for name in ("patch", "order"))
+    sources, patches = (batch[name].to_numpy() for name in ("source", "patch"))
     differs = np.ones(batch.num_rows, bool)
-    differs[1:] = (patches[1:] != patches[:-1]) | (orders[1:] <= orders[:-1])
+    differs[1:] = (patches[1:] != patches[:-1]) | (sources[1:] != sources[:-1])
     for name in ("id", "prev"):
         texts = pc.fill_null(batch[name], "")
         unequal = pc.not_equal(texts[1:], texts[:-1])

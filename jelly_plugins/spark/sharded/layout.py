@@ -12,6 +12,8 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 from uuid import uuid4
 
 import xxhash
@@ -45,6 +47,30 @@ _SIGN: Final = 1 << 63
 #: The end of a sealed JSON object, and bytes that it does not reach beyond.
 _SEAL: Final = re.compile(rb',\n "checksum": "[0-9a-f]{32}"\n}\n\Z')
 _SEAL_BYTES: Final = 64
+#: How a URL begins; ``pathlib`` makes one slash of two, and a drive has one letter.
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/")
+
+
+def local_path(root: str | os.PathLike[str]) -> Path:
+    """The folder that a root means: a path, or a ``file:`` URL.
+
+    :raises RootError: it is on no local file system.
+
+    >>> local_path("file:///data/my%20store").as_posix()
+    '/data/my store'
+    """
+    text = os.fspath(root)
+    url = _URL.match(text)
+    if url is None:
+        return Path(text)
+    parts = urlsplit(text)
+    if url[1].lower() != "file" or parts.netloc not in ("", "localhost"):
+        raise RootError(
+            "not a local path: a root is a folder on a file system that the driver and all "
+            "executors have under the same path, such as NFS; object stores and HDFS are not",
+            source=text,
+        )
+    return Path(url2pathname(parts.path))
 
 
 def shard_of(key: str, shards: int) -> int:
@@ -85,7 +111,7 @@ def open_root(root: str | os.PathLike[str]) -> Root:
 
     :raises RootError: it is none, or of a layout that is not known here.
     """
-    path = Path(root) / ROOT_FILE
+    path = local_path(root) / ROOT_FILE
     try:
         found = read_json(path)
     except FileNotFoundError:
@@ -122,12 +148,16 @@ def make_root(
         raise ValueError(f"shards is a number from 1 to {MAX_SHARDS}, not {shards!r}")
     if shard_by is not None and shard_by not in get_args(ShardBy):
         raise ValueError(f"shard_by is one of {get_args(ShardBy)}, not {shard_by!r}")
-    folder = Path(root)
+    folder = local_path(root)
     path = folder / ROOT_FILE
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            names = os.listdir(folder)
+        except OSError as error:
+            raise RootError(f"cannot be made: {error.strerror}", source=str(folder)) from error
         # Another process may be making it just now: its file shows before anything else.
-        strangers = [each for each in os.listdir(folder) if not _ours(each)]
+        strangers = [each for each in names if not _ours(each)]
         if strangers and not path.exists():
             raise RootError(
                 f"no sharded store is here, but {strangers[0]!r} is", source=os.fspath(root)
@@ -205,14 +235,23 @@ def put_if_absent(path: Path, data: bytes) -> bool:
     """Write a file that is not there yet; it appears with all of its bytes, and stays.
 
     :return: whether it was written; if not, somebody else's is there.
-    :raises OSError: the file system cannot do it, for example because it has no hard links.
+    :raises RootError: the file system cannot do it, for example because it has no hard links.
     """
-    temporary = _write_beside(path, data)
+    try:
+        temporary = _write_beside(path, data)
+    except OSError as error:
+        raise RootError(f"cannot be written: {error.strerror}", source=str(path)) from error
     try:
         os.link(temporary, path)
     except FileExistsError:
         # A network file system may report as a failure what it has done.
         return path.read_bytes() == data
+    except OSError as error:
+        raise RootError(
+            f"no hard link can be made here ({error.strerror}), and a root needs a file system "
+            "that has them",
+            source=str(path.parent),
+        ) from error
     finally:
         temporary.unlink()
     sync_folder(path.parent)

@@ -9,7 +9,7 @@ and resolved in another; and no transaction has to be held in memory.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -291,7 +291,7 @@ class Resolved:
     taken: dict[str, Ranges]
     statements: int
     positions: tuple[Position, ...]
-    namespaces: dict[str, dict[str, str]]
+    namespaces: Mapping[str, Mapping[str, str]]
 
 
 def resolve(

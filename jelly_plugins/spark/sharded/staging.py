@@ -149,6 +149,11 @@ def staged_file(folder: Path, shard: int) -> Path:
     return folder / f"{shard:05d}"
 
 
+def attempt_folder(staged: Path) -> Path:
+    """The folder of the attempt, in whose parts a staged file is."""
+    return staged.parent.parent
+
+
 class Ranges:
     """Numbers that grow, kept as ranges.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
@@ -24,7 +23,7 @@ from .checksums import damages
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .errors import RootError
-from .layout import Root, open_root, shard_of
+from .layout import Root, local_path, open_root, shard_of
 from .queries import Scope, scope_of
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class ShardedStore:
     """
 
     def __init__(self, root: str | os.PathLike[str], *, version: int | None = None) -> None:
-        self.root: Final = Path(root)
+        self.root: Final = local_path(root)
         self.layout: Final[Root] = open_root(root)
         self._log: Final = CommitLog(root, self.layout)
         self.commit: Final[Commit] = (

@@ -7,15 +7,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ...errors import JellyError
 from .apply import Runner
+from .probe import check_probe
 from .shard import ShardResult, ShardWork, apply_shard
+from .staging import attempt_folder
 
 #: Does the work of one shard.
 Task: TypeAlias = Callable[[ShardWork], ShardResult]
@@ -46,7 +50,10 @@ class _Task:
         self._task = task
 
     def __call__(self, work: dict[str, Any]) -> dict[str, Any]:
-        return asdict(self._task(ShardWork(**work)))
+        known = ShardWork(**work)
+        staged, _ = known.staged[0]
+        check_probe(attempt_folder(Path(staged)))
+        return asdict(self._task(known))
 
 
 def run_each(
@@ -77,7 +84,7 @@ def failures_as_errors(what: str) -> Iterator[None]:
     """Make an error of the library of what Spark raises when a job fails."""
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         text = str(error)
         # The worker's own traceback ends with the reason; what Spark adds comes after it.
         found = _REASON.findall(text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from jelly_plugins.patch import (
     ABORT,
     BEGIN,
     COMMIT,
+    Operation,
     Patch,
     add,
     delete,
@@ -22,10 +25,16 @@ from jelly_plugins.patch import (
     write_patches,
 )
 from jelly_plugins.spark.sharded import shard, staging
-from jelly_plugins.spark.sharded.apply import run_here
+from jelly_plugins.spark.sharded.apply import (
+    Settings,
+    Staged,
+    apply_batch,
+    run_here,
+    stage_sources,
+)
 from jelly_plugins.spark.sharded.commits import CommitLog
-from jelly_plugins.spark.sharded.errors import RootError
-from jelly_plugins.spark.sharded.layout import open_root
+from jelly_plugins.spark.sharded.errors import CheckpointError, RootError
+from jelly_plugins.spark.sharded.layout import Root, open_root
 from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
@@ -101,6 +110,35 @@ def test_the_same_log_again_does_nothing_and_a_longer_one_continues(tmp_path: Pa
     assert_same(root, replayed(long))
     # Only what follows, or the head again.
     assert not apply(root, log_file(tmp_path / "end.jellyp", patches[2:])).committed
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_an_older_part_of_a_log_again_does_nothing(tmp_path: Path, ids: bool) -> None:
+    writer = Writer(seed=8)
+    root = tmp_path / "root"
+    logs = []
+    for number in range(4):
+        made = [writer.patch(), writer.patch()]
+        if not ids:
+            made = [Patch(each.operations) for each in made]
+        logs.append(log_file(tmp_path / f"{number}.jellyp", made))
+        apply(root, *logs) if not ids else apply(root, logs[number])
+    expected = replayed(*logs)
+    for number in range(3):
+        given = [logs[number]] if ids else logs[: number + 1]
+        done = apply(root, *given)
+        assert (done.committed, done.version, done.replayed.transactions) == (False, 4, 0)
+        assert done.replayed.position == ShardedStore(root).commit.positions[0]
+    # Also as the batch of a stream that begins again: it is applied, and changes nothing.
+    if ids:
+        done = apply(root, logs[1], application="again", batch=0)
+        assert (done.committed, done.replayed.transactions) == (True, 0)
+    assert_same(root, expected)
+    # What was never applied up to its end may be another log.
+    if ids:
+        with pytest.raises(ChainError):
+            apply(root, log_file(tmp_path / "x.jellyp", [patch(3, []), patch(99, [], prev=False)]))
+    assert_same(root, expected)
 
 
 def test_patches_without_ids_count_once_as_well(tmp_path: Path) -> None:
@@ -185,7 +223,7 @@ def test_a_bad_log_leaves_nothing(tmp_path: Path) -> None:
         apply(root, quoted)
     with pytest.raises(TermError, match="positions of logs"):
         apply(root, b"A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> . Z .")
-    assert [each.name for each in root.iterdir()] == ["_root.json"]
+    assert [each for each in root.rglob("*") if each.is_file()] == [root / "_root.json"]
 
 
 def test_an_unchanged_shard_keeps_its_store(tmp_path: Path) -> None:
@@ -273,6 +311,40 @@ def test_results_that_are_missing_or_short_are_not_committed(tmp_path: Path) -> 
             ],
         )
     assert ShardedStore(root).version == 0
+
+
+def test_staged_files_that_are_gone_are_not_nothing(tmp_path: Path) -> None:
+    """As where executors write to a file system of their own: it was said to be complete."""
+    log = log_file(tmp_path / "0.jellyp", [Writer().patch(60)])
+    staging_ = stage_sources([log])
+
+    def stage(folder: Path, layout: Root) -> Staged:
+        found = staging_(folder, layout)
+
+        def rows() -> Iterator[Operation]:
+            yield from found.rows
+            shutil.rmtree(folder)
+
+        return found._replace(rows=rows())
+
+    with pytest.raises(RootError, match="have applied 0 operations of 60"):
+        apply_batch(stage, run_here, tmp_path / "root", Settings())
+    assert ShardedStore(tmp_path / "root").version == 0
+
+
+def test_a_lost_checkpoint_is_told(tmp_path: Path) -> None:
+    """A query with another checkpoint numbers other batches alike."""
+    root = tmp_path / "root"
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(3)]
+    apply(root, logs[0], application="a", batch=0, query="one")
+    for batch in (0, 1):
+        with pytest.raises(CheckpointError, match="'a' came from another streaming query"):
+            apply(root, logs[1], application="a", batch=batch, query="two")
+    assert not apply(root, logs[0], application="a", batch=0, query="one").committed
+    assert apply(root, logs[1], application="a", batch=1, query="one").committed
+    assert apply(root, *logs, application="b", batch=0, query="two").replayed.patches == 1
+    assert_same(root, replayed(*logs))
 
 
 def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,17 +16,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jelly_plugins import JellyError
+from jelly_plugins.patch import BEGIN, COMMIT, Patch, add
 from jelly_plugins.spark.sharded import apply as apply_module
 from jelly_plugins.spark.sharded.apply import Applied, Runner, run_here
 from jelly_plugins.spark.sharded.commits import Commit, CommitLog
-from jelly_plugins.spark.sharded.errors import CommitConflictError
+from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import open_root
 from jelly_plugins.spark.sharded.shard import ShardWork, apply_shard
 from jelly_plugins.spark.sharded.store import ShardedStore
 from jelly_plugins.spark.sharded.tasks import on_spark
 
 from . import faults
-from .logs import Writer, apply, assert_same, log_file, quads, replayed
+from .logs import Writer, apply, assert_same, log_file, quad, quads, replayed
 
 
 class Course:
@@ -169,6 +172,131 @@ def test_a_task_that_always_fails_is_told(spark: SparkSession, tmp_path: Path) -
     assert list((root / "_staging").iterdir()) == []
 
 
+def test_a_loser_begins_again(tmp_path: Path) -> None:
+    """With what it had staged: the log, a file that is read once, is not read again."""
+    root = tmp_path / "root"
+    writer = Writer()
+    log = log_file(tmp_path / "log.jellyp", [writer.patch() for _ in range(3)])
+    others = iter(
+        log_file(tmp_path / f"{n}.rdfp", [Patch([BEGIN, add(quad(f"other{n}")), COMMIT])])
+        for n in range(3)
+    )
+    done: list[str] = []
+
+    def other() -> None:
+        if (path := next(others, None)) is not None:
+            apply(root, path)
+            done.append(path)
+
+    with Path(log).open("rb") as file:
+        applied = apply(root, file, run=faults.overtaken(run_here, other), retries=3)
+    assert (applied.version, applied.replayed.patches, len(done)) == (4, 3, 3)
+    assert_same(root, replayed(log, *done))
+    named = {each.store for each in ShardedStore(root).commit.shards or () if each.store}
+    assert {f"{each.parent.name}/{each.name}" for each in root.glob("shard=*/v4-*")} <= named
+
+
+def test_two_writers_both_come_through(tmp_path: Path) -> None:
+    """Of eleven batches of each, all are applied: a loser needs less time than a new batch."""
+    root = tmp_path / "root"
+    apply(root, b"TX . TC . Z .", shards=2)
+
+    def write(name: str) -> None:
+        for number in range(11):
+            text = f"TX . A <urn:{name}> <urn:p> <urn:{number}> . TC . Z ."
+            log = text.encode()
+            apply(root, log, shards=2, application=name, batch=number, retries=10)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, ["a", "b"]))
+    assert len(quads(root)) == 22
+    assert ShardedStore(root).verify() == []
+
+
+def test_a_vacuum_and_a_batch_exclude_each_other(tmp_path: Path) -> None:
+    """A vacuum whose grace period is shorter than a batch: the batch loses, the head stays."""
+    root = tmp_path / "root"
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    apply(root, logs[0])
+    removed: list[str] = []
+
+    def vacuum_late() -> None:
+        old = time.time() - 7200
+        for folder in root.glob("shard=*/v2-*"):
+            for each in (folder, *folder.iterdir()):
+                os.utime(each, (old, old))
+        removed.extend(ShardedStore(root).vacuum(keep=1, grace=timedelta()).stores)
+
+    run = faults.overtaken(run_here, vacuum_late)
+    with pytest.raises(CommitConflictError):
+        apply(root, logs[1], run=run)
+    assert any("/v2-" in name for name in removed)
+    assert_same(root, replayed(logs[0]))
+    assert ShardedStore(root).version == 2
+    assert apply(root, logs[1]).version == 3
+    assert_same(root, replayed(*logs))
+
+
+def test_a_vacuum_leaves_what_a_batch_may_be_at(tmp_path: Path) -> None:
+    """For an hour, whatever the grace period: the batch is not disturbed."""
+    root = tmp_path / "root"
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    apply(root, logs[0])
+    vacuum = lambda: ShardedStore(root).vacuum(keep=1, grace=timedelta())  # noqa: E731
+    assert apply(root, logs[1], run=faults.overtaken(run_here, vacuum)).version == 2
+    assert_same(root, replayed(*logs))
+
+
+def test_a_vacuum_that_a_commit_overtakes_looks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has taken for an orphan is the head by now."""
+    root = tmp_path / "root"
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    apply(root, logs[0])
+    late: list[Commit] = []
+    publish = CommitLog.publish
+    monkeypatch.setattr(CommitLog, "publish", lambda _, commit: late.append(commit))
+    apply(root, logs[1])
+
+    def overtaken(log: CommitLog, commit: Commit) -> None:
+        if late:
+            publish(log, late.pop())
+        publish(log, commit)
+
+    monkeypatch.setattr(CommitLog, "publish", overtaken)
+    old = time.time() - 7200
+    for folder in root.glob("shard=*/v2-*"):
+        for each in (folder, *folder.iterdir()):
+            os.utime(each, (old, old))
+    done = ShardedStore(root).vacuum(keep=1, grace=timedelta())
+    assert (ShardedStore(root).version, done.versions) == (2, [1])
+    assert_same(root, replayed(*logs))
+
+
+def test_an_error_after_another_writers_commit_is_a_conflict(tmp_path: Path) -> None:
+    """What a task began with may have been removed meanwhile."""
+    root = tmp_path / "root"
+    log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
+
+    def run(works: list[ShardWork]) -> list[apply_module.ShardResult]:
+        if ShardedStore(root).version == 0:
+            apply(root, b"TX . A <urn:other> <urn:p> <urn:o> . TC . Z .")
+            raise OSError("a file of the store is gone")
+        return list(run_here(works))
+
+    assert apply(root, log, run=run, retries=1).version == 2
+    with pytest.raises(RootError, match="cannot be written: disk full"):
+        apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", run=_full)
+
+
+def _full(_: list[ShardWork]) -> list[apply_module.ShardResult]:
+    raise OSError("disk full")
+
+
 def test_a_loser_takes_its_stores_with_it(tmp_path: Path) -> None:
     root = tmp_path / "root"
     log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
@@ -230,6 +358,7 @@ apply.apply_batch(apply.stage_sources([log]), apply.run_here, root, settings)
 @pytest.mark.parametrize(
     "place", ["staging", "resolved", "applying", "applied", "committing", "committed"]
 )
+@pytest.mark.usefixtures("at_once")
 def test_a_driver_that_is_killed_leaves_all_or_nothing(tmp_path: Path, place: str) -> None:
     root = tmp_path / "root"
     writer = Writer()

@@ -10,6 +10,8 @@ from threading import Barrier, Thread
 import pytest
 from pyspark.sql import SparkSession
 
+from jelly_plugins.spark.sharded.apply import Settings, apply_batch, run_here, stage_sources
+from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import CommitLog, Shard
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import (
@@ -20,6 +22,8 @@ from jelly_plugins.spark.sharded.layout import (
     shard_of,
     xxhash,
 )
+from jelly_plugins.spark.sharded.store import ShardedStore
+from tests.cli.command import jelly
 
 KEYS = ["", "<urn:s>", "_:b0", "<http://example.org/é/😀>", "x" * 100, "\0", "<urn:a>" * 5]
 
@@ -210,3 +214,46 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     assert not put_if_absent(path, b"2")
     assert path.read_bytes() == b"1"
     assert os.listdir(tmp_path) == ["x"]
+
+
+# Where a root may be
+
+
+@pytest.mark.parametrize(
+    "root", ["s3://bucket/x", "memory://x", "hdfs://host/x", "file://host/x", Path("s3://b/x")]
+)
+def test_a_root_that_is_no_local_path_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
+) -> None:
+    """It would be a folder of that name here."""
+    monkeypatch.chdir(tmp_path)
+    for use in (make_root, open_root, ShardedStore, vacuum):
+        with pytest.raises(RootError, match="not a local path"):
+            use(root)
+    with pytest.raises(RootError, match="not a local path"):
+        apply_batch(stage_sources([b"TX . TC ."]), run_here, root, Settings())
+    assert jelly("spark", "status", "--root", root).err.count("not a local path") == 1
+    assert jelly("spark", "apply", "x", "--root", root).err.count("not a local path") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_root_may_be_a_file_url(tmp_path: Path) -> None:
+    folder = tmp_path / "a root"
+    make_root(folder.as_uri(), 3)
+    for url in (folder.as_uri(), f"file:{tmp_path}/a%20root", f"file://localhost{tmp_path}/a root"):
+        assert ShardedStore(url).root == folder
+
+
+def test_a_file_system_without_links_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(RootError, match=r"no hard link can be made here .Operation not permitted"):
+        make_root(tmp_path / "root")
+    assert [*(tmp_path / "root").iterdir()] == []
+    (tmp_path / "file").touch()
+    with pytest.raises(RootError, match="cannot be made: "):
+        make_root(tmp_path / "file" / "root")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from pyoxigraph import NamedNode
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from jelly_plugins import ChainError, OptionsError, SourceError
+from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
-from jelly_plugins.spark.sharded import Applied
+from jelly_plugins.spark.sharded import Applied, CheckpointError, IncompleteLogError
+from jelly_plugins.spark.sharded import apply as apply_module
 
 from .logs import Writer, assert_same, log_file, patch, replayed
 
@@ -55,14 +57,6 @@ def test_a_dataframe_is_applied(spark: SparkSession, tmp_path: Path, headers: st
 def test_a_dataframe_of_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="columns of the format jelly-patch"):
         apply_patches(spark, spark.range(3), tmp_path / "root")
-    torn = "'TX' AS kind, 0L AS patch, 0L AS order, NULL AS id, NULL AS prev"
-    rest = ", ".join(
-        f"CAST(NULL AS string) AS {name}"
-        for name in ("subject", "predicate", "object", "graph", "name", "value")
-    )
-    frame = spark.range(0, 2, 1, 2).selectExpr(*torn.split(", "), *rest.split(", "))
-    with pytest.raises(SourceError, match="ends inside a transaction, and another"):
-        apply_patches(spark, frame, tmp_path / "root")
     with pytest.raises(ValueError, match="needs an application"):
         apply_patches(spark, spark.readStream.format("rate").load(), tmp_path / "root", shards=1)
 
@@ -161,3 +155,61 @@ def test_a_large_log_comes_in_pieces(spark: SparkSession, tmp_path: Path) -> Non
     assert len(store) == 5000
     assert store.count(None, None, None, NamedNode("urn:g3")) == 714
     assert store.verify() == []
+
+
+def test_rows_that_are_not_as_they_were_read_are_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each of these was applied in part, or in another order, and said to be complete."""
+    writer = Writer(seed=25)
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    logs = [log_file(folder / f"{n}.rdfp", [writer.patch()]) for n in range(2)]
+    other = log_file(tmp_path / "other.rdfp", [patch(9, [], prev=False)])
+    reader = spark.read.format("jelly-patch")
+    frame = reader.load(str(folder))
+    for odd in (
+        frame.repartition(2, "subject"),
+        frame.filter("kind != 'D'"),
+        frame.limit(20),
+        frame.sort("subject"),
+        frame.union(reader.load(other)),
+    ):
+        with pytest.raises(IncompleteLogError):
+            apply_patches(spark, odd, root, shards=2)
+    with pytest.raises(OptionsError, match="mark is missing"):
+        apply_patches(spark, frame.drop("mark"), root)
+    assert (ShardedStore(root).version, list((root / "_staging").iterdir())) == (0, [])
+    # Transactions lie in several partitions now.
+    back = frame.repartition(3, "subject").repartitionByRange(3, "source", "order")
+    assert apply_patches(spark, back.sortWithinPartitions("source", "order"), root).committed
+    assert_same(root, replayed(*logs))
+
+
+def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    """Batches of a new query have the numbers of those that were applied, and other data."""
+    writer = Writer(seed=26)
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    logs = [log_file(folder / "0.jellyp", [writer.patch()])]
+    frame = spark.readStream.format("jelly-patch").load(str(folder))
+    apply_patches(spark, frame, root, shards=2, application="a")
+    shutil.rmtree(root / "_checkpoints")
+    logs.append(log_file(folder / "1.jellyp", [writer.patch()]))
+    with pytest.raises(CheckpointError, match="another application name"):
+        apply_patches(spark, frame, root, application="a")
+    assert apply_patches(spark, frame, root, application="b").replayed.patches == 1
+    assert_same(root, replayed(*logs))
+
+
+def test_an_executor_that_does_not_see_the_root_is_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here the probe is taken away; with another file system see ``test_sharded_cluster``."""
+    log = log_file(tmp_path / "0.jellyp", [Writer().patch()])
+    root = tmp_path / "root"
+    monkeypatch.setattr(apply_module, "put_probe", lambda folder: folder.mkdir(parents=True))
+    for source in (log, spark.read.format("jelly-patch").load(log)):
+        with pytest.raises(JellyError, match="does not see what the driver has written"):
+            apply_patches(spark, source, root, shards=2)
+    assert ShardedStore(root).version == 0

@@ -280,18 +280,19 @@ def _stores(root: Path) -> set[str]:
     return {f"{each.parent.name}/{each.name}" for each in root.glob("shard=*/*")}
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_vacuum_keeps_versions_and_removes_the_rest(root: Path) -> None:
     store = ShardedStore(root)
     before = {version: list(store.at(version)) for version in (2, 3)}
-    (root / "shard=0" / "v4-orphan").mkdir()
-    (root / "shard=0" / "v4-orphan" / "data").write_bytes(b"x" * 1000)
+    (root / "shard=0" / "v3-orphan").mkdir()
+    (root / "shard=0" / "v3-orphan" / "data").write_bytes(b"x" * 1000)
     (root / "_staging" / "attempt").mkdir(parents=True)
     planned = store.vacuum(keep=2, grace=NOW, dry_run=True)
-    assert (root / "shard=0" / "v4-orphan").exists()
+    assert (root / "shard=0" / "v3-orphan").exists()
     done = store.vacuum(keep=2, grace=NOW)
     assert done == planned
     assert done.versions == [1]
-    assert "shard=0/v4-orphan" in done.stores
+    assert "shard=0/v3-orphan" in done.stores
     assert done.staged == ["_staging/attempt"]
     assert done.size >= 1000
     for version, content in before.items():

@@ -1,0 +1,178 @@
+"""Whether rows are whole logs, in the order in which they were read.
+
+The first row that the reader gives of a file is marked, and so is the last one, with the number of
+rows up to it (see ``spark.marks``). Rows that were shuffled, filtered, cut off or doubled have
+marks missing or in the wrong place, a number that is not theirs, or an order that does not grow.
+Knows nothing of Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from ..files import natural
+from ..marks import Begin, read_mark
+from .errors import IncompleteLogError
+
+_AS_READ: Final = (
+    "a DataFrame of patches is applied as it was read: not filtered, cut or shuffled, or else "
+    "sorted back by source and order"
+)
+_BETWEEN: Final = f"a file begins or ends between others of its rows; {_AS_READ}"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows of one file that stand together.
+
+    :ivar file: stands for the file's name.
+    :ivar begin: what the mark of its first row says; None if the file began before.
+    :ivar count: number of rows.
+    :ivar first: place of the first row in the file; likewise ``last``.
+    :ivar rows: what the mark of its last row says: rows of the file up to it; None if the file goes
+        on.
+    """
+
+    file: int
+    begin: Begin | None
+    count: int
+    first: int
+    last: int
+    rows: int | None
+
+    def plain(self) -> list[Any]:
+        """The segment as JSON can say it."""
+        return [self.file, self.begin, self.count, self.first, self.last, self.rows]
+
+    @classmethod
+    def of(cls, plain: list[Any]) -> Segment:
+        """The segment of :meth:`plain`."""
+        file, begin, *rest = plain
+        return cls(file, None if begin is None else Begin(*begin), *rest)
+
+
+class Segments:
+    """Finds the segments of a partition, batch by batch."""
+
+    def __init__(self) -> None:
+        self._all: list[Segment] = []
+
+    def add(self, files: Any, orders: Any, marks: pa.Array) -> None:
+        """Take the rows of a batch.
+
+        :param files: NumPy's numbers, one for each file; so are ``orders``.
+        :raises IncompleteLogError: they are not whole, or not in order.
+        """
+        if not len(files):
+            return
+        differs = files[1:] != files[:-1]
+        if not bool(np.all(differs | (orders[1:] > orders[:-1]))):
+            raise IncompleteLogError(f"rows of a file are not in its order; {_AS_READ}")
+        starts = [0, *(np.flatnonzero(differs) + 1).tolist()]
+        marked = np.flatnonzero(marks.is_valid().to_numpy(zero_copy_only=False)).tolist()
+        found = {row: read_mark(marks[row].as_py()) for row in marked}
+        for start, stop in zip(starts, [*starts[1:], len(files)], strict=True):
+            last = stop - 1
+            begin, rows = found.pop(start, (None, None))
+            if last > start:
+                again, end = found.pop(last, (None, None))
+                if again is not None or rows is not None:
+                    raise IncompleteLogError(_BETWEEN)
+                rows = end
+            file = int(files[start])
+            self._add(
+                Segment(file, begin, stop - start, int(orders[start]), int(orders[last]), rows)
+            )
+        if found:
+            raise IncompleteLogError(_BETWEEN)
+
+    def _add(self, new: Segment) -> None:
+        if self._all and (joined := _joined(self._all[-1], new)) is not None:
+            self._all[-1] = joined
+            return
+        if self._all:
+            # Where a partition begins or ends, its neighbours are not known yet.
+            _check_end(self._all[-1])
+            _check_begin(new)
+        self._all.append(new)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._all)
+
+
+def _joined(before: Segment, after: Segment) -> Segment | None:
+    """Two segments as one, if the second goes on where the first does not end."""
+    if before.file != after.file or before.rows is not None or after.begin is not None:
+        return None
+    if after.first <= before.last:
+        raise IncompleteLogError(f"rows of a file are not in its order; {_AS_READ}")
+    return replace(before, count=before.count + after.count, last=after.last, rows=after.rows)
+
+
+def _check_begin(segment: Segment) -> None:
+    if segment.begin is None:
+        raise IncompleteLogError(f"a file lacks its first row; {_AS_READ}")
+
+
+def _check_end(segment: Segment) -> None:
+    if segment.rows is None:
+        source = None if segment.begin is None else segment.begin.source
+        raise IncompleteLogError(f"its last row is missing; {_AS_READ}", source=source)
+
+
+def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
+    """Refuse rows that are not whole files in the order in which they were read.
+
+    :param segments: of all partitions, in order.
+    :param continues: whether files may begin where an earlier batch has ended.
+    :raises IncompleteLogError: they are not.
+    """
+    files: list[Segment] = []
+    for segment in segments:
+        if files and (joined := _joined(files[-1], segment)) is not None:
+            files[-1] = joined
+            continue
+        _check_begin(segment)
+        files.append(segment)
+    number = -1
+    names: Any = None
+    for each in files:
+        begin = each.begin
+        assert begin is not None
+        _check_end(each)
+        if each.rows != begin.before + each.count:
+            raise IncompleteLogError(
+                f"{each.count} of its {(each.rows or 0) - begin.before} rows are there; {_AS_READ}",
+                source=begin.source,
+            )
+        if begin.before and not continues:
+            raise IncompleteLogError(
+                f"its first {begin.before} rows are missing: they came with an earlier batch of a "
+                "stream",
+                source=begin.source,
+            )
+        if begin.lenient:
+            raise IncompleteLogError(
+                "it was read in mode PERMISSIVE, which leaves out what is corrupt: patches are "
+                "applied in mode FAILFAST only",
+                source=begin.source,
+            )
+        if begin.number <= number:
+            raise IncompleteLogError(
+                "it stands behind a file that was read after it, or in another DataFrame: give all "
+                "files to one load(), or apply them one after the other",
+                source=begin.source,
+            )
+        number = begin.number
+        if not continues and natural(begin.source) == names:
+            raise IncompleteLogError(
+                "its name does not say whether it comes before or behind the file before it: they "
+                "differ in zeros only",
+                source=begin.source,
+            )
+        names = natural(begin.source)

@@ -1,0 +1,131 @@
+"""Rows of patch files that are whole, and those that are not. No Spark session."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+import xxhash
+
+from jelly_plugins.errors import JellyError
+from jelly_plugins.spark.batches import read_part
+from jelly_plugins.spark.operations import OPERATIONS
+from jelly_plugins.spark.parts import Piece
+from jelly_plugins.spark.schema import arrow_schema, patch_schema
+from jelly_plugins.spark.settings import ReadSettings
+from jelly_plugins.spark.sharded.completeness import Segment, Segments, check_complete
+from jelly_plugins.spark.sharded.errors import IncompleteLogError
+
+from .logs import Writer, log_file
+
+
+def read(*pieces: Piece, **options: str) -> pa.Table:
+    """The rows of files, as the reader gives them."""
+    settings = ReadSettings.of(options)
+    schema = arrow_schema(patch_schema(settings))
+    batches = read_part(pieces, settings, schema, OPERATIONS.read)
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> pa.Table:
+    writer = Writer(seed=31)
+    names = [log_file(tmp_path / f"{n}.jellyp", [writer.patch(), writer.patch()]) for n in range(3)]
+    return read(*(Piece(name, number=number) for number, name in enumerate(names)))
+
+
+def check(*partitions: pa.Table, batch: int = 7, continues: bool = False) -> None:
+    segments: list[Segment] = []
+    for table in partitions:
+        found = Segments()
+        for rows in table.to_batches(max_chunksize=batch):
+            sources = [xxhash.xxh32_intdigest(each.encode()) for each in rows["source"].to_pylist()]
+            found.add(pa.array(sources).to_numpy(), rows["order"].to_numpy(), rows["mark"])
+        # As the driver gets them.
+        segments += [Segment.of(each.plain()) for each in found]
+    check_complete(segments, continues=continues)
+
+
+def take(table: pa.Table, rows: Sequence[int]) -> pa.Table:
+    return table.take(pa.array(rows, pa.int64()))
+
+
+def test_rows_as_they_were_read_are_whole(files: pa.Table) -> None:
+    length = len(files)
+    check(files)
+    check(files, batch=length)
+    check(files.slice(0, 0))
+    for cut in range(0, length, 5):
+        check(files.slice(0, cut), files.slice(cut, 3), files.slice(cut + 3))
+    sources = files["source"].unique().to_pylist()
+    # Some of the files, each of them whole, are a log as well.
+    check(files.filter(pc.not_equal(files["source"], sources[1])))
+
+
+def test_rows_that_are_missing_doubled_or_moved_are_found(files: pa.Table) -> None:
+    everything = range(len(files))
+    random_ = random.Random(5)
+    for row in random_.sample(everything, 40):
+        without = take(files, [each for each in everything if each != row])
+        twice = take(files, [*range(row + 1), *range(row, len(files))])
+        for table in (without, twice):
+            for cut in (0, row, len(table)):
+                with pytest.raises(IncompleteLogError):
+                    check(table.slice(0, cut), table.slice(cut))
+    for _ in range(40):
+        one, other = sorted(random_.sample(everything, 2))
+        moved = [*everything]
+        moved[one], moved[other] = moved[other], moved[one]
+        with pytest.raises(IncompleteLogError):
+            check(take(files, moved))
+        with pytest.raises(IncompleteLogError):
+            check(files.slice(other), files.slice(0, other))
+    with pytest.raises(IncompleteLogError, match="sorted back by source and order"):
+        check(take(files, random_.sample(everything, len(files))))
+
+
+def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
+    with pytest.raises(IncompleteLogError, match="or in another DataFrame"):
+        check(files, files)
+    for limit in (1, 10, len(files) - 1):
+        with pytest.raises(IncompleteLogError, match="last row is missing"):
+            check(files.slice(0, limit))
+
+
+def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
+    names = [log_file(tmp_path / f"{n}.jellyp", [Writer().patch()]) for n in ("01", "1", "2")]
+    pieces = [Piece(name, number=number) for number, name in enumerate(names)]
+    check(read(*pieces[1:]))
+    with pytest.raises(IncompleteLogError, match="differ in zeros only"):
+        check(read(*pieces))
+    # A stream has its files in the order in which they were written.
+    check(read(*pieces), continues=True)
+
+
+def test_a_part_of_a_growing_file_is_for_streams(tmp_path: Path) -> None:
+    name = log_file(tmp_path / "0.jellyp", [Writer().patch() for _ in range(3)])
+    first = read(Piece(name, stop=30))
+    second = read(Piece(name, first=30, stop=90))
+    check(first)
+    check(second, continues=True)
+    with pytest.raises(IncompleteLogError, match="its first 29 rows are missing"):
+        check(second)
+    with pytest.raises(IncompleteLogError):
+        check(second.slice(1), continues=True)
+
+
+def test_what_is_corrupt_is_not_whole(tmp_path: Path) -> None:
+    name = log_file(tmp_path / "0.rdfp", [Writer().patch()])
+    whole = Path(name).read_bytes()
+    Path(name).write_bytes(whole + b"A nonsense .\n")
+    options = {"mode": "PERMISSIVE", "badRecordsPath": str(tmp_path / "bad")}
+    with pytest.raises(IncompleteLogError, match="last row is missing"):
+        check(read(Piece(name), **options))
+    Path(name).write_bytes(whole)
+    with pytest.raises(IncompleteLogError, match="mode FAILFAST only"):
+        check(read(Piece(name), **options))
+    assert issubclass(IncompleteLogError, JellyError)
