@@ -33,7 +33,7 @@ from ..fuzz.statements import (
     random_patch_options,
     random_steps,
 )
-from ..fuzz.streams import damaged_log, damaged_stream, limits_for, some_log, some_stream
+from ..fuzz.streams import damaged_log, damaged_stream, leaning, leaning_in_log, limits_for
 from ..fuzz.texts import random_columns, random_text
 
 #: Inputs of each sort that are tried; those that are refused count.
@@ -53,17 +53,17 @@ def decoding(rng: Random) -> Case:
 
 
 def decoding_text(rng: Random) -> Case:
-    return partial(readers.text, native().TextDecoder, some_stream(rng), limits_for(rng))
+    return partial(readers.text, native().TextDecoder, leaning(rng), limits_for(rng))
 
 
 def decoding_judged_text(rng: Random) -> Case:
-    given = (some_stream(rng), limits_for(rng), readers.JUDGES[1])
+    given = (leaning(rng), limits_for(rng), readers.JUDGES[1])
     return partial(readers.text, native().TextDecoder, *given)
 
 
 def decoding_columns(rng: Random) -> Case:
     settings = {"limits": limits_for(rng), "batch_rows": 5}
-    return partial(readers.columns, native().ColumnDecoder, some_stream(rng), settings)
+    return partial(readers.columns, native().ColumnDecoder, leaning(rng), settings)
 
 
 def decoding_patches(rng: Random) -> Case:
@@ -71,7 +71,7 @@ def decoding_patches(rng: Random) -> Case:
 
 
 def decoding_patch_columns(rng: Random) -> Case:
-    given = (some_log(rng), limits_for(rng), None, {"batch_rows": 5})
+    given = (leaning_in_log(rng), limits_for(rng), None, {"batch_rows": 5})
     return partial(readers.patch_columns, native().PatchColumnDecoder, *given)
 
 

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
-# Coverage-guided fuzzing of the compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer.
+# Coverage-guided fuzzing of the compiled kernel under AddressSanitizer and
+# UndefinedBehaviorSanitizer, by libFuzzer.
 #
 #     tests/fuzz/coverage.sh readers|writers SECONDS [PYTHON [FOLDER]]
 #
-# starts from tests/fuzz/corpus and from streams and texts that the other fuzzing makes, and stops at
-# the first finding. FOLDER keeps the build, what was found (crash-…) and all inputs that gave new
-# coverage (corpus): a second run with it goes on from there. Without one they are removed, except
-# after a finding. JOBS is how many processes work side by side, 1 by default.
+# starts from tests/fuzz/corpus, and from streams and texts that the other fuzzing makes; it stops at
+# the first finding. FOLDER keeps the build, and for each of the two all inputs that gave new coverage
+# (corpus) and what was found (crash-…, timeout-…, oom-…): a second run with it goes on from there,
+# and one with such a file in the place of SECONDS shows what comes of it. Without a FOLDER, a new one
+# is made, and named.
 #
-#     tests/fuzz/coverage.sh readers 0 PYTHON FOLDER
+#     tests/fuzz/coverage.sh readers minimize PYTHON FOLDER
 #
-# runs no longer than it takes, and puts in the place of tests/fuzz/corpus/readers the smallest inputs
-# that reach all that FOLDER's reach, as far as they are short.
+# puts in the place of tests/fuzz/corpus/readers the smallest inputs that reach all that FOLDER's
+# reach, as far as short ones can.
 #
-# It needs clang with libFuzzer (on Debian: clang, libclang-rt-…-dev), named by CLANG, and a Python
-# with its library (libpython), in which the dev extra and Cython are installed.
+# It needs clang with libFuzzer (on Debian: clang and libclang-rt-…-dev; CLANG names another than the
+# newest), and a Python that is a shared library, in which the dev extra and Cython are installed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 project=$PWD
@@ -27,7 +29,7 @@ JELLY_PLUGINS_SHARED=$(realpath -m "${JELLY_PLUGINS_SHARED:-../shared}")
 export JELLY_PLUGINS_SHARED FUZZ_TARGET=$target
 
 folder=${4:-$(mktemp -d)}
-mkdir -p "$folder/corpus"
+mkdir -p "$folder/$target/corpus"
 folder=$(realpath "$folder")
 build=$folder/build
 
@@ -37,6 +39,8 @@ if [ ! -x "$build/fuzz" ]; then
     mkdir -p "$build"
     cp -r jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$build"
     rm -f "$build"/jelly_plugins/*/_native.*.so "$build"/jelly_plugins/*/_native.c
+    # rdflib's terms are not fuzzed here.
+    sed -i 's|, Path("jelly_plugins/rdflib")|,|' "$build/setup.py"
     (
         cd "$build"
         flags="-O1 -g1 -fno-omit-frame-pointer"
@@ -61,6 +65,8 @@ PY
     )
 fi
 
+[ ! -f "$seconds" ] || seconds=$(realpath "$seconds")
+
 # Memory that Python itself leaves behind is no finding, and its own allocator would hide where a
 # block ends.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
@@ -69,21 +75,26 @@ PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')
 PYTHONPATH=$PYTHONPATH:$("$python" -c 'import os, sys; print(os.pathsep.join(filter(None, sys.path[1:])))')
 export PYTHONHOME
 
-seeds=$folder/seeds
-[ -d "$seeds" ] || (cd "$build" && "$python" -m tests.fuzz.targets "$target" "$seeds")
-cd "$folder"
+corpus=$project/tests/fuzz/corpus/$target
+cd "$folder/$target"
+[ -d seeds ] || (cd "$build" && "$python" -m tests.fuzz.targets "$target" "$folder/$target/seeds")
 fuzz() {
     "$build/fuzz" -timeout=60 -rss_limit_mb=4096 -max_len=4096 "$@"
 }
-if [ "$seconds" -gt 0 ]; then
+case $seconds in
+minimize)
+    rm -rf smallest
+    mkdir smallest
+    fuzz -merge=1 -max_len=400 smallest "$corpus" corpus seeds
+    rm -rf "$corpus"
+    mv smallest "$corpus"
+    ;;
+*[!0-9]*)
+    fuzz "$(realpath "$seconds")"
+    ;;
+*)
+    echo "folder: $folder"
     fuzz -dict="$project/tests/fuzz/$target.dict" -max_total_time="$seconds" -print_final_stats=1 \
-        -reload=10 corpus "$project/tests/fuzz/corpus/$target" seeds
-else
-    smallest=$(mktemp -d)
-    fuzz -merge=1 -max_len=600 "$smallest" "$project/tests/fuzz/corpus/$target" corpus seeds
-    rm -rf "$project/tests/fuzz/corpus/$target"
-    cp -r "$smallest" "$project/tests/fuzz/corpus/$target"
-    chmod 755 "$project/tests/fuzz/corpus/$target"
-    rm -rf "$smallest"
-fi
-[ $# -ge 4 ] || rm -rf "$folder"
+        corpus "$corpus" seeds
+    ;;
+esac

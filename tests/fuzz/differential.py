@@ -6,7 +6,7 @@ written. Whatever is handed over is gone once the call is over (see ``lending``)
 give the same, or refuse with the same error: its type, its words and its place.
 
 ``python -m tests.fuzz.differential CASES [SEED [SORT]]`` runs as long as it is asked to; ``SORT``
-is a sort of cases (``readers.text`` for instance), or the beginning of its name. It goes on behind
+is a sort of cases (``leaning.text`` for instance), or the beginning of its name. It goes on behind
 cases that fail, and says which they were. The cases run in a process of their own, under Python's
 debug allocator, which overwrites what is freed: if it dies, the case is known too.
 """
@@ -21,32 +21,47 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
 from . import readers, writers
 from .comparison import Outcome
+from .streams import damaged_log, damaged_stream, leaning, leaning_in_log
 
-#: What Spark stages is compared where its libraries are.
-_STAGING: dict[str, tuple[Callable[[random.Random], Outcome], int]] = {}
+#: Readers, and how often they come up in turn.
+_READERS: Final[list[tuple[str, Any, int]]] = [
+    ("terms", readers.terms_case, 2),
+    ("text", readers.text_case, 3),
+    ("columns", readers.columns_case, 1),
+]
+_PATCH_READERS: Final[list[tuple[str, Any, int]]] = [
+    ("operations", readers.operations_case, 2),
+    ("patch_columns", readers.patch_columns_case, 2),
+]
+# What Spark stages is compared where its libraries are.
 if find_spec("pyspark") and find_spec("pyarrow"):
     from .staging import staging_case
 
-    _STAGING["staging"] = (staging_case, 1)
+    _PATCH_READERS.append(("staging", staging_case, 1))
 
-#: All sorts of cases, each as often as it stands here.
+#: All sorts of cases, each as often as it stands here: streams that lean on earlier frames, other
+#: ones, and what is written.
 SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
-    "readers.terms": (readers.terms_case, 3),
-    "readers.text": (readers.text_case, 4),
-    "readers.columns": (readers.columns_case, 2),
-    "readers.operations": (readers.operations_case, 2),
-    "readers.patch_columns": (readers.patch_columns_case, 3),
-    **_STAGING,
-    "writers.statements": (writers.statements_case, 2),
-    "writers.operations": (writers.operations_case, 2),
-    "writers.text": (writers.text_case, 2),
-    "writers.lines": (writers.lines_case, 1),
-    "writers.columns": (writers.columns_case, 2),
+    **{
+        f"{kind}.{name}": (partial(case_of, frames=frames), often)
+        for kind, streams, logs in (
+            ("leaning", leaning, leaning_in_log),
+            ("broken", damaged_stream, damaged_log),
+        )
+        for frames, found in ((streams, _READERS), (logs, _PATCH_READERS))
+        for name, case_of, often in found
+    },
+    "written.statements": (writers.statements_case, 2),
+    "written.operations": (writers.operations_case, 2),
+    "written.text": (writers.text_case, 2),
+    "written.lines": (writers.lines_case, 1),
+    "written.columns": (writers.columns_case, 2),
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]
 #: rdflib warns of literals whose form does not fit their type.

@@ -1,58 +1,87 @@
 #!/usr/bin/env bash
-# The compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer: the codec's tests of the
-# kernel, the conformance vectors, and a fuzz corpus. Ends with "clean", or with what was found.
+# The compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer: the conformance vectors,
+# the corpus of coverage-guided fuzzing, fuzzed cases, and the codec's tests of the kernel. Its last
+# line is "clean"; the first error ends it, with a stack.
 #
 #     tests/fuzz/sanitize.sh [PYTHON [CASES [SEED]]]
+#     tests/fuzz/sanitize.sh short [PYTHON]
 #
-# PYTHON has the dev extra and Cython installed; it needs gcc. The kernel is built in a copy of the
-# project, which is removed afterwards: nothing that is installed changes.
+# The short form takes a minute or so: vectors, corpus and some hundred cases. It is not run, and says
+# why, where gcc or its sanitizers are missing.
+#
+# PYTHON has the dev extra and Cython installed. The kernel is built in a copy of the project, which
+# is removed afterwards: nothing that is installed changes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+short=
+if [ "${1:-}" = short ]; then
+    short=1
+    shift
+fi
 python=${1:-python}
-cases=${2:-20000}
+cases=${short:+500}
+cases=${cases:-${2:-20000}}
 seed=${3:-1}
-JELLY_PLUGINS_SHARED=$(realpath "${JELLY_PLUGINS_SHARED:-../shared}")
+JELLY_PLUGINS_SHARED=$(realpath -m "${JELLY_PLUGINS_SHARED:-../shared}")
 export JELLY_PLUGINS_SHARED
+
+# Python is not built with the sanitizers, so that they are loaded before it. A name without a place
+# is that of a library which is not there.
+libraries=
+for name in libasan.so libubsan.so; do
+    library=$(command -v gcc >/dev/null && gcc -print-file-name=$name || true)
+    case $library in
+    /*) libraries="$libraries $library" ;;
+    *) echo "sanitizers: no gcc, or no $name: not run" && exit 0 ;;
+    esac
+done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$work"
 cd "$work"
-rm -f jelly_plugins/codec/_native.*.so jelly_plugins/codec/_native.c
+rm -f jelly_plugins/*/_native.*.so jelly_plugins/*/_native.c
 
 echo "== build"
-CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+# What is fuzzed is the codec's kernel.
+[ -z "$short" ] || sed -i 's|, Path("jelly_plugins/rdflib")|,|' setup.py
+CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 LDFLAGS="-fsanitize=address,undefined" \
     "$python" setup.py -q build_ext --inplace >build.log 2>&1 || {
     cat build.log
     exit 1
 }
 
-# Python is not built with the sanitizers, so that they are loaded before it. Leaks are not looked
-# for here, because Python itself leaves memory behind: tests/codec/test_leaks.py does that.
-LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
-export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+# Leaks are not looked for here, because Python itself leaves memory behind:
+# tests/codec/test_leaks.py does that.
+export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 # Python's own allocator would hide where a block ends.
 export PYTHONMALLOC=malloc PYTHONPATH=$work
+sanitized() {
+    LD_PRELOAD=$libraries "$python" "$@"
+}
 
-found=$("$python" -c 'from jelly_plugins.codec import _native; print(_native.__file__)')
+found=$(sanitized -c 'from jelly_plugins.codec import _native; print(_native.__file__)')
 case $found in
 "$work"/*) ;;
 *) echo "the kernel is not the one that was built here: $found" && exit 1 ;;
 esac
 
 echo "== conformance vectors"
-"$python" -m conformance --kernel native | tail -n 1
-if [ -d "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" ]; then
-    "$python" -m conformance --suite "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" --kernel native |
+sanitized -m conformance --kernel native | tail -n 1
+if [ -z "$short" ] && [ -d "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" ]; then
+    sanitized -m conformance --suite "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" --kernel native |
         tail -n 1
 fi
 echo "== fuzz corpus"
-"$python" -m tests.fuzz.differential "$cases" "$seed" | tail -n 1
-"$python" -m tests.fuzz.patch_differential "$((cases / 5))" "$seed" | tail -n 1
-echo "== tests of the kernel"
-JELLY_FUZZ_CASES=2000 "$python" -m pytest -p no:cacheprovider --hypothesis-profile=patient \
-    -k "not python and not parser and not bounded_memory" \
-    tests/codec tests/fuzz tests/conformance tests/test_arrow.py
+sanitized -m pytest -p no:cacheprovider tests/fuzz/test_corpus.py | tail -n 1
+echo "== fuzzed cases"
+sanitized -m tests.fuzz.differential "$cases" "$seed" | tail -n 1
+if [ -z "$short" ]; then
+    echo "== tests of the kernel"
+    JELLY_FUZZ_CASES=2000 sanitized -m pytest -p no:cacheprovider --hypothesis-profile=patient \
+        -k "not python and not parser and not bounded_memory" \
+        tests/codec tests/fuzz tests/conformance tests/test_arrow.py
+fi
 echo "clean"

@@ -29,8 +29,7 @@ from jelly_plugins.spark.sharded.resolve import Stager
 
 from .comparison import Outcome, compare, describe_error
 from .lending import lent
-from .readers import take_all
-from .streams import limits_for, some_log
+from .readers import Frames, limits_for_judged, take_all
 
 _SETTINGS = ReadSettings()
 _SCHEMA = to_arrow_schema(patch_schema(_SETTINGS))
@@ -110,9 +109,8 @@ def _parts(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
     return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
-def staging_case(rng: random.Random) -> Outcome:
+def staging_case(rng: random.Random, frames: Frames) -> Outcome:
     columns = rng.choice((of_log, of_frame))
-    limits = limits_for(rng) if columns is of_log else DEFAULT_LIMITS
-    return compare(
-        staged, PatchColumnDecoder, some_log(rng), limits, rng.choice((2, 5, 99)), columns
-    )
+    limits = limits_for_judged(rng) if columns is of_log else DEFAULT_LIMITS
+    given = (frames(rng), limits, rng.choice((2, 5, 99)), columns)
+    return compare(staged, PatchColumnDecoder, *given)

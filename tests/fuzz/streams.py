@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -220,22 +219,13 @@ def damaged_log(rng: random.Random) -> list[bytes]:
     return mutate(rng, pick(), pick())
 
 
-def some_stream(rng: random.Random) -> list[bytes]:
-    """A stream of Jelly-RDF: most often one whose later frames lean on earlier ones."""
-    return _leaning_or(rng, leaning_stream, damaged_stream)
+def leaning(rng: random.Random) -> list[bytes]:
+    """A stream of Jelly-RDF whose later frames lean on earlier ones, damaged now and then."""
+    frames = leaning_stream(rng)
+    return mutate(rng, frames, leaning_stream(rng)) if rng.random() < 0.2 else frames
 
 
-def some_log(rng: random.Random) -> list[bytes]:
+def leaning_in_log(rng: random.Random) -> list[bytes]:
     """A stream of Jelly-Patch, likewise."""
-    return _leaning_or(rng, leaning_log, damaged_log)
-
-
-def _leaning_or(
-    rng: random.Random,
-    leaning: Callable[[random.Random], list[bytes]],
-    other: Callable[[random.Random], list[bytes]],
-) -> list[bytes]:
-    kind = rng.random()
-    if kind < 0.6:
-        return leaning(rng)
-    return mutate(rng, leaning(rng), leaning(rng)) if kind < 0.75 else other(rng)
+    frames = leaning_log(rng)
+    return mutate(rng, frames, leaning_log(rng)) if rng.random() < 0.2 else frames

@@ -1,8 +1,8 @@
 """Bytes to cases: what coverage-guided fuzzing is steered by, see README.md.
 
-An input says what is done, and with which settings, in its first two bytes. The rest is, for readers,
-frames with their lengths; for writers, lines of text, of which statements and columns are made too.
-``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
+An input says what is done, and with which settings, in its first bytes. The rest is, for readers,
+frames with their lengths; for writers, lines of text, of which statements and columns are made
+too. ``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
 """
 
 from __future__ import annotations

@@ -303,7 +303,12 @@ cdef class TermWriter:
                     encoder._add_unusual(parser.statements((<const char *> start)[:pos - start]))
                 elif full:
                     self._hand_over(encoder)
-                    encoder._end_full_frame()
+                    try:
+                        encoder._end_full_frame()
+                    except JellyError as error:
+                        # What is refused is the line that filled it.
+                        count -= 1
+                        raise error.locate(row=encoder._rows)
         finally:
             self._hand_over(encoder)
             parser.count += count
@@ -711,8 +716,12 @@ cdef class TermWriter:
             if known is not None:
                 return known
             description = self._generic_iri(value)
-            if description is None:
+            if description is None and self.generic:
                 description = self._from_reference(term)
+            elif description is None:
+                # A namespace's, which was looked at already: other backends know no terms of ours.
+                description = Description.__new__(Description)
+                set_iri(description, value, self.writer.prefixes.size > 0)
             description.generic = True
             if <size_t> len(self.generic_iris) >= CACHE_ENTRIES:
                 self.generic_iris.clear()
