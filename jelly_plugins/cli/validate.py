@@ -158,8 +158,9 @@ def _print_frame_json(frame: FrameValidation) -> None:
 
 
 def _print_result(result: Validation) -> None:
+    said = "read" if result.deviations else "valid"
     print(
-        f"{result.source}: {'read' if result.deviations else 'valid'}, {result.statements:,} statements in {result.frames:,} "
+        f"{result.source}: {said}, {result.statements:,} statements in {result.frames:,} "
         f"frame{'' if result.frames == 1 else 's'}, "
         f"physical type {result.options.physical_type.name}"
     )

@@ -43,7 +43,8 @@ def delimit(frame: bytes) -> bytes:
 class FrameSplitter:
     """Cuts a byte stream into frames, however small the pieces it comes in.
 
-    :param limits: a frame longer than ``frame_bytes`` is refused before its bytes are gathered.
+    :param limits: a frame longer than ``frame_bytes`` is refused before its bytes are gathered, and
+        ``empty_frames`` bounds how many frames of no bytes follow one another.
 
     >>> splitter = FrameSplitter()
     >>> list(splitter.feed(b"\\x02")), list(splitter.feed(b"\\x0a\\x00\\x00"))
@@ -54,6 +55,8 @@ class FrameSplitter:
         self._limits = limits
         self._buffer = bytearray()
         self._frames = 0
+        #: Frames without a byte, since the last one that had some.
+        self._empty = 0
         #: True or False once it is known; None before.
         self.delimited: bool | None = None
 
@@ -78,10 +81,22 @@ class FrameSplitter:
                 start, stop = found
                 frame = bytes(buffer[start:stop])
                 pos = stop
+                self._count(frame)
                 self._frames += 1
                 yield frame
         finally:
             del buffer[:pos]
+
+    def _count(self, frame: bytes) -> None:
+        """Refuse too many frames without a byte.
+
+        :raises LimitError: there are.
+        """
+        self._empty = 0 if frame else self._empty + 1
+        if self._empty > self._limits.empty_frames:
+            what = "the number of empty frames in a row"
+            error = over(self._limits, "empty_frames", self._empty, what)
+            raise error.locate(frame=self._frames)
 
     def _next(self, pos: int) -> tuple[int, int] | None:
         """Where the frame that is delimited at ``pos`` starts and ends; None if the buffer does not

@@ -34,6 +34,8 @@ class Limits:
     frame_bytes: int = 64 << 20
     #: Rows of one frame.
     frame_rows: int = 1_000_000
+    #: Frames without a byte that follow one another. Compressed, there can be any number of them.
+    empty_frames: int = 1_000_000
     #: Bytes of one string: lookup entry, lexical form, language tag, blank node label, whole IRI.
     string_bytes: int = 16 << 20
     #: Characters that the entries of one lookup may hold together.

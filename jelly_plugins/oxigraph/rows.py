@@ -5,13 +5,14 @@ checked, and in the form that the store would give it: two rows are one quad in 
 only if they are equal. Nothing else may become part of a SPARQL update; that, not escaping after
 the fact, is what keeps data from being read as SPARQL.
 
-What SPARQL text cannot say is a blank node that exists already: such terms are :class:`Opaque`.
+What SPARQL text cannot say is a blank node that exists already: such terms are :class:`Opaque`. So
+are long ones: the text of a transaction would have a copy for each row.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -29,6 +30,7 @@ from pyoxigraph import (
 from ..codec import Kind
 from ..codec.rules import GRAPH, OBJECT, POSITIONS
 from ..codec.terms import XSD_STRING
+from ..codec.text import LONG_TERM
 from ..errors import TermError
 from ..reserved import private
 from .canonical import FORMS, canonical, is_canonical
@@ -39,14 +41,14 @@ Row: TypeAlias = tuple[str, str, str, str]
 
 
 class Opaque(str):
-    """The text of a term with a blank node in it, and the term itself."""
+    """The text of a term that is not to stand in SPARQL, and the term itself."""
 
     __slots__ = ("term",)
 
-    term: BlankNode | Triple
+    term: Any
 
     @classmethod
-    def of(cls, text: str, term: BlankNode | Triple) -> Opaque:
+    def of(cls, text: str, term: Any) -> Opaque:
         made = cls(text)
         made.term = term
         return made
@@ -60,6 +62,9 @@ _QUOTED: Final = "<<("
 #: literals and the default graph.
 _LEAST: Final = "<="
 _MOST: Final = "="
+
+#: Characters of rows that are parsed together.
+_TOGETHER: Final = 1 << 20
 
 #: RDF 1.2's way to write a base direction behind a language tag.
 _DIRECTION: Final = re.compile(r"(.+)--(ltr|rtl)")
@@ -94,13 +99,18 @@ class RowFactory:
         except ValueError:
             # It says what is wrong with it.
             return str(_TERMS.iri(value))
-        return f"<{value}>"
+        text = f"<{value}>"
+        return text if len(text) <= LONG_TERM else Opaque.of(text, NamedNode(value))
 
     def blank_node(self, label: str, /) -> str:
         node = _TERMS.blank_node(label)
         return Opaque.of(str(node), node)
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
+        text = self._literal(lex, langtag, datatype)
+        return text if len(text) <= LONG_TERM else Opaque.of(text, _term_of(text))
+
+    def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
         if datatype is None:
             return _quoted(lex) + _tag(langtag) if langtag is not None else _quoted(lex)
         if (form := FORMS.get(datatype)) is not None:
@@ -115,9 +125,7 @@ class RowFactory:
         _check(terms, " of a quoted triple")
         text = f"<<( {subject} {predicate} {object_} )>>"
         if any(isinstance(term, Opaque) for term in terms):
-            [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
-            assert isinstance(quad.object, Triple)
-            return Opaque.of(text, quad.object)
+            return Opaque.of(text, _term_of(text))
         return text
 
     def triple(self, terms: tuple[str, str, str], /) -> Row:
@@ -135,6 +143,12 @@ class RowFactory:
         if graph != self.default_graph and not self._named_graphs:
             raise TermError("a statement is in a named graph, and the target is a single one")
         return terms
+
+
+def _term_of(text: str) -> Any:
+    """The term that a text of pyoxigraph's stands for."""
+    [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
+    return quad.object
 
 
 def _quoted(lex: str) -> str:
@@ -216,10 +230,18 @@ def text_of(term: Any) -> str:
     return str(term)
 
 
-def quads_of(rows: Iterable[Row]) -> list[Quad]:
-    """The quads of rows, in their order."""
-    text = "".join(f"{s} {p} {o} {g} .\n" for s, p, o, g in rows)
-    return list(parse(text, RdfFormat.N_QUADS, lenient=True))
+def quads_of(rows: Iterable[Row]) -> Iterator[Quad]:
+    """The quads of rows, in their order; a few at a time, which may have long terms."""
+    pending: list[str] = []
+    size = 0
+    for s, p, o, g in rows:
+        pending.append(f"{s} {p} {o} {g} .\n")
+        size += len(pending[-1])
+        if size > _TOGETHER:
+            yield from parse("".join(pending), RdfFormat.N_QUADS, lenient=True)
+            pending.clear()
+            size = 0
+    yield from parse("".join(pending), RdfFormat.N_QUADS, lenient=True)
 
 
 def describe_text(text: str) -> tuple[Any, ...]:
@@ -234,8 +256,7 @@ def describe_text(text: str) -> tuple[Any, ...]:
     if isinstance(text, Opaque):
         term: Any = text.term
     elif text:
-        [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
-        term = quad.object
+        term = _term_of(text)
     else:
         return (Kind.DEFAULT_GRAPH,)
     if isinstance(term, Literal) and term.direction is not None:

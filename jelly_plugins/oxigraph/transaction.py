@@ -5,7 +5,7 @@ change goes into the text of one SPARQL update.
 
 - Rows without blank nodes are written as ``DELETE DATA`` and ``INSERT DATA``. With nothing else in
   the text, Oxigraph applies it as one write, without a transaction that could be read from.
-- A blank node cannot be named in SPARQL. Its row is a solution of a ``VALUES`` block where a key
+- A blank node cannot be named in SPARQL, and a long term is not to be copied. Its row is a solution of a ``VALUES`` block where a key
   stands in the node's place, and a custom function gives the term that the key stands for.
 - When a custom function fails, Oxigraph drops the row without a word. Such a row therefore adds a
   quad to a graph that must not be there: the ``CREATE GRAPH`` that follows is an error then, and
@@ -18,7 +18,7 @@ Measured with pyoxigraph 0.5.13.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -38,6 +38,8 @@ Function: TypeAlias = Callable[..., Any]
 _NAMES: Final = ("s", "p", "o", "g")
 #: Rows whose texts are put together at once.
 _BATCH: Final = 4096
+#: Characters of the terms that are handed over in one operation.
+_OPERATION_CHARACTERS: Final = 16 << 20
 
 
 def apply(store: Store, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
@@ -74,7 +76,9 @@ class Update:
             text, opaque = _part(rows)
             if text:
                 data.append(f"{operation} DATA {{{text}}}")
-            guarded.extend(_where(operation, group, self._terms) for group in opaque)
+            guarded.extend(
+                _where(operation, part, self._terms) for group in opaque for part in _parted(group)
+            )
         if guarded:
             guarded += [f"CREATE GRAPH {_FAILED}", f"DROP GRAPH {_FAILED}"]
         self._parts += guarded + data
@@ -157,8 +161,13 @@ def _texts(
     subject_before = ""
     for row in rows:
         subject, predicate, object_, graph = row
-        if type(subject) is not str or type(object_) is not str or type(graph) is not str:
-            shape = (type(subject) is str, type(object_) is str, type(graph) is str, graph == "")
+        if (
+            type(subject) is not str
+            or type(object_) is not str
+            or type(graph) is not str
+            or type(predicate) is not str
+        ):
+            shape = (*(type(term) is str for term in row), graph == "")
             opaque[shape].append(row)
             continue
         if graph != graph_before:
@@ -173,6 +182,20 @@ def _texts(
             start = ".\n" if pieces else ""
             pieces.append(f"{start}{subject} {predicate} {object_}")
     return graphs
+
+
+def _parted(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Rows in parts, none of which has much text: Oxigraph holds copies of the terms of one
+    operation, for each row of it."""
+    start = size = 0
+    for number, row in enumerate(rows, 1):
+        size += sum(map(len, row))
+        if size > _OPERATION_CHARACTERS:
+            yield rows[start:number]
+            start = number
+            size = 0
+    if start < len(rows):
+        yield rows[start:] if start else rows
 
 
 def _where(operation: str, rows: Sequence[Row], terms: _Terms) -> str:

@@ -18,6 +18,7 @@ from ..codec.limits import over
 from ..codec.ntriples import Notation, term_text
 from ..codec.operations import Namespace, Operation, OperationKind
 from ..codec.patch_rules import NEXT, ROW_OF, PatchRow, PatchState
+from ..codec.text import LONG_TERM
 from ..errors import OrderError, StatementError, TermError
 from .text_order import PatchOpening
 from .text_reader import DEFAULT_GRAPH_IRI
@@ -38,7 +39,8 @@ class PatchTextWriter:
     :param strict: whether to refuse ``id`` and ``prev`` among the operations of a patch. In text
         they open another patch, so that one which holds several, as streams of type FLAT do, is
         written as those.
-    :param limits: ``nesting`` bounds quoted triples, as in reading.
+    :param limits: ``nesting`` bounds quoted triples, as in reading; ``frame_expansion`` the long
+        terms that a patch repeats.
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class PatchTextWriter:
         #: Whether Z is to come before the next row.
         self._ended = continues
         self._texts: dict[Any, str] = {}
+        #: Bytes of the long terms that the patch repeats, so far.
+        self._repeated = 0
 
     @property
     def inside_patch(self) -> bool:
@@ -79,6 +83,7 @@ class PatchTextWriter:
                 self._ended = False
                 yield b"Z .\n"
             if kind is OperationKind.END:
+                self._repeated = 0
                 self._ended = self.inside_patch
                 if not self._ended:
                     yield b"Z .\n"
@@ -161,6 +166,11 @@ class PatchTextWriter:
             if len(self._texts) >= _CACHE_ENTRIES:
                 self._texts.clear()
             self._texts[term] = text
+        elif len(text) > LONG_TERM:
+            self._repeated += len(text)
+            if self._repeated > self._limits.frame_expansion:
+                what = "what a patch repeats of long terms"
+                raise over(self._limits, "frame_expansion", self._repeated, what)
         return text
 
     def _make(self, term: Any, depth: int) -> str:

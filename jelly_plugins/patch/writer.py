@@ -31,6 +31,7 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec.ntriples import Dialect, LineParser, Notation
 from ..codec.operations import END
+from ..codec.text import PIECE
 from ..errors import StatementError
 from ..sinks import Destination, open_output
 from .formats import PatchFormat, format_of
@@ -114,9 +115,24 @@ class PatchSerializer:
         :return: what is ready to be written.
         :raises JellyError: a row cannot be written.
         """
-        if self._text is not None:
-            return b"".join(self._text.write(rows))
-        return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+        return b"".join(self.pieces(rows))
+
+    def pieces(self, rows: Iterable[Operation]) -> Iterator[bytes]:
+        """Write rows as :meth:`add` does, in pieces of some size: text may be much longer than the
+        rows, each of which has its terms in full."""
+        if self._text is None:
+            yield b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+            return
+        pending: list[bytes] = []
+        size = 0
+        for line in self._text.write(rows):
+            pending.append(line)
+            size += len(line)
+            if size > PIECE:
+                yield b"".join(pending)
+                pending.clear()
+                size = 0
+        yield b"".join(pending)
 
     def add_lines(self, kind: OperationKind, lines: bytes) -> bytes:
         """Write the statements of N-Quads as additions or deletions, as :meth:`add` does.
@@ -261,7 +277,8 @@ def write_rows(
     )
     with open_output(dst) as out:
         while batch := list(islice(iterator, BATCH)):
-            out.write(serializer.add(batch))
+            for piece in serializer.pieces(batch):
+                out.write(piece)
         out.write(serializer.finish())
 
 

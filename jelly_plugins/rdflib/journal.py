@@ -28,6 +28,8 @@ class Journal:
         self._undo: list[Callable[[], object]] = []
         #: Names of graphs that are known to exist.
         self._graphs: set[Node] = set()
+        #: Stores whose namespaces are known as they were before the first change, by id.
+        self._namespaces: set[int] = set()
 
     def add(self, graph: Graph, triple: Triple) -> bool:
         """Add a triple to a graph."""
@@ -77,7 +79,10 @@ class Journal:
             self._undo.append(lambda: graph.store.remove_graph(graph))
 
     def _note_namespaces(self, graph: Graph) -> None:
-        self._undo.append(namespace_restorer(graph))
+        # Once: a copy of them for each change would be too much.
+        if id(graph.store) not in self._namespaces:
+            self._namespaces.add(id(graph.store))
+            self._undo.append(namespace_restorer(graph))
 
 
 def membership(store: Store) -> Callable[[Triple, Any], bool]:

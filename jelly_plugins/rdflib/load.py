@@ -154,10 +154,10 @@ def load(
         for frame in frames:
             check_frame(frame, namespaces, frames.name, named_graphs=whole)
             count += len(frame.statements)
-            if atomic:
-                held.append(frame)
-            else:
+            if not atomic:
                 target.add([frame])
+            elif frame.statements or frame.empty_graphs:
+                held.append(frame)
     namespaces.bind(target.default)
     target.add(held)
     return count

@@ -17,8 +17,8 @@ from jelly_plugins import JellyError
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad
 from jelly_plugins.codec.operations import BEGIN, COMMIT, add
 from jelly_plugins.oxigraph import replay, rows, transaction
-from jelly_plugins.oxigraph.rows import describe_text, quads_of, row_of
-from jelly_plugins.oxigraph.transaction import apply
+from jelly_plugins.oxigraph.rows import RowFactory, describe_text, quads_of, row_of
+from jelly_plugins.oxigraph.transaction import Update, apply
 from jelly_plugins.patch import Patch
 
 from .replays import XSD, everything
@@ -47,7 +47,7 @@ def test_every_shape(store: ox.Store) -> None:
 
 @pytest.mark.parametrize("quad", SHAPES, ids=str)
 def test_rows_and_back(quad: ox.Quad) -> None:
-    assert quads_of([row_of(quad)]) == [quad]
+    assert list(quads_of([row_of(quad)])) == [quad]
     for term in row_of(quad):
         describe_text(term)
 
@@ -218,3 +218,40 @@ def test_any_iri_is_itself_or_refused(text: str, opaque: bool) -> None:
     apply(store, [], [row])
     iri = ox.NamedNode(f"urn:{text}")
     assert list(store) == [ox.Quad(A if opaque else N, N, iri, iri)]
+
+
+def test_long_terms_are_not_copied_into_the_text() -> None:
+    factory = RowFactory()
+    long = "x" * 10_000
+    terms = [
+        factory.iri(f"urn:{long}"),
+        factory.literal(long, None, None),
+        factory.literal(long, "en", None),
+        factory.literal(long, None, f"urn:{long}"),
+    ]
+    short = factory.iri("urn:s")
+    rows = [factory.quad((short, short, term, short)) for term in terms]
+    rows += [factory.quad((terms[0],) * number + (short,) * (4 - number)) for number in (1, 2, 4)]
+    rows += [factory.quad((factory.iri(f"urn:{at}"), short, terms[1], "")) for at in range(20)]
+    update = Update()
+    update.change((), rows)
+    assert sum(map(len, update._parts)) < len(long)
+    store = ox.Store()
+    update.run(store)
+    assert {row_of(quad) for quad in store} == set(rows)
+    apply(store, rows, ())
+    assert not list(store)
+
+
+def test_what_is_handed_over_in_one_operation_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly_plugins.oxigraph.transaction._OPERATION_CHARACTERS", 50_000)
+    factory = RowFactory()
+    value = factory.literal("x" * 10_000, None, None)
+    rows = [factory.quad((factory.iri(f"urn:{at}"), "<urn:p>", value, "")) for at in range(20)]
+    update = Update()
+    update.change((), rows)
+    # And two to guard them.
+    assert len(update._parts) == 4 + 2
+    store = ox.Store()
+    update.run(store)
+    assert len(store) == 20

@@ -337,6 +337,15 @@ def test_a_patch_that_holds_several_is_written_as_those() -> None:
         write([header("id", S), header("id", P), END])
 
 
+def test_long_terms_that_repeat_are_bounded_by_patch() -> None:
+    rows = [add(quad(S, P, Literal("x" * 1000 * size))) for size in (1, 2, 2, 2)]
+    limits = Limits(frame_expansion=5000)
+    patch = [*rows, END]
+    assert len(list(PatchTextWriter(limits=limits).write([*patch, *patch[:-2], END]))) == 8
+    with pytest.raises(LimitError, match="frame_expansion"):
+        list(PatchTextWriter(limits=limits).write([*rows, rows[-1], END]))
+
+
 def test_rows_are_written_in_order() -> None:
     for rows in ([COMMIT], [BEGIN, BEGIN], [BEGIN, END], [ABORT]):
         with pytest.raises(OrderError, match="side a transaction"):
