@@ -55,7 +55,7 @@ MANY = [Quad(S, P, Literal(str(i)), G) for i in range(SMALL + 100)]
 )
 def test_load(store: ox.Store, before: list[Quad], settings: dict[str, Any]) -> None:
     source = jelly(*before, FORGED, Quad(S, P, O, G))
-    with pytest.raises(TermError, match="<bytes>: .*bookkeeping"):
+    with pytest.raises(TermError, match=r"<bytes>: .*bookkeeping"):
         load(store, source, **settings)
     assert everything(store) == set()
     # In any other position it is an IRI as others.

@@ -267,6 +267,7 @@ def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Rand
 def run(kind: str, seed: int, folder: Path) -> None:
     """One random log into one target, in all ways."""
     rng = random.Random(f"{kind}/{seed}")
+    folder.mkdir()
     target = TARGETS[kind](folder)
     model = Model(target.forms)
     logs = Logs(rng, target.quads)
