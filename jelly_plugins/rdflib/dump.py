@@ -31,6 +31,7 @@ from ..codec import (
 )
 from ..codec.options import GROUPED
 from ..errors import OptionsError, TermError
+from ..reserved import is_reserved
 from ..sinks import Destination
 from ..streams import BATCH, encode_frames, write_delimited
 from . import oxigraph_store
@@ -100,10 +101,12 @@ def parts_of(graph: Graph) -> list[Part]:
         return [Part(DEFAULT_GRAPH, graph)]
     default = default_graph(graph)
     named = {}
+    kept = oxigraph_store.inner_store(graph) is not None
     for context in graph.store.contexts():
         _check_formula(context)
         name = context.identifier
-        if name != default.identifier:
+        # What an Oxigraph store keeps for itself is no data.
+        if name != default.identifier and not (kept and is_reserved(str(name))):
             named[name] = Part(name, graph.get_context(name))
     return [Part(DEFAULT_GRAPH, default), *(named[name] for name in sorted(named, key=str))]
 

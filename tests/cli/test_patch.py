@@ -215,6 +215,42 @@ def test_apply_a_part_then_the_rest(tmp_path: Path) -> None:
     assert done.err.count("\n") == 1
 
 
+def test_one_log_into_two_graphs(tmp_path: Path) -> None:
+    path, folder = log_file(tmp_path), tmp_path / "store"
+    for expected in (2, 0):
+        for graph in ([], ["--graph", "urn:g"]):
+            done = jelly("patch", "apply", path, "--store", folder, "--json", *graph)
+            assert json.loads(done.text)["transactions"] == expected
+    stands = json.loads(jelly("patch", "status", "--store", folder, "--json").text)["logs"]
+    assert sorted((each["patch"], each["graph"]) for each in stands) == [
+        ("<urn:2>", ""),
+        ("<urn:2>", "<urn:g>"),
+    ]
+    assert "into graph <urn:g>" in jelly("patch", "status", "--store", folder).text
+
+
+def test_until_behind_which_the_store_stands(tmp_path: Path) -> None:
+    path, folder = log_file(tmp_path), tmp_path / "store"
+    assert jelly("patch", "apply", path, "--store", folder).code == 0
+    done = jelly_process("patch", "apply", path, "--store", folder, "--until", "urn:1")
+    assert_failed(done, 1, "at patch <urn:2> already", "<urn:1>")
+    assert jelly("patch", "apply", path, "--store", folder, "--until", "urn:2").code == 0
+
+
+def test_a_log_that_is_torn_off_in_its_beginning(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    text = log_file(tmp_path, text=b"H id <urn:1> .\n")
+    assert_failed(jelly_process("patch", "apply", text, "--store", folder), 1, "behind the headers")
+    done = jelly("patch", "check", text)
+    assert done.code == 1
+    assert "torn" in done.text
+    # A frame of 35 bytes begins as a comment does.
+    jelly_log = log_file(tmp_path, "log.jellyp", b"#\n")
+    for command_ in (["apply", jelly_log, "--store", folder], ["check", jelly_log]):
+        assert jelly("patch", *command_).code == 1
+    assert literals(folder) == set()
+
+
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     path, folder = log_file(tmp_path), tmp_path / "store"
     done = jelly("patch", "apply", path, "--store", folder, "--dry-run")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -267,6 +267,7 @@ def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Rand
 def run(kind: str, seed: int, folder: Path) -> None:
     """One random log into one target, in all ways."""
     rng = random.Random(f"{kind}/{seed}")
+    folder.mkdir()
     target = TARGETS[kind](folder)
     model = Model(target.forms)
     logs = Logs(rng, target.quads)
@@ -297,54 +298,59 @@ def test_many_random_logs(kind: str, tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / str(seed), ignore_errors=True)
 
 
-def killed(seeds: Iterable[int], folder: Path) -> int:
-    """Replay logs into stores on disk by the command, killed at some moment; return how often."""
-    kills = 0
-    for seed in seeds:
+class Kills:
+    """Replays random logs by the command, which is killed again and again, into stores on disk.
+
+    :ivar kills: how often it was.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.kills = 0
+        self._folder = folder
+
+    def run(self, seed: int, kills: int) -> None:
+        """One log, and so many kills at most; in the end the command has its way."""
         rng = random.Random(seed)
         logs = Logs(rng, quads=True)
-        parts = [logs.log() for _ in range(60)]
-        # Several logs after one another are one, if the first of each follows nothing.
-        log = [
-            patch
-            for patch in (each for part in parts for each in part)
-            if not (patch.id is None and patch.is_blank)
-        ]
-        log = _chained(log)
-        model = Model(OXIGRAPH_FORMS)
-        states = [frozenset[Row](), *model.replay(log)]
-        path = folder / f"{seed}.rdfp"
+        log = chained([patch for _ in range(80) for patch in logs.log()])
+        path = self._folder / f"{seed}.rdfp"
         path.write_bytes(text_of(log))
-        store = folder / f"{seed}.store"
-        while True:
-            process = subprocess.Popen(
-                command("patch", "apply", path, "--store", store),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            while process.poll() is None and not (store / "CURRENT").exists():
-                time.sleep(0.001)
-            try:
-                process.wait(rng.uniform(0, 0.4))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                kills += 1
-            code = process.wait()
+        store = self._folder / f"{seed}.store"
+        model = Model(OXIGRAPH_FORMS)
+        states = {frozenset[Row](), *model.replay(log)}
+        for number in range(kills + 1):
+            self._apply(path, store, rng.uniform(0, 0.3) if number < kills else None)
             if (store / "CURRENT").exists():
                 assert frozenset(Target(ox.Store(store)).read()) in states
-            if code == 0:
-                break
-            assert code == -signal.SIGKILL
-            if rng.random() < 0.3:
-                subprocess.run(
-                    command("patch", "apply", path, "--store", store), check=True, stdout=-3
-                )
         holds(Target(ox.Store(store)), model, log)
-    return kills
+
+    def _apply(self, path: Path, store: Path, seconds: float | None) -> None:
+        """Run the command, and kill it a time after it has opened the store."""
+        before = opened(store)
+        with subprocess.Popen(
+            command("patch", "apply", path, "--store", store), stdout=subprocess.DEVNULL
+        ) as process:
+            while process.poll() is None and opened(store) == before:
+                time.sleep(0.001)
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                self.kills += 1
+            code = process.wait()
+        assert code in (0, -signal.SIGKILL)
 
 
-def _chained(log: list[Patch]) -> list[Patch]:
-    """Patches with names that do not recur, each of which follows the one before it."""
+def opened(store: Path) -> int:
+    """What changes whenever a store is opened."""
+    try:
+        return (store / "CURRENT").stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def chained(log: list[Patch]) -> list[Patch]:
+    """Patches with ids that do not recur, each of which follows the one before it."""
     return [
         patch._replace(id=f"<urn:k:{n}>", prev=f"<urn:k:{n - 1}>" if n else None)
         for n, patch in enumerate(log)
@@ -352,9 +358,12 @@ def _chained(log: list[Patch]) -> list[Patch]:
 
 
 def test_kills(tmp_path: Path) -> None:
-    killed(range(1), tmp_path)
+    Kills(tmp_path).run(0, kills=2)
 
 
 @pytest.mark.slow
 def test_many_kills(tmp_path: Path) -> None:
-    assert killed(range(100, 100 + max(LOGS // 500, 1)), tmp_path) > 0
+    kills = Kills(tmp_path)
+    for seed in range(max(LOGS // 1000, 1)):
+        kills.run(seed + 100, kills=10)
+    assert kills.kills > 0

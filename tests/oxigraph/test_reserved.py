@@ -1,0 +1,226 @@
+"""What the package keeps for itself: refused on the way in, invisible on the way out, and out of
+reach for data that happen to have names like ours."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import PhysicalType, StreamOptions, TermError, read
+from jelly_plugins.codec import Encoder, delimit
+from jelly_plugins.codec.operations import BEGIN, COMMIT, add, add_namespace, delete
+from jelly_plugins.oxigraph import (
+    BOOKKEEPING,
+    count,
+    dump,
+    load,
+    namespaces,
+    positions,
+    record,
+    replay,
+)
+from jelly_plugins.oxigraph.loader import SMALL
+from jelly_plugins.patch import Patch, diff
+from jelly_plugins.streams import write_bytes
+
+from .replays import data, everything, log, patch, transaction
+from .support import G, Iri, Literal, LogicalType, O, P, Quad, S, Triple, jelly
+
+RESERVED = Iri(BOOKKEEPING.value)
+FORGED = Quad(
+    Iri("urn:jelly-plugins:log:x"),
+    Iri("urn:jelly-plugins:position:"),
+    Literal("7 1 complete <urn:p:7>"),
+    RESERVED,
+)
+MANY = [Quad(S, P, Literal(str(i)), G) for i in range(SMALL + 100)]
+
+
+@pytest.mark.parametrize("before", [[], MANY], ids=["small", "bulk"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"blank_nodes": "keep"},
+        {"quoted_triples": "reify"},
+        {"concatenated": True},
+        {"atomic": False},
+        {"atomic": False, "blank_nodes": "keep"},
+    ],
+    ids=str,
+)
+def test_load(store: ox.Store, before: list[Quad], settings: dict[str, Any]) -> None:
+    source = jelly(*before, FORGED, Quad(S, P, O, G))
+    with pytest.raises(TermError, match=r"<bytes>: .*bookkeeping"):
+        load(store, source, **settings)
+    assert everything(store) == set()
+    # In any other position it is an IRI as others.
+    assert load(store, jelly(Quad(RESERVED, RESERVED, RESERVED, G)), **settings) == 1
+
+
+def test_load_in_several_frames(store: ox.Store) -> None:
+    source = write_bytes(
+        [*MANY, Quad(RESERVED, P, O, G), *MANY, FORGED],
+        options=StreamOptions(physical_type=PhysicalType.QUADS),
+        frame_rows=50,
+    )
+    for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "reify"}):
+        with pytest.raises(TermError, match="bookkeeping"):
+            load(store, source, **settings)
+        assert everything(store) == set()
+
+
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
+def test_load_of_graphs(store: ox.Store, blank_nodes: Any) -> None:
+    for statements in ([], [Quad(S, P, O, RESERVED)]):
+        encoder = Encoder(
+            StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS)
+        )
+        if not statements:
+            encoder.start_graph(RESERVED)
+        frames = [*encoder.add(statements), *encoder.finish()]
+        with pytest.raises(TermError, match="bookkeeping"):
+            load(store, b"".join(map(delimit, frames)), blank_nodes=blank_nodes)
+        assert everything(store) == set()
+
+
+def test_load_into_it(store: ox.Store) -> None:
+    with pytest.raises(TermError, match="bookkeeping"):
+        load(store, jelly(Triple(S, P, O)), graph=BOOKKEEPING)
+    assert everything(store) == set()
+
+
+def test_a_dump_with_it_can_be_loaded_with_it(store: ox.Store) -> None:
+    replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .", "PA 'x' <urn:x> .")))
+    file = BytesIO()
+    dump(store, file, bookkeeping=True)
+    for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "reify"}):
+        copy = ox.Store()
+        load(copy, file.getvalue(), bookkeeping=True, **settings)
+        assert everything(copy) == everything(store)
+        assert replay(copy, log(patch(1, "A <urn:s> <urn:p> <urn:o> ."))).patches == 0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [add(FORGED)],
+        [delete(FORGED)],
+        [add_namespace("x", Iri("urn:x"), RESERVED)],
+    ],
+    ids=["add", "delete", "namespace"],
+)
+def test_replay(store: ox.Store, rows: list[Any]) -> None:
+    with pytest.raises(TermError, match="bookkeeping"):
+        replay(store, [Patch([BEGIN, add(Quad(S, P, O, G)), *rows, COMMIT])])
+    assert everything(store) == set()
+
+
+def test_replay_into_it(store: ox.Store) -> None:
+    with pytest.raises(TermError, match="bookkeeping"):
+        replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .")), graph=BOOKKEEPING)
+    assert everything(store) == set()
+
+
+REFUSED = [
+    "INSERT DATA { GRAPH <urn:jelly-plugins:bookkeeping> { <urn:s> <urn:p> 1 } }",
+    "DELETE DATA { GRAPH <urn:jelly-plugins:bookkeeping> { <urn:s> <urn:p> 1 } }",
+    "INSERT { GRAPH <urn:jelly-plugins:bookkeeping> { ?s <urn:p> 2 } } WHERE { ?s ?p ?o }",
+    "INSERT { GRAPH ?g { ?s <urn:p> 2 } } "
+    "WHERE { ?s ?p ?o BIND(<urn:jelly-plugins:bookkeeping> AS ?g) }",
+    "CREATE GRAPH <urn:jelly-plugins:bookkeeping>",
+    "ADD DEFAULT TO GRAPH <urn:jelly-plugins:bookkeeping>",
+]
+#: What reads all graphs there are.
+READING = [
+    "INSERT { GRAPH <urn:x> { ?s ?p ?o } } WHERE { GRAPH ?g { ?s ?p ?o } }",
+    "INSERT { <urn:n> <urn:is> ?n } WHERE { SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } } }",
+    "INSERT { <urn:g> <urn:is> ?g } WHERE { GRAPH ?g { } }",
+    "DELETE { GRAPH ?g { ?s ?p ?o } } WHERE { GRAPH ?g { ?s ?p ?o } }",
+    "INSERT { <urn:yes> <urn:is> 1 } WHERE { GRAPH <urn:jelly-plugins:bookkeeping> { ?s ?p ?o } }",
+    "COPY GRAPH <urn:jelly-plugins:bookkeeping> TO GRAPH <urn:x>",
+    "MOVE SILENT GRAPH <urn:jelly-plugins:bookkeeping> TO GRAPH <urn:x>",
+    "DROP ALL",
+    "CLEAR NAMED",
+    "DROP SILENT GRAPH <urn:jelly-plugins:bookkeeping>",
+]
+
+
+@pytest.mark.parametrize("update", REFUSED)
+def test_recorded_updates_that_would_change_it(
+    store: ox.Store, tmp_path: Path, update: str
+) -> None:
+    with record(store, tmp_path / "log.jellyp") as recorder:
+        recorder.update("INSERT DATA { <urn:s> <urn:p> 1 }")
+        before = everything(store)
+        with pytest.raises((TermError, RuntimeError)):
+            recorder.update(update)
+        assert everything(store) == before
+
+
+@pytest.mark.parametrize("update", READING)
+def test_recorded_updates_do_not_see_it(store: ox.Store, tmp_path: Path, update: str) -> None:
+    filling = "INSERT DATA { <urn:s> <urn:p> 1 GRAPH <urn:h> { <urn:s> <urn:p> 2 } }"
+    expected = ox.Store()
+    expected.update(filling)
+    expected.update(update)
+    with record(store, tmp_path / "log.jellyp") as recorder:
+        recorder.update(filling)
+        recorder.update(update)
+    assert data(store) == {str(quad) for quad in expected}
+    assert len(positions(store)) == 1
+    # The log has no more of it.
+    copy = ox.Store()
+    replay(copy, tmp_path / "log.jellyp")
+    assert data(copy) == data(store)
+
+
+def test_it_is_not_seen_on_the_way_out(store: ox.Store) -> None:
+    replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .", "PA 'x' <urn:x> .")))
+    plain = ox.Store()
+    plain.extend(quad for quad in store if quad.graph_name != BOOKKEEPING)
+    assert count(store) == 1
+    assert diff(plain, store).operations == diff(store, plain).operations == []
+    for options in (
+        None,
+        StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS),
+    ):
+        file = BytesIO()
+        assert dump(store, file, options=options) == 1
+        assert len(list(read(file.getvalue()))) == 1
+
+
+#: Names that stand for something while a call lasts, as they were when anybody could know them.
+NAMES = ["failed", "not-there", "unbound", "probe", "term", "variable:s", "value:0", "literal:0"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_names_of_ours_are_data_as_any(store: ox.Store, tmp_path: Path, name: str) -> None:
+    iri = f"<urn:jelly-plugins:{name}>"
+    # With blank nodes there are guards in the update.
+    rows = [
+        f"A {iri} {iri} {iri} {iri} .",
+        f"A _:b {iri} {iri} {iri} .",
+        f"A {iri} <urn:p> << _:b {iri} 01 >> .",
+    ]
+    assert replay(store, log(patch(1, transaction(*rows)))).operations == 3
+    assert count(store) == 3
+    replay(store, log(patch(2, transaction(*(row.replace("A ", "D ", 1) for row in rows)))))
+    assert data(store) == set()
+    with record(store, tmp_path / "log.jellyp", name="recorded") as recorder:
+        recorder.update(f"INSERT DATA {{ GRAPH {iri} {{ {iri} {iri} {iri} }} }}")
+        recorder.update(
+            f"DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} INSERT {{ {iri} ?p ?o . ?o {iri} {iri} }} "
+            "WHERE { GRAPH ?g { ?s ?p ?o } }"
+        )
+    assert data(store) == {f"{iri} {iri} {iri}"}
+
+
+def test_namespaces_are_data_of_the_store_alone(store: ox.Store) -> None:
+    replay(store, log(patch(1, "PA 'x' <urn:x> .")))
+    assert namespaces(store) == {"x": "urn:x"}
+    assert count(store) == 0
