@@ -12,25 +12,24 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.graph import ConjunctiveGraph, Graph
+from rdflib.store import Store
 from rdflib.term import URIRef
 
-from ..codec import DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
+from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
 from ..patch.position import BOOKKEEPING_IRI, Position
 from ..patch.recording import LogWriter
 from .callers import default_graph
 from .journal import namespace_restorer
+from .oxigraph_store import inner_store_of
 from .replay import positions, replay, set_position
-from .terms import describe
 from .watch import StoreWatch, What
 
 #: What an Oxigraph store keeps for itself.
 _BOOKKEEPING: Final = URIRef(BOOKKEEPING_IRI)
 
 _KINDS: Final = {What.ADD: OperationKind.ADD, What.REMOVE: OperationKind.DELETE}
-#: In the place of what is not known yet.
-_UNKNOWN: Final = ("unknown",)
 
 
 def record(
@@ -72,14 +71,23 @@ def record(
         quads = isinstance(graph, ConjunctiveGraph)
         statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
         options = PatchOptions(statement_type=statements)
-    writer = LogWriter(log, describe=describe, options=options, sync=sync, limits=limits)
+    watch = _watch(graph.store)
+    writer = LogWriter(log, describe=watch.describe, options=options, sync=sync, limits=limits)
     try:
         if writer.patches and catch_up:
             replay(graph, log, name=name, limits=limits)
-        return GraphRecorder(graph, writer, name=name)
+        return GraphRecorder(graph, writer, watch, name=name)
     except BaseException:
         writer.close()
         raise
+
+
+def _watch(store: Store) -> StoreWatch:
+    if inner_store_of(store) is None:
+        return StoreWatch(store)
+    from .oxigraph_watch import OxigraphWatch
+
+    return OxigraphWatch(store)
 
 
 class GraphRecorder:
@@ -91,7 +99,9 @@ class GraphRecorder:
     :ivar graph: the graph.
     """
 
-    def __init__(self, graph: Graph, writer: LogWriter, *, name: str | None) -> None:
+    def __init__(
+        self, graph: Graph, writer: LogWriter, watch: StoreWatch, *, name: str | None
+    ) -> None:
         self.graph: Final = graph
         self._writer = writer
         self._name = name
@@ -99,8 +109,9 @@ class GraphRecorder:
         self._whole = isinstance(graph, ConjunctiveGraph)
         if isinstance(graph, ConjunctiveGraph):
             main = default_graph(graph)
-        self._main: Final = main.identifier
-        self._watch = StoreWatch(graph.store)
+        self._watch = watch
+        self._main: Final = watch.name_of(main)
+        self._bookkeeping: Final = watch.name_of(_BOOKKEEPING)
         self._inside = False
         # Its first use binds rdflib's own namespaces, which is no change.
         _ = graph.namespace_manager
@@ -196,45 +207,26 @@ class GraphRecorder:
         self._begin()
 
     def _changes(self) -> list[Operation]:
-        """What has changed in the end: doing something and its opposite leaves nothing."""
-        changes = self._watch.changes
-        names: dict[int, tuple[Any, ...] | None] = {}
-        rows = []
-        removed = False
-        for what, triple, context in changes:
-            kind = _KINDS.get(what)
-            if kind is None:
-                continue
-            name = names.get(id(context), _UNKNOWN)
-            if name is _UNKNOWN:
-                name = names[id(context)] = self._graph_of(context)
-            if name is not None:
-                removed = removed or kind is OperationKind.DELETE
-                rows.append(Operation(kind, (*triple, *name)))
-        if not removed:
-            # Each was missing before it was added.
-            return rows
-        net: dict[tuple[Any, ...], OperationKind] = {}
-        for kind, statement in rows:
-            if net.setdefault(statement, kind) is not kind:
-                del net[statement]
-        return [Operation(kind, statement) for statement, kind in net.items()]
+        """What has changed in the end."""
+        return [
+            Operation(_KINDS[what], statement)
+            for what, statement in self._watch.changed(self._place)
+        ]
 
-    def _graph_of(self, context: Any) -> tuple[Any, ...] | None:
+    def _place(self, name: Any) -> tuple[Any, ...] | None:
         """What a statement of a graph has behind its triple; None if it is not recorded."""
-        name = context.identifier if isinstance(context, Graph) else context
-        if name == _BOOKKEEPING:
+        if name == self._bookkeeping:
             return None
         main = name is None or name == self._main
         if self._whole:
-            return (DATASET_DEFAULT_GRAPH_ID if main else name,)
+            return (DEFAULT_GRAPH if main else name,)
         # Or it is another graph of the same store.
         return () if main else None
 
     def _namespace_changes(self) -> list[Operation]:
         before = self._namespaces
         now = dict(self.graph.store.namespaces())
-        graph = DATASET_DEFAULT_GRAPH_ID if self._whole else None
+        graph = DEFAULT_GRAPH if self._whole else None
         gone = [delete_namespace(name, None, graph) for name in before if name not in now]
         return gone + [
             add_namespace(name, URIRef(iri), graph)

@@ -18,7 +18,7 @@ from rdflib.term import BNode, Node, URIRef
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..codec.operations import Namespace, Operation, OperationKind
-from ..errors import ConflictError, JellyError, TermError
+from ..errors import ConflictError, JellyError, OptionsError, TermError
 from ..patch import Patch
 from ..patch.position import Position, Replayed
 from ..patch.replay import INTERVAL, replay_log
@@ -30,6 +30,7 @@ from .journal import Journal
 from .namespaces import DeclaredNamespaces
 from .oxigraph_store import inner_store
 from .terms import RdflibFactory
+from .watch import is_watched
 
 #: Where stores stand, for as long as they live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, Position]]] = WeakKeyDictionary()
@@ -80,6 +81,9 @@ def replay(
     a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
     position is in the store itself, and moves in the same transaction.
 
+    A literal of type xsd:string is one literal, whether rdflib has that datatype for it or none:
+    what is there in one form is not added in the other, and is deleted in both.
+
     :param graph: a Graph, which takes statements without a graph and those of the default graph; or
         a Dataset or ConjunctiveGraph, which take all.
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
@@ -107,6 +111,8 @@ def replay(
     whole = isinstance(graph, ConjunctiveGraph)
     into = default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
     if inner_store(graph) is not None:
+        if is_watched(graph.store):
+            raise OptionsError("the changes of this store are being recorded, and replays are not")
         return oxigraph_patches.replay(into, log, whole=whole, strict=strict, **settings)
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     target = GraphTarget(into, strict=strict)
@@ -173,7 +179,7 @@ class GraphTarget:
         :raises ConflictError: an operation does nothing, and that is not to be.
         :raises TermError: the store refuses a statement.
         """
-        journal = Journal()
+        journal = Journal(self._graph.store)
         try:
             for kind, value in changes.rows:
                 self._change(journal, kind, value)

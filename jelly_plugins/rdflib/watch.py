@@ -7,16 +7,16 @@ Update included, comes to them in the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
+from rdflib.graph import Graph
 from rdflib.store import Store
 
-from .journal import Triple, graph_exists, membership
-from .oxigraph_patches import NativeUpdate
-from .oxigraph_store import inner_store_of
+from ..codec import Describe
+from .journal import Triple, graph_exists, membership, twin_finder
+from .terms import describe, read_form
 
 
 class What(Enum):
@@ -33,7 +33,16 @@ class What(Enum):
 #: What was done, the triple, and its graph; of graphs, there is no triple.
 Change: TypeAlias = tuple[What, Any, Any]
 
+_STATEMENTS: Final = (What.ADD, What.REMOVE)
+#: In the place of what is not known yet.
+_UNKNOWN: Final = ("unknown",)
+
 _REPLACED: Final[tuple[str, ...]] = ("add", "addN", "remove", "add_graph", "remove_graph", "update")
+
+
+def is_watched(store: Store) -> bool:
+    """Whether what changes a store is being seen."""
+    return isinstance(getattr(store.add, "__self__", None), StoreWatch)
 
 
 class StoreWatch:
@@ -42,10 +51,14 @@ class StoreWatch:
     A triple that is added and there already, or removed and not there, is no change.
 
     :ivar changes: what was done since :meth:`keep`, in order; each is noted before it is made.
+    :cvar describe: takes the terms apart that :meth:`changed` gives.
     """
+
+    describe: Describe = staticmethod(describe)
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._twin = twin_finder(store)
         self._has = membership(store)
         self.changes: list[Change] = []
         self._attached = False
@@ -57,7 +70,7 @@ class StoreWatch:
         :raises ValueError: someone else watches the store.
         """
         store = self._store
-        if isinstance(getattr(store.add, "__self__", None), StoreWatch):
+        if is_watched(store):
             raise ValueError("the changes of this store are being recorded already")
         self._own = {name: store.__dict__[name] for name in _REPLACED if name in store.__dict__}
         self._add = store.add
@@ -85,16 +98,100 @@ class StoreWatch:
 
     def undo(self) -> None:
         """Take back what was done since :meth:`keep`."""
-        opposites: dict[What, Callable[[Any, Any], object]] = {
-            What.ADD: self._remove,
-            What.REMOVE: lambda triple, graph: self._add(triple, graph, False),
-            What.MAKE_GRAPH: lambda _, graph: self._remove_graph(graph),
-            What.DROP_GRAPH: lambda _, graph: self._add_graph(graph),
-        }
         while self.changes:
-            what, triple, graph = self.changes.pop()
-            opposites[what](triple, graph)
+            self._undo_change(*self.changes[-1])
+            self.changes.pop()
         self.keep()
+
+    def _undo_change(self, what: What, triple: Any, graph: Any) -> None:
+        if what is What.ADD:
+            self._remove(triple, graph)
+        elif what is What.REMOVE:
+            self._add(triple, graph, False)
+        elif what is What.MAKE_GRAPH:
+            self._remove_graph(graph)
+        else:
+            self._add_graph(graph)
+
+    def name_of(self, graph: Any) -> Any:
+        """The name of a graph, as :meth:`changed` has it."""
+        return graph.identifier if isinstance(graph, Graph) else graph
+
+    def changed(
+        self, place: Callable[[Any], tuple[Any, ...] | None]
+    ) -> Iterable[tuple[What, tuple[Any, ...]]]:
+        """The statements that are there and were not (ADD), or the other way round (REMOVE), since
+        :meth:`keep`: doing something and its opposite leaves nothing.
+
+        Literals are in the form in which they are read back. A literal of type xsd:string is one in
+        either form; so are others in a form that rdflib's constructor would change and in the one
+        that it gives, but for a literal in such a form that was there before and did not change.
+
+        :param place: takes the name of a graph, gives what its statements have behind their
+            triples; None if they are to be left out.
+        """
+        places: dict[int, tuple[Any, ...] | None] = {}
+        noted = []
+        plain = True
+        for what, triple, context in self.changes:
+            if what not in _STATEMENTS:
+                continue
+            # Graphs live as long as they are noted here, and their names are slow to find.
+            behind = places.get(id(context), _UNKNOWN)
+            if behind is _UNKNOWN:
+                behind = places[id(context)] = place(self.name_of(context))
+            if behind is not None:
+                plain = (
+                    plain
+                    and what is What.ADD
+                    and read_form(triple[2]) is triple[2]
+                    and self._twin(triple, context) is None
+                )
+                noted.append((what, (*triple, *behind), context))
+        if plain:
+            # Each was missing before it was added.
+            return [(what, statement) for what, statement, _ in noted]
+        return self._net(noted)
+
+    def _net(
+        self, noted: Iterable[tuple[What, tuple[Any, ...], Any]]
+    ) -> Iterator[tuple[What, tuple[Any, ...]]]:
+        """What changes come to.
+
+        :param noted: what each did, its statement, and its graph.
+        """
+        before: dict[tuple[Any, ...], bool] = {}
+        after: dict[tuple[Any, ...], bool] = {}
+        graphs = {}
+        for what, statement, graph in noted:
+            before.setdefault(statement, what is What.REMOVE)
+            after[statement] = what is What.ADD
+            graphs[statement] = graph
+        # Of the forms of a literal that are read back as one, each is as good as another.
+        merged: dict[tuple[Any, ...], tuple[bool, bool]] = {}
+        for statement, was in before.items():
+            triple, behind = statement[:3], statement[3:]
+            stays = any(
+                (*form, *behind) not in before
+                for form in self._other_forms(triple, graphs[statement])
+            )
+            key = (*triple[:2], read_form(triple[2]), *behind)
+            was_other, is_other = merged.get(key, (False, False))
+            merged[key] = (was or stays or was_other, after[statement] or stays or is_other)
+        for statement, (was, is_now) in merged.items():
+            if was is not is_now:
+                yield What.ADD if is_now else What.REMOVE, statement
+
+    def _other_forms(self, triple: Triple, graph: Any) -> Iterator[Triple]:
+        """The triples of a graph that are read back as the same as a triple, as far as they can be
+        found."""
+        twin = self._twin(triple, graph)
+        if twin is not None:
+            yield twin
+        object_ = read_form(triple[2])
+        read = (triple[0], triple[1], object_)
+        if object_ is not triple[2] and read != twin and self._has(read, graph):
+            yield read
 
     def _on_add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         if not self._has(triple, context):
@@ -142,23 +239,6 @@ class StoreWatch:
         self._last_graph = None
         self._remove_graph(graph)
 
-    def _on_update(
-        self,
-        update: Any,
-        initNs: Any,  # noqa: N803
-        initBindings: Any,  # noqa: N803
-        queryGraph: Any,  # noqa: N803
-        **settings: Any,
-    ) -> None:
-        """:raises NotImplementedError: it is for rdflib's own engine, which comes back here."""
-        native = isinstance(update, str) and queryGraph == DATASET_DEFAULT_GRAPH_ID
-        if not native or initBindings or settings or inner_store_of(self._store) is None:
-            raise NotImplementedError("nothing tells what this update would change")
-        prefixes = {name: str(iri) for name, iri in self._store.namespaces()} | dict(initNs)
-        change = NativeUpdate(self._store, update, prefixes)
-        for triple, graph in change.deletes:
-            self.changes.append((What.REMOVE, triple, graph))
-        for triple, graph in change.adds:
-            self._note_graph(graph)
-            self.changes.append((What.ADD, triple, graph))
-        change.run()
+    def _on_update(self, update: Any, *_: Any, **__: Any) -> None:
+        """:raises NotImplementedError: always; rdflib's own engine comes back here."""
+        raise NotImplementedError("nothing tells what this update would change")

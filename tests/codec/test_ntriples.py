@@ -36,7 +36,6 @@ from jelly_plugins.codec.ntriples import (
     write_lines,
     written_label,
 )
-from jelly_plugins.codec.terms import Term
 from jelly_plugins.errors import TextError
 from jelly_plugins.streams import TextPieces, infer_options, read, write_bytes
 

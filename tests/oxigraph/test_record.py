@@ -294,6 +294,66 @@ def test_any_course_of_things(
     assert data(copy) == data(store)
 
 
+#: Forms of few literals, some of which are one in the store.
+FORMS = [
+    ox.Literal(form, datatype=ox.NamedNode(f"{XSD}{datatype}"))
+    for datatype, forms in {
+        "decimal": ("1", "1.0", "+1.00"),
+        "integer": ("1", "01"),
+        "int": ("1", "+1"),
+        "double": ("1", "1e0"),
+        "boolean": ("1", "true"),
+        "duration": ("P12M", "P1Y"),
+        "hexBinary": ("0a", "0A"),
+        "string": ("1",),
+    }.items()
+    for form in forms
+] + [ox.Literal("x", language="EN"), ox.Literal("x", language="en"), ox.BlankNode("label-")]
+_FORMS = st.tuples(st.sampled_from(FORMS), st.sampled_from([None, N, ox.BlankNode("g")]))
+_STEP = st.one_of(
+    st.tuples(st.sampled_from(["add", "remove"]), _FORMS),
+    st.tuples(st.sampled_from(["extend", "remove_all"]), st.lists(_FORMS, max_size=4)),
+    st.tuples(
+        st.just("update"),
+        st.sampled_from(
+            [
+                "INSERT DATA { <urn:n> <urn:p> 1.0, 01, '1e0'^^<" + XSD + "double>, 'x'@EN }",
+                "DELETE DATA { <urn:n> <urn:p> 1.00, +1 }; INSERT DATA { <urn:n> <urn:p> 1.0 }",
+                "DELETE { ?s ?p ?o } INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(?o + 1.0 AS ?n) }",
+                "CLEAR GRAPH <urn:n>; INSERT { GRAPH <urn:n> { ?s ?p ?o } } WHERE { ?s ?p ?o }",
+            ]
+        ),
+    ),
+    st.tuples(st.just("clear_graph"), st.sampled_from([N, ox.DefaultGraph()])),
+)
+
+
+@given(st.lists(st.lists(_STEP, max_size=6), max_size=5), st.booleans())
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_replica_is_equal_after_every_transaction(
+    tmp_path_factory: pytest.TempPathFactory, transactions: list[list[Any]], exact: bool
+) -> None:
+    """Whatever forms of a literal a transaction adds and deletes."""
+
+    def made(form: tuple[Any, Any]) -> ox.Quad:
+        return ox.Quad(N, P, *[term for term in form if term is not None])
+
+    path = tmp_path_factory.mktemp("replica") / "log.jellyp"
+    store, copy = ox.Store(), ox.Store()
+    with record(store, path, exact=exact) as recorder:
+        for steps in transactions:
+            with recorder.transaction() as transaction:
+                for verb, value in steps:
+                    change = getattr(transaction, verb)
+                    if verb in ("add", "remove"):
+                        change(made(value))
+                    else:
+                        change(list(map(made, value)) if isinstance(value, list) else value)
+            if path.stat().st_size:
+                replay(copy, path, strict=exact)
+            assert data(copy) == data(store)
+
+
 #: Records changes to the store of a folder until it is killed; says what was acknowledged.
 RECORDS = """
 import sys
