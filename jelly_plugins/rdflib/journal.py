@@ -1,7 +1,8 @@
 """Changes to an rdflib store that can be taken back, whatever store it is.
 
 rdflib's own ``commit`` and ``rollback`` do nothing in stores in memory. A journal notes what undoes
-a change before it is made, so that an exception at any point leaves nothing behind.
+a change before it is made, so that an exception at any point leaves nothing behind; interrupts only
+come between two changes, see ``interrupts``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rdflib.plugins.stores.memory import Memory
 from rdflib.store import Store
 from rdflib.term import Literal, Node, URIRef
 
+from .interrupts import uninterrupted
 from .terms import other_form
 
 #: A triple, as rdflib has it.
@@ -37,6 +39,7 @@ class Journal:
         #: Names of graphs that are known to exist.
         self._graphs: set[Node] = set()
 
+    @uninterrupted
     def add(self, graph: Graph, triple: Triple) -> bool:
         """Add a triple to a graph."""
         if triple in graph or self._twin(triple, graph) is not None:
@@ -46,6 +49,7 @@ class Journal:
         graph.add(triple)
         return True
 
+    @uninterrupted
     def remove(self, graph: Graph, triple: Triple) -> bool:
         """Remove a triple from a graph, and from no other."""
         twin = self._twin(triple, graph)
@@ -62,11 +66,13 @@ class Journal:
         self._undo.append(lambda: graph.store.add(triple, graph))
         graph.store.remove(triple, graph)
 
+    @uninterrupted
     def bind(self, graph: Graph, name: str, iri: URIRef) -> None:
         """Bind a namespace, in place of what its name was bound to."""
         self._note_namespaces(graph)
         bind_beside(graph, name, iri)
 
+    @uninterrupted
     def unbind(self, graph: Graph, name: str) -> None:
         """Take a namespace's binding away, if the store is one that can do that."""
         self._note_namespaces(graph)
@@ -78,10 +84,12 @@ class Journal:
                 del by_iri[iri]
                 by_iri.update((bound, other) for other, bound in by_name.items() if bound == iri)
 
+    @uninterrupted
     def undo(self) -> None:
         """Take all changes back, the last one first."""
         while self._undo:
-            self._undo.pop()()
+            self._undo[-1]()
+            self._undo.pop()
 
     def _note_graph(self, graph: Graph) -> None:
         """Note that a graph is not there, so that it will not be there again."""

@@ -17,6 +17,7 @@ from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import get_backend
 from ..errors import TermError
+from .interrupts import uninterrupted
 from .journal import Triple
 from .oxigraph_store import inner_store_of, name_in_store
 from .terms import describe as describe_rdflib
@@ -78,22 +79,26 @@ class OxigraphWatch(StoreWatch):
         else:
             super()._undo_change(what, quad, graph)
 
+    @uninterrupted
     def _on_add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         subject, predicate, object_ = map(_term, triple)
         quad = Quad(subject, predicate, object_, self.name_of(context))
-        if quad not in self._inner:
-            if context is not self._last_graph:
-                self._note_graph(context)
-            self.changes.append((What.ADD, quad, None))
-        self._add(triple, context, quoted)
+        with self.lock:
+            if quad not in self._inner:
+                if context is not self._last_graph:
+                    self._note_graph(context)
+                self.changes.append((What.ADD, quad, None))
+            self._add(triple, context, quoted)
 
+    @uninterrupted
     def _on_remove(self, pattern: Any, context: Any = None) -> None:
         terms = [None if term is None else _term(term) for term in pattern]
         name = None if context is None else self.name_of(context)
-        for quad in list(self._inner.quads_for_pattern(*terms, name)):
-            self.changes.append((What.REMOVE, quad, None))
-        self._remove(pattern, context)
+        with self.lock:
+            self._note_all(What.REMOVE, self._inner.quads_for_pattern(*terms, name))
+            self._remove(pattern, context)
 
+    @uninterrupted
     def _on_update(
         self,
         update: Any,
@@ -113,17 +118,18 @@ class OxigraphWatch(StoreWatch):
         if not native or initBindings or settings:
             super()._on_update(update)
         prefixes = {name: str(iri) for name, iri in self._store.namespaces()} | dict(initNs)
-        transaction = _BACKEND.transaction(self._inner)
-        transaction.update(update, prefixes=prefixes)
-        deletes, adds = transaction.staged()
-        for quad in adds.quads:
-            if isinstance(quad.object, QuotedTriple):
-                raise TermError("rdflib cannot hold quoted triples")
-        for name in {quad.graph_name for quad in adds.quads}:
-            self._note_graph(Graph(self._store, _identifier(name)))
-        self._note_all(What.REMOVE, deletes.quads)
-        self._note_all(What.ADD, adds.quads)
-        transaction.make(deletes, adds)
+        with self.lock:
+            transaction = _BACKEND.transaction(self._inner)
+            transaction.update(update, prefixes=prefixes)
+            deletes, adds = transaction.staged()
+            for quad in adds.quads:
+                if isinstance(quad.object, QuotedTriple):
+                    raise TermError("rdflib cannot hold quoted triples")
+            for name in {quad.graph_name for quad in adds.quads}:
+                self._note_graph(Graph(self._store, _identifier(name)))
+            self._note_all(What.REMOVE, deletes.quads)
+            self._note_all(What.ADD, adds.quads)
+            transaction.make(deletes, adds)
 
     def _note_all(self, what: What, quads: Iterable[Quad]) -> None:
         self.changes += [(what, quad, None) for quad in quads]

@@ -8,8 +8,8 @@ disk, and :func:`jelly_plugins.oxigraph.record`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final, Self
 
 from rdflib.graph import ConjunctiveGraph, Graph
@@ -21,6 +21,7 @@ from ..codec.operations import Operation, OperationKind, add_namespace, delete_n
 from ..patch.position import BOOKKEEPING_IRI, Position
 from ..patch.recording import LogWriter
 from .callers import default_graph
+from .interrupts import guard, interruptible, unguard, uninterrupted
 from .journal import namespace_restorer
 from .oxigraph_store import inner_store_of
 from .replay import positions, replay, set_position
@@ -82,6 +83,11 @@ def record(
         raise
 
 
+@interruptible
+def _call(change: Callable[[], object]) -> None:
+    change()
+
+
 def _watch(store: Store) -> StoreWatch:
     if inner_store_of(store) is None:
         return StoreWatch(store)
@@ -95,6 +101,10 @@ class GraphRecorder:
 
     Outside of a ``with`` block, each of the methods :meth:`add`, :meth:`addN`, :meth:`remove` and
     :meth:`update` is one transaction, and nothing else is recorded.
+
+    Threads may share it, as far as they may share the graph's store: what changes a graph is
+    recorded in the order in which it does, and a transaction of one thread outside of a ``with``
+    block waits for that of another. An interrupt (Ctrl-C) waits for a change that is being made.
 
     :ivar graph: the graph.
     """
@@ -117,12 +127,14 @@ class GraphRecorder:
         _ = graph.namespace_manager
         self._begin()
 
+    @uninterrupted
     def __enter__(self) -> Self:
         self._begin()
         self._watch.attach()
         self._inside = True
         return self
 
+    @uninterrupted
     def __exit__(self, kind: object, *_: object) -> None:
         self._inside = False
         try:
@@ -140,36 +152,40 @@ class GraphRecorder:
 
     def add(self, statement: Any) -> None:
         """Add a triple, or a quad to a Dataset."""
-        with self._transaction():
-            self.graph.add(statement)
+        self._run(partial(self.graph.add, statement))
 
     def addN(self, quads: Iterable[Any]) -> None:  # noqa: N802
         """Add quads, as ``Graph.addN`` does."""
-        with self._transaction():
-            self.graph.addN(quads)
+        self._run(partial(self.graph.addN, quads))
 
     def remove(self, pattern: Any) -> None:
         """Remove what a pattern matches, as the graph's own ``remove`` does."""
-        with self._transaction():
-            self.graph.remove(pattern)
+        self._run(partial(self.graph.remove, pattern))
 
     def update(self, update: Any, **settings: Any) -> None:
         """Run a SPARQL update as ``Graph.update`` does, in rdflib's own engine unless it is for a
         Dataset over an Oxigraph store."""
-        with self._transaction():
-            self.graph.update(update, **settings)
+        self._run(partial(self.graph.update, update, **settings))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """A transaction of its own, unless there is one already."""
-        if self._inside:
-            yield
-            return
+    def _run(self, change: Callable[[], object]) -> None:
+        """Make a change: a transaction of its own, unless there is one already."""
+        guard()
+        try:
+            with self._watch.lock:
+                if self._inside:
+                    change()
+                else:
+                    self._run_alone(change)
+        finally:
+            unguard()
+
+    @uninterrupted
+    def _run_alone(self, change: Callable[[], object]) -> None:
         self._begin()
         self._watch.attach()
         try:
             try:
-                yield
+                _call(change)
             except BaseException:
                 self.rollback()
                 raise
@@ -182,29 +198,34 @@ class GraphRecorder:
         self._restore_namespaces = namespace_restorer(self.graph)
         self._watch.keep()
 
+    @uninterrupted
     def commit(self) -> None:
         """End the transaction, and start another: write what has changed as a patch.
 
         :raises JellyError: the log cannot say a statement; the transaction was taken back.
         :raises OSError: the log cannot be written; the transaction was taken back.
         """
-        rows = self._namespace_changes()
-        rows += self._changes()
-        if rows:
+        with self._watch.lock:
             try:
-                self._writer.append(rows)
+                rows = self._namespace_changes()
+                rows += self._changes()
+                if rows:
+                    self._writer.append(rows)
             except BaseException:
                 self.rollback()
                 raise
-            self._move()
-        self._begin()
+            if rows:
+                self._move()
+            self._begin()
 
+    @uninterrupted
     def rollback(self) -> None:
         """Take the transaction back, and start another."""
-        self._watch.undo()
-        if dict(self.graph.store.namespaces()) != self._namespaces:
-            self._restore_namespaces()
-        self._begin()
+        with self._watch.lock:
+            self._watch.undo()
+            if dict(self.graph.store.namespaces()) != self._namespaces:
+                self._restore_namespaces()
+            self._begin()
 
     def _changes(self) -> list[Operation]:
         """What has changed in the end."""

@@ -26,6 +26,7 @@ from ..patch.replaying import CHANGES, Progress
 from ..sources import Source
 from . import oxigraph_patches
 from .callers import default_graph
+from .interrupts import guarded, interruptible, uninterrupted
 from .journal import Journal
 from .namespaces import DeclaredNamespaces
 from .oxigraph_store import inner_store
@@ -117,7 +118,8 @@ def replay(
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     target = GraphTarget(into, strict=strict)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
-    return replay_log(target, log, factory, text=_text, **settings)
+    with guarded():
+        return replay_log(target, log, factory, text=_text, **settings)
 
 
 def _text(term: Node) -> str:
@@ -173,6 +175,7 @@ class GraphTarget:
         """Where the store stands."""
         return list(self.known.values())
 
+    @uninterrupted
     def apply(self, changes: Changes, _before: Position | None, after: Position) -> None:
         """Change the data, the namespaces and the position, or nothing.
 
@@ -181,14 +184,18 @@ class GraphTarget:
         """
         journal = Journal(self._graph.store)
         try:
-            for kind, value in changes.rows:
-                self._change(journal, kind, value)
+            self._change_all(journal, changes)
             self.known[after.log] = after
         except BaseException as error:
             journal.undo()
             if isinstance(error, ValueError) and not isinstance(error, JellyError):
                 raise TermError(f"the store refuses a statement: {error}") from error
             raise
+
+    @interruptible
+    def _change_all(self, journal: Journal, changes: Changes) -> None:
+        for kind, value in changes.rows:
+            self._change(journal, kind, value)
 
     def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:
         if kind is OperationKind.ADD:

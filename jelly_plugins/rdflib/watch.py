@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from threading import RLock
 from typing import Any, Final, TypeAlias
 
 from rdflib.graph import Graph
 from rdflib.store import Store
 
 from ..codec import Describe
+from .interrupts import guard, unguard, uninterrupted
 from .journal import Triple, graph_exists, membership, twin_finder
 from .terms import describe, read_form
 
@@ -62,8 +64,11 @@ class StoreWatch:
         self._has = membership(store)
         self.changes: list[Change] = []
         self._attached = False
+        #: Held while a change is noted and made, so that both are in the same order.
+        self.lock: Final = RLock()
         self.keep()
 
+    @uninterrupted
     def attach(self) -> None:
         """Start watching.
 
@@ -72,6 +77,7 @@ class StoreWatch:
         store = self._store
         if is_watched(store):
             raise ValueError("the changes of this store are being recorded already")
+        guard()
         self._own = {name: store.__dict__[name] for name in _REPLACED if name in store.__dict__}
         self._add = store.add
         self._remove = store.remove
@@ -81,6 +87,7 @@ class StoreWatch:
             setattr(store, name, getattr(self, f"_on_{name}"))
         self._attached = True
 
+    @uninterrupted
     def detach(self) -> None:
         """Stop watching."""
         if self._attached:
@@ -88,6 +95,7 @@ class StoreWatch:
             for name in _REPLACED:
                 delattr(self._store, name)
             self._store.__dict__.update(self._own)
+            unguard()
 
     def keep(self) -> None:
         """Have what was done until now stay."""
@@ -96,6 +104,7 @@ class StoreWatch:
         self._graphs: set[Any] = set()
         self._last_graph: Any = None
 
+    @uninterrupted
     def undo(self) -> None:
         """Take back what was done since :meth:`keep`."""
         while self.changes:
@@ -193,13 +202,15 @@ class StoreWatch:
         if object_ is not triple[2] and read != twin and self._has(read, graph):
             yield read
 
+    @uninterrupted
     def _on_add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
-        if not self._has(triple, context):
-            # Before it is made: an interrupt may come at any point.
-            if context is not self._last_graph:
-                self._note_graph(context)
-            self.changes.append((What.ADD, triple, context))
-        self._add(triple, context, quoted)
+        with self.lock:
+            if not self._has(triple, context):
+                # Before it is made, so that it can be taken back if that fails.
+                if context is not self._last_graph:
+                    self._note_graph(context)
+                self.changes.append((What.ADD, triple, context))
+            self._add(triple, context, quoted)
 
     def _note_graph(self, graph: Any) -> None:
         """Note that a graph is not there, so that it will not be there again."""
@@ -214,30 +225,36 @@ class StoreWatch:
         for subject, predicate, object_, context in quads:
             self._on_add((subject, predicate, object_), context)
 
+    @uninterrupted
     def _on_remove(self, pattern: Any, context: Any = None) -> None:
-        if None not in pattern and context is not None:
-            if not self._has(pattern, context):
-                return
-            self.changes.append((What.REMOVE, pattern, context))
-        else:
-            for triple, contexts in list(self._store.triples(pattern, context)):
-                # A store without contexts has no other word for its only one.
-                for graph in [context] if context is not None else list(contexts) or [None]:
-                    self.changes.append((What.REMOVE, triple, graph))
-        self._remove(pattern, context)
+        with self.lock:
+            if None not in pattern and context is not None:
+                if not self._has(pattern, context):
+                    return
+                self.changes.append((What.REMOVE, pattern, context))
+            else:
+                for triple, contexts in list(self._store.triples(pattern, context)):
+                    # A store without contexts has no other word for its only one.
+                    for graph in [context] if context is not None else list(contexts) or [None]:
+                        self.changes.append((What.REMOVE, triple, graph))
+            self._remove(pattern, context)
 
+    @uninterrupted
     def _on_add_graph(self, graph: Graph) -> None:
-        self._note_graph(graph)
-        self._add_graph(graph)
+        with self.lock:
+            self._note_graph(graph)
+            self._add_graph(graph)
 
+    @uninterrupted
     def _on_remove_graph(self, graph: Graph) -> None:
-        there = graph_exists(graph)
-        self._on_remove((None, None, None), graph)
-        if there:
-            self.changes.append((What.DROP_GRAPH, None, graph))
-        self._graphs.clear()
-        self._last_graph = None
-        self._remove_graph(graph)
+        with self.lock:
+            there = graph_exists(graph)
+            self._on_remove((None, None, None), graph)
+            if there:
+                self.changes.append((What.DROP_GRAPH, None, graph))
+            self._graphs.clear()
+            self._last_graph = None
+            self._remove_graph(graph)
 
     def _on_update(self, update: Any, *_: Any, **__: Any) -> None:
         """:raises NotImplementedError: always; rdflib's own engine comes back here."""
