@@ -1,8 +1,8 @@
 """N-Triples and N-Quads: statements in generic terms from text and to text.
 
 Text in pieces goes in, statements come out one by one; no I/O, and memory for no more than a piece
-and a line. Terms keep their exact lexical forms and language tags; and labels, in whose place others
-stand where N-Triples cannot say them, see :func:`written_label`.
+and a line. Terms keep their exact lexical forms and language tags; and labels, in whose place
+others stand where N-Triples cannot say them, see :func:`written_label`.
 
 The rules stand once, as the patterns below. A line of a usual form is matched by one of them, which
 is made of the same parts as those that :class:`_Line` reads any other line with, term by term.
@@ -14,7 +14,7 @@ form), RDF-star (for quoted triples), RDF 1.1 Concepts, section 7 (for generaliz
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any, Final, NoReturn, cast
 
@@ -394,8 +394,8 @@ _SHORT_ESCAPES: Final = {
     '"': '\\"',
     "\\": "\\\\",
 }
-#: Opens the stand-in for a label that N-Triples cannot say; see :func:`written_label`.
-_STAND_IN: Final = "label-"
+#: Opens the stand-in for a label; see :class:`StandIns`.
+STAND_IN: Final = "label-"
 _HEXADECIMAL: Final = re.compile("(?:[0-9a-f]{2})*+")
 
 
@@ -467,50 +467,73 @@ def write_lines(
         yield f"{statement_text(statement, notation)}\n".encode()
 
 
-def written_label(label: str) -> str:
-    """The label that stands for ``label`` in N-Triples, where not all labels can be written.
+class StandIns:
+    """Labels that stand for others, where not all labels can be had: ``label-`` and the UTF-8 of
+    the other in hexadecimal.
 
-    Any label but those that N-Triples can write, and no other, has a stand-in: ``label-`` and its
-    UTF-8 in hexadecimal. A stand-in that is itself a label has a stand-in of its own, and so each
-    label is written as one that no other is, and each label that can be written is read as one that
-    is written so: :func:`read_label` is the inverse, both ways.
+    A label has a stand-in if it cannot be had, or is itself a stand-in; no other has one. So each
+    label is written as one that no other is, and each label that can be had is read as one that is
+    written so: :meth:`read` is the inverse of :meth:`write`, both ways.
+
+    :param can_be_had: whether a label can be had as it is, any but the empty one at most.
+    """
+
+    def __init__(self, can_be_had: Callable[[str], object]) -> None:
+        self._can_be_had = can_be_had
+
+    def write(self, label: str) -> str:
+        """What is written for a label.
+
+        :raises TermError: the label has a surrogate.
+        """
+        if self._can_be_had(label) and self._meant_by(label) is None:
+            return label
+        try:
+            return STAND_IN + label.encode().hex()
+        except UnicodeEncodeError:
+            raise TermError("a blank node label has a surrogate, which is no character") from None
+
+    def read(self, written: str) -> str:
+        """The label that is meant by what is written."""
+        meant = self._meant_by(written)
+        return written if meant is None else meant
+
+    def _meant_by(self, label: str) -> str | None:
+        """What a stand-in stands for; None for any other label."""
+        if not label.startswith(STAND_IN):
+            return None
+        digits = label[len(STAND_IN) :]
+        if _HEXADECIMAL.fullmatch(digits) is None:
+            return None
+        try:
+            meant = bytes.fromhex(digits).decode()
+        except UnicodeDecodeError:
+            return None
+        return None if self._can_be_had(meant) and self._meant_by(meant) is None else meant
+
+
+_LABELS: Final = StandIns(_WHOLE_LABEL.fullmatch)
+
+
+def written_label(label: str) -> str:
+    """The label that stands for ``label`` in N-Triples, where not all labels can be written; see
+    :class:`StandIns`.
 
     :raises TermError: the label has a surrogate.
 
     >>> written_label("b1"), written_label("a b"), written_label("label-")
     ('b1', 'label-612062', 'label-6c6162656c2d')
     """
-    if _WHOLE_LABEL.fullmatch(label) and _meant_by(label) is None:
-        return label
-    try:
-        return _STAND_IN + label.encode().hex()
-    except UnicodeEncodeError:
-        raise TermError("a blank node label has a surrogate, which is no character") from None
+    return _LABELS.write(label)
 
 
 def read_label(written: str) -> str:
-    """The label that is meant by a label of N-Triples, see :func:`written_label`.
+    """The label that is meant by a label of N-Triples.
 
     >>> read_label("b1"), read_label("label-612062"), read_label("label-612"), read_label("label-")
     ('b1', 'a b', 'label-612', '')
     """
-    meant = _meant_by(written)
-    return written if meant is None else meant
-
-
-def _meant_by(label: str) -> str | None:
-    """What a stand-in stands for; None for any other label."""
-    if not label.startswith(_STAND_IN):
-        return None
-    digits = label[len(_STAND_IN) :]
-    if _HEXADECIMAL.fullmatch(digits) is None:
-        return None
-    try:
-        meant = bytes.fromhex(digits).decode()
-    except UnicodeDecodeError:
-        return None
-    # What can be written as it is has no stand-in.
-    return None if _WHOLE_LABEL.fullmatch(meant) and _meant_by(meant) is None else meant
+    return _LABELS.read(written)
 
 
 def _escape(found: re.Match[str]) -> str:

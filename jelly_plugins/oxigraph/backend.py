@@ -17,6 +17,7 @@ from ..sources import Source
 from .bookkeeping import namespaces, positions, positions_in, set_position
 from .dumper import dump
 from .loader import load
+from .plain_text import canonical_quads
 from .record import Recorder, record
 from .replay import replay
 from .staging import Transaction
@@ -57,6 +58,7 @@ class OxigraphBackend:
         """See :func:`jelly_plugins.oxigraph.record`."""
         return record(store, log, **settings)
 
+    canonical_quads = staticmethod(canonical_quads)
     transaction = staticmethod(Transaction)
     positions = staticmethod(positions)
     positions_in = staticmethod(positions_in)

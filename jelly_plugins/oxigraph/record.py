@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any, Final, Self
 
 from pyoxigraph import Quad, Store
@@ -21,7 +22,7 @@ from ..codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ..codec.operations import add, delete
 from ..errors import ChainError, TextError
 from ..patch.position import Position
-from ..patch.recording import LogWriter
+from ..patch.recording import LogWriter, Place
 from .bookkeeping import position_quad, position_quads, positions_in
 from .plain_text import lines_of
 from .replay import replay
@@ -89,6 +90,9 @@ class Recorder:
     Each method that changes the store is one transaction, of store and log, unless it is called on
     what :meth:`transaction` gives. The store must not be changed otherwise meanwhile.
 
+    Threads may share it: one transaction is made after the other, in store and log in the same
+    order.
+
     :ivar store: the store, for reading.
     :ivar position: where the store stands in the log; None if nothing was recorded yet.
     """
@@ -111,6 +115,10 @@ class Recorder:
         self._name = name
         self._exact = exact
         self._sync = sync
+        #: Held by the thread that has a transaction.
+        self._lock = RLock()
+        #: Where the log ended before the change that is being made; None between changes.
+        self._begun: Place | None = None
         if name is not None and position is None:
             known = next((each for each in positions_in(store, "") if each.log == name), None)
             if known is not None:
@@ -127,17 +135,21 @@ class Recorder:
 
     def close(self) -> None:
         """Close the log."""
-        self._writer.close()
+        with self._lock:
+            self._settle()
+            self._writer.close()
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Several changes in one transaction and one patch, made when the block ends.
+        """Several changes in one transaction and one patch, made when the block ends. Those of
+        other threads wait until then.
 
         An exception in the block leaves store and log as they were.
         """
-        transaction = Transaction(self.store, exact=self._exact)
-        yield transaction
-        self._commit(transaction)
+        with self._lock:
+            transaction = Transaction(self.store, exact=self._exact)
+            yield transaction
+            self._commit(transaction)
 
     def add(self, quad: Quad) -> None:
         """Add a quad."""
@@ -160,47 +172,63 @@ class Recorder:
             transaction.update(update, **settings)
 
     def _commit(self, transaction: Transaction) -> None:
+        self._settle()
         deletes, adds = transaction.staged()
         if not deletes.quads and not adds.quads:
             # Graphs may have come or gone, which patches cannot say.
             transaction.make(deletes, adds)
             return
-        size = self._append(deletes, adds)
+        self._begun = self._writer.place
+        try:
+            self._append(deletes, adds)
+            position = self._position()
+            reached = position_quad(position)
+            transaction.make(deletes, adds, self._stale, [reached])
+            if self._sync:
+                self.store.flush()
+        except BaseException:
+            self._settle()
+            raise
+        self._stale = [reached]
+        self.position = position
+        self._begun = None
+
+    def _position(self) -> Position:
+        """Where the store stands once it has all that the log has."""
         head = self._writer.head
         assert head is not None
-        before = self.position
-        after = Position(
-            log=before.log if before else self._name or head,
+        return Position(
+            log=self.position.log if self.position else self._name or head,
             patch=head,
             number=self._writer.patches,
             transactions=1,
             complete=True,
         )
-        reached = position_quad(after)
-        try:
-            transaction.make(deletes, adds, self._stale, [reached])
-            if self._sync:
-                self.store.flush()
-        except BaseException:
-            # An interrupt may come when all is done.
+
+    def _settle(self) -> None:
+        """Have log and store say the same after a change that ended, or did not: an interrupt may
+        come at any point, here too. Then the next change comes here first."""
+        begun = self._begun
+        if begun is None:
+            return
+        if self._writer.place is not begun:
+            position = self._position()
+            reached = position_quad(position)
             if reached in self.store:
-                self._reach(after)
+                stale = set(self._stale)
+                self._stale = [reached, *(quad for quad in stale if quad in self.store)]
+                self.position = position
             else:
-                self._writer.cut(size)
-            raise
-        self.position = after
-        self._stale = [reached]
+                self._writer.cut(begun)
+        self._begun = None
 
-    def _reach(self, position: Position) -> None:
-        self.position = position
-        self._stale = position_quads(self.store, position.log)
-
-    def _append(self, deletes: Staged, adds: Staged) -> int:
+    def _append(self, deletes: Staged, adds: Staged) -> None:
         """Write a patch to the log."""
         if deletes.text is not None and adds.text is not None:
             try:
-                return self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
+                self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
+                return
             except TextError:
                 # What Oxigraph has beyond N-Quads goes term by term.
                 pass
-        return self._writer.append([*map(delete, deletes.rows), *map(add, adds.rows)])
+        self._writer.append([*map(delete, deletes.rows), *map(add, adds.rows)])

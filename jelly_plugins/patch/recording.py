@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Any, BinaryIO, Final, Self
+from threading import RLock
+from typing import Any, BinaryIO, Final, NamedTuple, Self
 from uuid import uuid4
 
 from ..codec import (
@@ -50,6 +50,21 @@ _PIECE: Final = 1 << 16
 _GENERIC: Final = (Iri, BlankNode, Literal, Triple)
 
 
+class Place(NamedTuple):
+    """Where a log ends: all that changes with a patch.
+
+    :ivar size: bytes of the log.
+    :ivar patches: number of patches.
+    :ivar head: id of the last patch, before: of the one before it, root: of the first; terms.
+    """
+
+    size: int = 0
+    patches: int = 0
+    head: Any = None
+    before: Any = None
+    root: Any = None
+
+
 class LogWriter:
     """Appends patches to a log in a file, made if there is none; a context manager.
 
@@ -83,11 +98,11 @@ class LogWriter:
         self._sync = sync
         self._limits = limits
         self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
-        self._head: Any = None
-        self._before: Any = None
-        self._root: Any = None
-        self._patches = 0
-        self._size = 0
+        self._lock = RLock()
+        #: Where the log ends, in one piece, so that an interrupt finds all of it or none changed.
+        self.place = Place()
+        #: Whether there may be more in the file than that.
+        self._begun = False
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
         try:
@@ -95,7 +110,7 @@ class LogWriter:
         except OSError as error:
             raise SourceError(error.strerror or str(error), source=self.name) from error
         try:
-            self._lock()
+            self._claim()
             self._take_up()
             self._serializer = self._new_serializer()
         except BaseException:
@@ -110,95 +125,99 @@ class LogWriter:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with self._lock:
+            if self._begun and not self._file.closed:
+                self.cut(self.place)
+            self._file.close()
 
     @property
     def head(self) -> str | None:
         """Id of the last patch, in the syntax of N-Triples; None if there is none."""
-        return None if self._head is None else term_text(self._head)
+        return None if self.place.head is None else term_text(self.place.head)
 
     @property
     def before(self) -> str | None:
         """Id of the patch before the last one; None if there is none."""
-        return None if self._before is None else term_text(self._before)
+        return None if self.place.before is None else term_text(self.place.before)
 
     @property
     def root(self) -> str | None:
         """Id of the first patch; None if there is none."""
-        return None if self._root is None else term_text(self._root)
+        return None if self.place.root is None else term_text(self.place.root)
 
     @property
     def patches(self) -> int:
         """Number of patches in the log."""
-        return self._patches
+        return self.place.patches
 
-    def append(self, operations: Iterable[Operation]) -> int:
+    def append(self, operations: Iterable[Operation]) -> None:
         """Write a patch of one transaction.
 
-        :return: what :meth:`cut` takes to remove it again.
         :raises JellyError: the log cannot say an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        return self._append([(self._serializer.add, operations)])
+        self._append([(PatchSerializer.add, operations)])
 
-    def append_lines(self, deleted: bytes, added: bytes) -> int:
+    def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads.
 
-        :return: what :meth:`cut` takes to remove it again.
         :raises TextError: a text is no N-Quads; nothing was written.
         :raises JellyError: the log cannot say a statement; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
         kinds = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
-        return self._append(
-            [(partial(self._serializer.add_lines, kind), lines) for kind, lines in kinds if lines]
-        )
+        self._append([(_lines_of(kind), lines) for kind, lines in kinds if lines])
 
-    def _append(self, parts: list[tuple[Callable[[Any], bytes], Any]]) -> int:
+    def _append(self, parts: list[tuple[Callable[[PatchSerializer, Any], bytes], Any]]) -> None:
         """Write a patch.
 
         :param parts: what writes operations, and what it takes.
         """
-        made = Iri(uuid4().urn)
-        headers = [header(ID, made)]
-        if self._head is not None:
-            headers.append(header(PREV, self._head))
-        size = self._size
-        try:
-            pieces = [self._serializer.add([*headers, BEGIN])]
-            pieces += [write(operations) for write, operations in parts]
-            pieces.append(self._serializer.add([COMMIT, END]))
-            data = b"".join(pieces)
-            self._file.write(data)
-            self._file.flush()
-            if self._sync:
-                os.fsync(self._file.fileno())
-        except BaseException:
-            self.cut(size)
-            raise
-        self._root = self._root or made
-        self._before = self._head
-        self._head = made
-        self._size += len(data)
-        self._patches += 1
-        return size
+        with self._lock:
+            if self._begun:
+                self.cut(self.place)
+            self._begun = True
+            before = self.place
+            made = Iri(uuid4().urn)
+            headers = [header(ID, made)]
+            if before.head is not None:
+                headers.append(header(PREV, before.head))
+            try:
+                pieces = [self._serializer.add([*headers, BEGIN])]
+                pieces += [write(self._serializer, operations) for write, operations in parts]
+                pieces.append(self._serializer.add([COMMIT, END]))
+                data = b"".join(pieces)
+                self._file.write(data)
+                self._file.flush()
+                if self._sync:
+                    os.fsync(self._file.fileno())
+                self.place = Place(
+                    before.size + len(data),
+                    before.patches + 1,
+                    made,
+                    before.head,
+                    before.root or made,
+                )
+                self._begun = False
+            except BaseException:
+                self.cut(before)
+                raise
 
-    def cut(self, size: int) -> None:
+    def cut(self, place: Place) -> None:
         """Remove the last patch, which was not applied.
 
-        :param size: what :meth:`append` returned.
+        :param place: what :attr:`place` was before it.
         """
-        self._file.truncate(size)
-        if size < self._size:
-            self._size = size
-            self._head = self._before
-            self._patches -= 1
-            if not self._patches:
-                self._root = None
-        # What it had told a reader of the log is unsaid.
-        self._serializer = self._new_serializer()
+        with self._lock:
+            # In this order: after an interrupt, the next patch comes here first.
+            self._begun = True
+            self.place = place
+            self._file.truncate(place.size)
+            # What it had told a reader of the log is unsaid.
+            self._serializer = self._new_serializer()
+            self._begun = False
 
-    def _lock(self) -> None:
+    def _claim(self) -> None:
         if fcntl is None:
             return
         try:
@@ -210,36 +229,37 @@ class LogWriter:
 
     def _take_up(self) -> None:
         """Read what the file has, and cut off what is not complete."""
-        self._size = os.fstat(self._file.fileno()).st_size
-        if not self._size:
+        size = os.fstat(self._file.fileno()).st_size
+        if not size:
             return
         try:
             # Of text, headers alone may be what is left of a patch.
             torn = not self._read() and self.format is PatchFormat.RDF_PATCH
         except (TruncatedError, TextError) as error:
-            if isinstance(error, TextError) and self._ends_with_a_line():
+            if isinstance(error, TextError) and self._ends_with_a_line(size):
                 raise
             torn = True
         if torn:
-            self._size = self._whole()
-            self._file.truncate(self._size)
-            if self._size:
+            size = self._whole()
+            self._file.truncate(size)
+            self.place = Place()
+            if size:
                 self._read()
-        if self.format is PatchFormat.RDF_PATCH and not self._ends_with_a_line():
-            self._size += self._file.write(b"\n")
+        if self.format is PatchFormat.RDF_PATCH and not self._ends_with_a_line(size):
+            size += self._file.write(b"\n")
+        self.place = self.place._replace(size=size)
 
-    def _ends_with_a_line(self) -> bool:
-        return self._tail().endswith(b"\n") or not self._size
+    def _ends_with_a_line(self, size: int) -> bool:
+        return self._tail(size).endswith(b"\n") or not size
 
-    def _tail(self) -> bytes:
+    def _tail(self, size: int) -> bytes:
         """The last bytes of the log, more than the last row has if that is a mark."""
-        self._file.seek(max(self._size - 64, 0))
+        self._file.seek(max(size - 64, 0))
         return self._file.read(64)
 
     def _read(self) -> bool:
         """Read the log; say whether its last patch has more than headers."""
-        self._patches = 0
-        self._head = self._before = self._root = None
+        self.place = Place()
         self._file.seek(0)
         ids: dict[str, Any] = {}
         rows_of_patch = rows_of_last = 0
@@ -251,9 +271,8 @@ class LogWriter:
                 elif kind is OperationKind.END:
                     if ID not in ids:
                         raise ChainError("the log has patches without an id: nothing can follow")
-                    self._root = self._root or ids[ID]
-                    self._before, self._head = self._head, ids[ID]
-                    self._patches += 1
+                    _, patches, head, _, root = self.place
+                    self.place = Place(0, patches + 1, ids[ID], head, root or ids[ID])
                     ids = {}
                     rows_of_last, rows_of_patch = rows_of_patch, 0
                 else:
@@ -294,14 +313,19 @@ class LogWriter:
 
     def _new_serializer(self) -> PatchSerializer:
         # After a mark, text goes on as it begins.
+        size = self.place.size
         text = self.format is PatchFormat.RDF_PATCH
         return PatchSerializer(
             self.format,
             self._options,
             describe=self._describe,
-            continues=self._size > 0 and not (text and _MARK.search(self._tail())),
+            continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,
         )
+
+
+def _lines_of(kind: OperationKind) -> Callable[[PatchSerializer, bytes], bytes]:
+    return lambda serializer, lines: serializer.add_lines(kind, lines)
 
 
 def _describing(describe: Describe) -> Describe:

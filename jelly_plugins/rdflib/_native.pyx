@@ -21,7 +21,7 @@ from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_FromString
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_New
-from cpython.unicode cimport PyUnicode_Concat
+from cpython.unicode cimport PyUnicode_Concat, PyUnicode_Tailmatch
 
 # Known to C, because they are looked at for each term.
 cdef object URIRef, BNode, RdflibLiteral, Iri, BlankNode, Literal
@@ -33,8 +33,10 @@ from rdflib import term as rdflib_term
 from rdflib.term import BNode, URIRef
 from rdflib.term import Literal as RdflibLiteral
 
+from ..codec.ntriples import STAND_IN
 from ..codec.terms import XSD_STRING, BlankNode, Iri, Literal
 from ..errors import TermError
+from .labels import LABELS
 
 include "../codec/kernel/slots.pxi"
 include "kernel/objects.pxi"

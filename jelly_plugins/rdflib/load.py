@@ -25,6 +25,7 @@ from .callers import dataset_parsing_into, default_graph
 from .memory import BulkWriter, writable
 from .namespaces import DeclaredNamespaces
 from .terms import RdflibFactory, check_graph
+from .watch import is_watched
 
 
 class Target:
@@ -125,10 +126,13 @@ def load(
     """
     target = Target(graph)
     whole = target.named_graphs
-    if oxigraph_store.inner_store(graph) is not None and (
-        not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID
+    if (
+        oxigraph_store.inner_store(graph) is not None
+        and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
+        and not is_watched(graph.store)
     ):
-        # A ConjunctiveGraph goes the long way: for Oxigraph its default graph is a named one.
+        # A ConjunctiveGraph goes the long way: for Oxigraph its default graph is a named one. So
+        # does what is to be recorded.
         return oxigraph_store.load(
             target.default,
             src,

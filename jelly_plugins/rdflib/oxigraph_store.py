@@ -38,9 +38,13 @@ def _backend() -> Backend:
 
 def graph_name(graph: Graph) -> Any:
     """A graph's name in the store."""
+    return name_in_store(graph.identifier)
+
+
+def name_in_store(identifier: Any) -> Any:
+    """The name in the store of the graph of an identifier."""
     import pyoxigraph
 
-    identifier = graph.identifier
     if identifier == DATASET_DEFAULT_GRAPH_ID:
         return pyoxigraph.DefaultGraph()
     if isinstance(identifier, BNode):

@@ -8,27 +8,27 @@ disk, and :func:`jelly_plugins.oxigraph.record`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final, Self
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.graph import ConjunctiveGraph, Graph
+from rdflib.store import Store
 from rdflib.term import URIRef
 
-from ..codec import DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
+from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
 from ..patch.position import Position
 from ..patch.recording import LogWriter
-from ..reserved import is_reserved, refuse_graph
+from ..reserved import is_reserved
 from .callers import default_graph
+from .interrupts import guard, interruptible, unguard, uninterrupted
 from .journal import namespace_restorer
+from .oxigraph_store import inner_store_of
 from .replay import positions, replay, set_position
-from .terms import describe
 from .watch import StoreWatch, What
 
 _KINDS: Final = {What.ADD: OperationKind.ADD, What.REMOVE: OperationKind.DELETE}
-#: In the place of what is not known yet.
-_UNKNOWN: Final = ("unknown",)
 
 
 def record(
@@ -70,14 +70,28 @@ def record(
         quads = isinstance(graph, ConjunctiveGraph)
         statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
         options = PatchOptions(statement_type=statements)
-    writer = LogWriter(log, describe=describe, options=options, sync=sync, limits=limits)
+    watch = _watch(graph.store)
+    writer = LogWriter(log, describe=watch.describe, options=options, sync=sync, limits=limits)
     try:
         if writer.patches and catch_up:
             replay(graph, log, name=name, limits=limits)
-        return GraphRecorder(graph, writer, name=name)
+        return GraphRecorder(graph, writer, watch, name=name)
     except BaseException:
         writer.close()
         raise
+
+
+@interruptible
+def _call(change: Callable[[], object]) -> None:
+    change()
+
+
+def _watch(store: Store) -> StoreWatch:
+    if inner_store_of(store) is None:
+        return StoreWatch(store)
+    from .oxigraph_watch import OxigraphWatch
+
+    return OxigraphWatch(store)
 
 
 class GraphRecorder:
@@ -86,10 +100,16 @@ class GraphRecorder:
     Outside of a ``with`` block, each of the methods :meth:`add`, :meth:`addN`, :meth:`remove` and
     :meth:`update` is one transaction, and nothing else is recorded.
 
+    Threads may share it, as far as they may share the graph's store: what changes a graph is
+    recorded in the order in which it does, and a transaction of one thread outside of a ``with``
+    block waits for that of another. An interrupt (Ctrl-C) waits for a change that is being made.
+
     :ivar graph: the graph.
     """
 
-    def __init__(self, graph: Graph, writer: LogWriter, *, name: str | None) -> None:
+    def __init__(
+        self, graph: Graph, writer: LogWriter, watch: StoreWatch, *, name: str | None
+    ) -> None:
         self.graph: Final = graph
         self._writer = writer
         self._name = name
@@ -97,19 +117,21 @@ class GraphRecorder:
         self._whole = isinstance(graph, ConjunctiveGraph)
         if isinstance(graph, ConjunctiveGraph):
             main = default_graph(graph)
-        self._main: Final = main.identifier
-        self._watch = StoreWatch(graph.store)
+        self._watch = watch
+        self._main: Final = watch.name_of(main)
         self._inside = False
         # Its first use binds rdflib's own namespaces, which is no change.
         _ = graph.namespace_manager
         self._begin()
 
+    @uninterrupted
     def __enter__(self) -> Self:
         self._begin()
         self._watch.attach()
         self._inside = True
         return self
 
+    @uninterrupted
     def __exit__(self, kind: object, *_: object) -> None:
         self._inside = False
         try:
@@ -127,36 +149,40 @@ class GraphRecorder:
 
     def add(self, statement: Any) -> None:
         """Add a triple, or a quad to a Dataset."""
-        with self._transaction():
-            self.graph.add(statement)
+        self._run(partial(self.graph.add, statement))
 
     def addN(self, quads: Iterable[Any]) -> None:  # noqa: N802
         """Add quads, as ``Graph.addN`` does."""
-        with self._transaction():
-            self.graph.addN(quads)
+        self._run(partial(self.graph.addN, quads))
 
     def remove(self, pattern: Any) -> None:
         """Remove what a pattern matches, as the graph's own ``remove`` does."""
-        with self._transaction():
-            self.graph.remove(pattern)
+        self._run(partial(self.graph.remove, pattern))
 
     def update(self, update: Any, **settings: Any) -> None:
         """Run a SPARQL update as ``Graph.update`` does, in rdflib's own engine unless it is for a
         Dataset over an Oxigraph store."""
-        with self._transaction():
-            self.graph.update(update, **settings)
+        self._run(partial(self.graph.update, update, **settings))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """A transaction of its own, unless there is one already."""
-        if self._inside:
-            yield
-            return
+    def _run(self, change: Callable[[], object]) -> None:
+        """Make a change: a transaction of its own, unless there is one already."""
+        guard()
+        try:
+            with self._watch.lock:
+                if self._inside:
+                    change()
+                else:
+                    self._run_alone(change)
+        finally:
+            unguard()
+
+    @uninterrupted
+    def _run_alone(self, change: Callable[[], object]) -> None:
         self._begin()
         self._watch.attach()
         try:
             try:
-                yield
+                _call(change)
             except BaseException:
                 self.rollback()
                 raise
@@ -169,73 +195,57 @@ class GraphRecorder:
         self._restore_namespaces = namespace_restorer(self.graph)
         self._watch.keep()
 
+    @uninterrupted
     def commit(self) -> None:
         """End the transaction, and start another: write what has changed as a patch.
 
         :raises JellyError: the log cannot say a statement; the transaction was taken back.
         :raises OSError: the log cannot be written; the transaction was taken back.
         """
-        rows = self._namespace_changes()
-        rows += self._changes()
-        if rows:
+        with self._watch.lock:
             try:
-                self._writer.append(rows)
+                rows = self._namespace_changes()
+                rows += self._changes()
+                if rows:
+                    self._writer.append(rows)
             except BaseException:
                 self.rollback()
                 raise
-            self._move()
-        self._begin()
+            if rows:
+                self._move()
+            self._begin()
 
+    @uninterrupted
     def rollback(self) -> None:
         """Take the transaction back, and start another."""
-        self._watch.undo()
-        if dict(self.graph.store.namespaces()) != self._namespaces:
-            self._restore_namespaces()
-        self._begin()
+        with self._watch.lock:
+            self._watch.undo()
+            if dict(self.graph.store.namespaces()) != self._namespaces:
+                self._restore_namespaces()
+            self._begin()
 
     def _changes(self) -> list[Operation]:
-        """What has changed in the end: doing something and its opposite leaves nothing."""
-        changes = self._watch.changes
-        names: dict[int, tuple[Any, ...] | None] = {}
-        rows = []
-        removed = False
-        for what, triple, context in changes:
-            kind = _KINDS.get(what)
-            if kind is None:
-                continue
-            name = names.get(id(context), _UNKNOWN)
-            if name is _UNKNOWN:
-                name = names[id(context)] = self._graph_of(context)
-            if name is not None:
-                removed = removed or kind is OperationKind.DELETE
-                rows.append(Operation(kind, (*triple, *name)))
-            elif kind is OperationKind.ADD:
-                refuse_graph(str(_name_of(context)))
-        if not removed:
-            # Each was missing before it was added.
-            return rows
-        net: dict[tuple[Any, ...], OperationKind] = {}
-        for kind, statement in rows:
-            if net.setdefault(statement, kind) is not kind:
-                del net[statement]
-        return [Operation(kind, statement) for statement, kind in net.items()]
+        """What has changed in the end."""
+        return [
+            Operation(_KINDS[what], statement)
+            for what, statement in self._watch.changed(self._place)
+        ]
 
-    def _graph_of(self, context: Any) -> tuple[Any, ...] | None:
+    def _place(self, name: Any) -> tuple[Any, ...] | None:
         """What a statement of a graph has behind its triple; None if it is not recorded."""
-        name = _name_of(context)
         # What an Oxigraph store keeps for itself goes with all the rest, and is no data.
         if is_reserved(str(name)):
             return None
         main = name is None or name == self._main
         if self._whole:
-            return (DATASET_DEFAULT_GRAPH_ID if main else name,)
+            return (DEFAULT_GRAPH if main else name,)
         # Or it is another graph of the same store.
         return () if main else None
 
     def _namespace_changes(self) -> list[Operation]:
         before = self._namespaces
         now = dict(self.graph.store.namespaces())
-        graph = DATASET_DEFAULT_GRAPH_ID if self._whole else None
+        graph = DEFAULT_GRAPH if self._whole else None
         gone = [delete_namespace(name, None, graph) for name in before if name not in now]
         return gone + [
             add_namespace(name, URIRef(iri), graph)

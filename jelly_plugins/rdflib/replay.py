@@ -19,7 +19,7 @@ from rdflib.term import BNode, Node, URIRef
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..codec.operations import Namespace, Operation, OperationKind
-from ..errors import ChainError, ConflictError, JellyError, TermError
+from ..errors import ChainError, ConflictError, JellyError, OptionsError, TermError
 from ..patch import Patch
 from ..patch.locks import lock_of
 from ..patch.position import Position, Replayed
@@ -29,10 +29,12 @@ from ..reserved import refuse_graph
 from ..sources import Source
 from . import oxigraph_patches
 from .callers import default_graph
+from .interrupts import guarded, interruptible, uninterrupted
 from .journal import Journal
 from .namespaces import DeclaredNamespaces
 from .oxigraph_store import inner_store
 from .terms import RdflibFactory
+from .watch import is_watched
 
 #: Where graphs stand, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
@@ -98,6 +100,9 @@ def replay(
     position is in the store itself, and moves in the same transaction. The same log into another
     graph of the store goes there from its beginning.
 
+    A literal of type xsd:string is one literal, whether rdflib has that datatype for it or none:
+    what is there in one form is not added in the other, and is deleted in both.
+
     :param graph: a Graph, which takes statements without a graph and those of the default graph; or
         a Dataset or ConjunctiveGraph, which take all.
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
@@ -125,11 +130,14 @@ def replay(
     whole = isinstance(graph, ConjunctiveGraph)
     into = _main(graph)
     if inner_store(graph) is not None:
+        if is_watched(graph.store):
+            raise OptionsError("the changes of this store are being recorded, and replays are not")
         return oxigraph_patches.replay(into, log, whole=whole, strict=strict, **settings)
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     target = GraphTarget(into, strict=strict)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
-    return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
+    with guarded():
+        return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
 
 
 def _text(term: Node) -> str:
@@ -190,6 +198,7 @@ class GraphTarget:
         """Where the graph stands."""
         return list(self.known.values())
 
+    @uninterrupted
     def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
         """Change the data, the namespaces and the position, or nothing.
 
@@ -207,24 +216,23 @@ class GraphTarget:
                     expected=None if before is None else before.patch,
                     found=None if found is None else found.patch,
                 )
-            self._apply(changes, before, after)
+            self._apply(changes, after)
 
-    def _apply(self, changes: Changes, before: Position | None, after: Position) -> None:
-        journal = Journal()
+    def _apply(self, changes: Changes, after: Position) -> None:
+        journal = Journal(self._graph.store)
         try:
-            for kind, value in changes.rows:
-                self._change(journal, kind, value)
+            self._change_all(journal, changes)
             self.known[after.log] = after
         except BaseException as error:
-            # An interrupt may come when all is done.
-            if before is None:
-                self.known.pop(after.log, None)
-            else:
-                self.known[after.log] = before
             journal.undo()
             if isinstance(error, ValueError) and not isinstance(error, JellyError):
                 raise TermError(f"the store refuses a statement: {error}") from error
             raise
+
+    @interruptible
+    def _change_all(self, journal: Journal, changes: Changes) -> None:
+        for kind, value in changes.rows:
+            self._change(journal, kind, value)
 
     def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:
         if kind is OperationKind.ADD:

@@ -10,12 +10,13 @@ Statements are plain tuples. What rdflib cannot hold is refused where it is met:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import rdflib
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.namespace import XSD
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
@@ -27,6 +28,7 @@ from ..codec.terms import XSD_STRING
 from ..errors import JellyError, TermError
 from ..streams import BATCH
 from .compiled import compiled
+from .labels import LABELS, kept
 
 #: What factories make: a triple, or a quad whose last term is the name of its graph.
 Statement: TypeAlias = tuple[Node, Node, Node] | tuple[Node, Node, Node, Node]
@@ -42,7 +44,7 @@ class RdflibFactory:
     """Makes rdflib's terms for one reading; see :class:`~jelly_plugins.codec.TermFactory`.
 
     :param blank_nodes: ``"fresh"`` gives each label a node that no other reading has; ``"keep"``
-        makes nodes by the labels as they are.
+        makes nodes by the labels as they are, but for the empty one, see :mod:`.labels`.
     :param generalized: let generalized statements through. rdflib holds them, but most of it, all
         its serializers included, takes no notice that there is such a thing.
     :param named_graphs: without it, quads come out as triples, and must be in the default graph.
@@ -69,7 +71,7 @@ class RdflibFactory:
         scope = BNode() if blank_nodes == "fresh" else None
         module = compiled()
         self.iri: Callable[[str], URIRef] = URIRef
-        self.blank_node: Callable[[str], BNode] = BNode
+        self.blank_node: Callable[[str], BNode] = kept
         self.literal: Callable[[str, str | None, str | None], Literal] = make_literal
         self.triple: Callable[[tuple[Any, Any, Any]], Any] = _check_triple
         if scope is not None:
@@ -79,7 +81,7 @@ class RdflibFactory:
             self.literal = module.Literals(make_literal).literal
             self.triple = module.Statements(_check_triple).check
             if scope is None:
-                self.blank_node = module.blank_node
+                self.blank_node = module.Kept(kept).blank_node
             else:
                 fresh = partial(_fresh_node, scope)
                 self.blank_node = module.Scope(f"{scope}b", fresh).blank_node
@@ -106,6 +108,34 @@ def _fresh_node(scope: str, label: str) -> BNode:
     if label.isascii() and label.isalnum():
         return BNode(f"{scope}b{label}")
     return BNode(f"{scope}x{label.encode().hex()}")
+
+
+def other_form(term: Any) -> Literal | None:
+    """The other of the two forms that rdflib has for a literal of type xsd:string, with that
+    datatype and without one, which RDF 1.1 has for one literal; None for any other term."""
+    if not isinstance(term, Literal) or term.language is not None:
+        return None
+    if term.datatype is None:
+        return Literal(str(term), datatype=XSD.string)
+    return Literal(str(term)) if term.datatype == XSD.string else None
+
+
+def read_form(term: Any) -> Any:
+    """The term as it is read back: a literal without a datatype if that is xsd:string, and else in
+    the form that rdflib's constructor gives it."""
+    if type(term) is not Literal or term.datatype is None:
+        return term
+    if term.datatype == XSD.string:
+        return Literal(str(term))
+    read = _read_literal()(str(term), None, str(term.datatype))
+    # The one that is there has its hash by now.
+    return term if str(read) == str(term) else read
+
+
+@cache
+def _read_literal() -> Callable[[str, str | None, str | None], Literal]:
+    module = compiled()
+    return make_literal if module is None else module.Literals(make_literal).literal
 
 
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
@@ -205,7 +235,7 @@ def describe_node(term: object) -> tuple[Any, ...]:
             datatype = None
         return (Kind.LITERAL, str(term), term.language, datatype)
     if isinstance(term, BNode):
-        return (Kind.BLANK_NODE, str(term))
+        return (Kind.BLANK_NODE, LABELS.read(str(term)))
     if isinstance(term, DefaultGraph):
         return (Kind.DEFAULT_GRAPH,)
     raise TermError(f"{type(term).__name__} {str(term)[:80]!r} is not an RDF term")

@@ -6,9 +6,12 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 import pyoxigraph as ox
 import pytest
@@ -19,10 +22,11 @@ from jelly_plugins import ChainError, SourceError, TermError
 from jelly_plugins.codec import OperationKind
 from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay, staging
 from jelly_plugins.oxigraph.transaction import Update
-from jelly_plugins.patch import invert, read_patches, write_patches
+from jelly_plugins.patch import invert, read_patches, recording, write_patches
 
 from .replays import XSD, data, everything
 
+record_module = sys.modules[Recorder.__module__]
 N, P = ox.NamedNode("urn:n"), ox.NamedNode("urn:p")
 INTEGER = ox.NamedNode(f"{XSD}integer")
 
@@ -292,6 +296,152 @@ def test_any_course_of_things(
     if path.stat().st_size:
         replay(copy, path, strict=True)
     assert data(copy) == data(store)
+
+
+def test_threads_that_share_a_recorder(new_store: Callable[[], ox.Store], path: Path) -> None:
+    """Each patch is one thread's, whole, and in the order in which the store changed."""
+    store, copy = new_store(), ox.Store()
+    begin = threading.Barrier(4)
+
+    def work(recorder: Recorder, number: int) -> None:
+        begin.wait()
+        for turn in range(12):
+            with recorder.transaction() as transaction:
+                transaction.clear_graph(N)
+                transaction.extend([quad(f"{number} {turn} {i}", N) for i in range(3)])
+                transaction.add(ox.Quad(ox.BlankNode(f"b{number}"), P, ox.Literal(turn)))
+            recorder.update(f"DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o FILTER(?o = {turn - 1}) }}")
+            recorder.add(quad(turn % 2))
+            recorder.remove(quad(turn % 2))
+
+    with record(store, path) as recorder:
+        threads = [threading.Thread(target=work, args=(recorder, n)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert recorder.position == positions(store)[0]
+    # Not even the opposite of a patch is lost.
+    replay(copy, path, strict=True)
+    assert data(copy) == data(store)
+    assert len(list(store.quads_for_pattern(None, None, None, N))) == 3
+
+
+def test_interrupts_at_any_line(path: Path) -> None:
+    """Whatever line they come at, log and store go on together."""
+    store, copy = ox.Store(), ox.Store()
+    files = {module.__file__ for module in (record_module, recording, staging)}
+    with record(store, path) as recorder:
+        at = 0
+        reached = False
+        while not reached:
+            at += 1
+            with (
+                suppress(KeyboardInterrupt),
+                Interrupting(at, files) as interrupting,
+                recorder.transaction() as transaction,
+            ):
+                transaction.add(quad(f"{at}"))
+                transaction.remove(quad(f"{at - 1}"))
+            reached = not interrupting.done
+            if at % 10 == 0 and path.stat().st_size:
+                replay(copy, path)
+                assert recorder.position is None or recorder.position in positions(store)
+        recorder.add(quad("last"))
+    assert at > 80
+    replay(copy, path)
+    assert data(copy) == data(store)
+
+
+class Interrupting:
+    """Raises KeyboardInterrupt where a line of some files is the so-and-so-many-th that runs.
+
+    :ivar done: whether it was raised.
+    """
+
+    def __init__(self, at: int, files: set[Any]) -> None:
+        self._left = at
+        self._files = files
+        self.done = False
+
+    def __enter__(self) -> Self:
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _call(self, frame: FrameType, _event: str, _: Any) -> Any:
+        return self._line if frame.f_code.co_filename in self._files else None
+
+    def _line(self, _frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            self._left -= 1
+            if not self._left:
+                self.done = True
+                raise KeyboardInterrupt
+        return self._line
+
+
+#: Forms of few literals, some of which are one in the store.
+FORMS = [
+    ox.Literal(form, datatype=ox.NamedNode(f"{XSD}{datatype}"))
+    for datatype, forms in {
+        "decimal": ("1", "1.0", "+1.00"),
+        "integer": ("1", "01"),
+        "int": ("1", "+1"),
+        "double": ("1", "1e0"),
+        "boolean": ("1", "true"),
+        "duration": ("P12M", "P1Y"),
+        "hexBinary": ("0a", "0A"),
+        "string": ("1",),
+    }.items()
+    for form in forms
+] + [ox.Literal("x", language="EN"), ox.Literal("x", language="en"), ox.BlankNode("label-")]
+_FORMS = st.tuples(st.sampled_from(FORMS), st.sampled_from([None, N, ox.BlankNode("g")]))
+_STEP = st.one_of(
+    st.tuples(st.sampled_from(["add", "remove"]), _FORMS),
+    st.tuples(st.sampled_from(["extend", "remove_all"]), st.lists(_FORMS, max_size=4)),
+    st.tuples(
+        st.just("update"),
+        st.sampled_from(
+            [
+                "INSERT DATA { <urn:n> <urn:p> 1.0, 01, '1e0'^^<" + XSD + "double>, 'x'@EN }",
+                "DELETE DATA { <urn:n> <urn:p> 1.00, +1 }; INSERT DATA { <urn:n> <urn:p> 1.0 }",
+                "DELETE { ?s ?p ?o } INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(?o + 1.0 AS ?n) }",
+                "CLEAR SILENT GRAPH <urn:n>; INSERT { GRAPH <urn:n> { ?s ?p ?o } } "
+                "WHERE { ?s ?p ?o }",
+            ]
+        ),
+    ),
+    st.tuples(st.just("clear_graph"), st.sampled_from([N, ox.DefaultGraph()])),
+)
+
+
+@given(st.lists(st.lists(_STEP, max_size=6), max_size=5), st.booleans())
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_replica_is_equal_after_every_transaction(
+    tmp_path_factory: pytest.TempPathFactory, transactions: list[list[Any]], exact: bool
+) -> None:
+    """Whatever forms of a literal a transaction adds and deletes."""
+
+    def made(form: tuple[Any, Any]) -> ox.Quad:
+        return ox.Quad(N, P, *[term for term in form if term is not None])
+
+    path = tmp_path_factory.mktemp("replica") / "log.jellyp"
+    store, copy = ox.Store(), ox.Store()
+    with record(store, path, exact=exact) as recorder:
+        for steps in transactions:
+            with recorder.transaction() as transaction:
+                for verb, value in steps:
+                    change = getattr(transaction, verb)
+                    if verb in ("add", "remove"):
+                        change(made(value))
+                    else:
+                        change(list(map(made, value)) if isinstance(value, list) else value)
+            if path.stat().st_size:
+                replay(copy, path, strict=exact)
+            assert data(copy) == data(store)
 
 
 #: Records changes to the store of a folder until it is killed; says what was acknowledged.

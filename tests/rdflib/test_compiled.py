@@ -22,6 +22,7 @@ from jelly_plugins import Iri
 from jelly_plugins.rdflib import compiled as compiled_module
 from jelly_plugins.rdflib.agreement import difference, differences_of_layout, parts_of
 from jelly_plugins.rdflib.compiled import compiled
+from jelly_plugins.rdflib.labels import kept as kept_node
 from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
 
 from ..shared_data import ROOT
@@ -113,7 +114,7 @@ def test_iris_and_blank_nodes(text: str) -> None:
     kept, fresh = RdflibFactory(blank_nodes="keep"), RdflibFactory()
     for made, expected in (
         (kept.iri(text), URIRef(text)),
-        (kept.blank_node(text), BNode(text)),
+        (kept.blank_node(text), kept_node(text)),
     ):
         assert (type(made), made, hash(made)) == (type(expected), expected, hash(expected))
     one, other = fresh.blank_node(text), fresh.blank_node(f"{text}x")

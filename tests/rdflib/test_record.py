@@ -10,13 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Store
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, Variable
-from rdflib.namespace import Namespace
+from rdflib.namespace import XSD, Namespace
 
-from jelly_plugins import SourceError, TermError
+from jelly_plugins import OptionsError, SourceError, TermError
+from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.oxigraph import replay as replay_into_oxigraph
 from jelly_plugins.patch import invert, read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import positions, record, replay
+from jelly_plugins.rdflib.callers import default_graph
+from jelly_plugins.rdflib.oxigraph_store import graph_name, inner_store_of
+from jelly_plugins.rdflib.terms import read_form
 
 from .test_replay import FILLING, MAKERS, G, O, P, S, patch, quads, state, triples
 
@@ -334,6 +338,161 @@ def test_into_oxigraph(path: Path) -> None:
     assert len(quads(copy)) == len(store) - 1 - sum(
         "prefix" in str(quad.predicate) for quad in store
     )
+
+
+_DECIMALS = [Literal(form, datatype=XSD.decimal) for form in ("1", "1.0", "1.00", "+1.0")]
+#: Forms of few literals, each of which is one literal for some stores, and several for others.
+_FORMS = [
+    *_DECIMALS,
+    *(Literal(form, datatype=XSD.integer) for form in ("1", "01")),
+    *(Literal(form, datatype=XSD.int) for form in ("1", "2")),
+    *(Literal(form, datatype=XSD.double) for form in ("1", "1.0", "1e0", "INF")),
+    *(Literal("x", lang=tag) for tag in ("EN-gb", "en-GB")),
+    Literal("x"),
+    Literal("x", datatype=XSD.string),
+    Literal("1", datatype=XSD.boolean),
+    Literal("P12M", datatype=XSD.duration),
+    Literal("0a", datatype=XSD.hexBinary),
+    BNode("label-612062"),
+]
+#: What only a store that has forms of its own makes one of.
+_UNUSUAL = [
+    Literal(form, datatype=datatype, normalize=False)
+    for datatype, forms in ((XSD.integer, ("01", "+1")), (XSD.hexBinary, ("0a", "0A")))
+    for form in forms
+]
+_UPDATES = [
+    "INSERT { <urn:s> <urn:p> 1.0, 01, 'x' } WHERE {}",
+    "DELETE { <urn:s> <urn:p> 1.00 } INSERT { <urn:s> <urn:p> 1.0 } WHERE {}",
+    "DELETE { ?s ?p ?o } INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(?o + 1.0 AS ?n) }",
+    "DELETE { ?s ?p 'x' } INSERT { ?s ?p 'X'@EN, '0a'^^<urn:d> } WHERE { ?s ?p 'x' }",
+    # rdflib's parser of SPARQL does not give these the form that its constructor would.
+    "INSERT { <urn:s> <urn:p> '0a'^^<http://www.w3.org/2001/XMLSchema#hexBinary> } WHERE {}",
+    "INSERT { <urn:s> <urn:p> '01'^^<http://www.w3.org/2001/XMLSchema#int> } WHERE {}",
+]
+_CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, len(_FORMS + _UNUSUAL) - 1), st.integers(0, 2)),
+        st.tuples(st.just("remove"), st.integers(0, len(_FORMS + _UNUSUAL) - 1), st.integers(0, 3)),
+        st.tuples(st.just("replace"), st.integers(0, len(_FORMS) - 1), st.integers(0, 2)),
+        st.tuples(st.just("clear"), st.just(0), st.integers(0, 3)),
+        st.tuples(st.just("update"), st.integers(0, len(_UPDATES) - 1), st.just(0)),
+        st.tuples(st.just("commit"), st.just(0), st.just(0)),
+        st.tuples(st.just("rollback"), st.just(0), st.just(0)),
+    ),
+    max_size=20,
+)
+
+
+def held(graph: Any) -> set[Any]:
+    """What a graph has, in the store's own terms where that has some."""
+    inner = inner_store_of(graph.store)
+    if inner is not None and isinstance(graph, Dataset):
+        return {each for each in inner if each.graph_name != BOOKKEEPING}
+    if inner is not None and type(graph) is Graph:
+        return {each.triple for each in inner if each.graph_name == graph_name(graph)}
+    return {tuple(map(read_form, statement)) for statement in contents(graph)}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@given(changes=_CHANGES)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_replica_is_equal_after_every_commit(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int, int]], name: str
+) -> None:
+    path = tmp_path_factory.mktemp("replica") / "log.jellyp"
+    graph: Any = MAKERS[name]()
+    replica: Any = MAKERS[name]()
+    native = inner_store_of(graph.store) is not None
+    forms = _FORMS + _UNUSUAL if native else _FORMS
+    updates = _UPDATES if native else _UPDATES[:-2]
+    with record(graph, path) as recorder:
+        graphs = [graph] * 4
+        if isinstance(graph, ConjunctiveGraph):
+            others = [Graph(graph.store, each) for each in (G, BNode("label-"))]
+            graphs = [default_graph(graph), *others, graph]
+        for verb, number, place in [*changes, ("commit", 0, 0)]:
+            term = forms[number % len(forms)]
+            target = graphs[place]
+            if verb == "add":
+                target.add((S, P, term))
+            elif verb == "remove":
+                target.remove((S, P, term))
+            elif verb == "replace":
+                target.set((S, P, term))
+                target.addN([(S, P, each, target) for each in forms[number : number + 3]])
+            elif verb == "clear":
+                target.remove((S, None, None))
+            elif verb == "update":
+                graph.update(updates[number % len(updates)])
+            elif verb == "rollback":
+                recorder.rollback()
+            else:
+                recorder.commit()
+                if path.stat().st_size:
+                    replay(replica, path, strict=True)
+                assert held(replica) == held(graph)
+    if native and isinstance(graph, Dataset) and path.stat().st_size:
+        store = Store()
+        replay_into_oxigraph(store, path, strict=True)
+        assert {each for each in store if each.graph_name != BOOKKEEPING} == held(graph)
+
+
+def test_forms_of_one_literal(graph: Graph, path: Path) -> None:
+    """Additions and deletions of a literal meet, whatever its form."""
+    one, other = Literal("1.0", datatype=XSD.decimal), Literal("x", datatype=XSD.string)
+    with record(graph, path) as recorder:
+        for term in one, other:
+            graph.add((S, P, term))
+            recorder.commit()
+            graph.remove((S, P, None))
+            graph.add((S, P, term))
+            recorder.commit()
+            graph.remove((S, P, None))
+            recorder.commit()
+    assert codes(path) == ["A", "D"] * 2
+
+
+def test_two_forms_of_a_string(path: Path) -> None:
+    graph = Graph()
+    plain, typed = Literal("x"), Literal("x", datatype=XSD.string)
+    with record(graph, path) as recorder:
+        graph.add((S, P, typed))
+        recorder.commit()
+        # There already.
+        graph.add((S, P, plain))
+        recorder.commit()
+        # Still there.
+        graph.remove((S, P, typed))
+        recorder.commit()
+        graph.add((S, P, typed))
+        graph.remove((S, P, plain))
+        recorder.commit()
+        graph.remove((S, P, typed))
+    assert codes(path) == ["A", "D"]
+    check(graph, path)
+
+
+def test_what_is_parsed_is_recorded(graph: Graph, path: Path) -> None:
+    """However it goes into the store."""
+    source = Graph()
+    source.add((S, P, Literal("01", datatype=XSD.integer, normalize=False)))
+    data = source.serialize(format="jelly-plugins", encoding="utf-8")
+    with record(graph, path):
+        graph.parse(data=data, format="jelly-plugins")
+    assert codes(path) == ["A"]
+    check(graph, path)
+
+
+def test_replaying_what_is_recorded(graph: Graph, path: Path) -> None:
+    log = patch(1, "A <urn:s> <urn:p> 1 .")
+    with record(graph, path):
+        if inner_store_of(graph.store) is None:
+            replay(graph, log)
+        else:
+            with pytest.raises(OptionsError, match="being recorded"):
+                replay(graph, log)
+    check(graph, path) if path.stat().st_size else None
 
 
 _TERMS = st.sampled_from([S, BNode("a"), BNode("b")])

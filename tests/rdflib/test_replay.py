@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
+from rdflib import XSD, BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import Memory
 
@@ -18,6 +18,7 @@ from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.position import Position
 from jelly_plugins.rdflib import positions, replay, set_position
+from jelly_plugins.rdflib.oxigraph_store import inner_store_of
 from jelly_plugins.rdflib.replay import _POSITIONS
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
@@ -157,6 +158,36 @@ def test_namespaces_that_are_deleted(name: str) -> None:
     found = dict(graph.namespaces())
     assert "x" not in found
     assert found["y"] == URIRef("urn:y")
+
+
+def test_two_prefixes_of_one_iri(graph: Graph) -> None:
+    rows = ["PA 'a' <urn:x> .", "PA 'b' <urn:x> .", "PA 'c' <urn:x> ."]
+    replay(graph, patch(1, *rows))
+    found = dict(graph.namespaces())
+    assert [found.get(name) for name in "abc"] == [URIRef("urn:x")] * 3
+    replay(graph, patch(1, *rows) + patch(2, "PD 'c' .", "PA 'a' <urn:y> ."))
+    found = dict(graph.namespaces())
+    assert (found["a"], found["b"]) == (URIRef("urn:y"), URIRef("urn:x"))
+    if inner_store_of(graph.store) is None:
+        assert "c" not in found
+        assert graph.store.prefix(URIRef("urn:x")) == "b"
+
+
+def test_a_string_is_deleted_in_both_forms(graph: Graph) -> None:
+    typed = Literal("x", datatype=XSD.string)
+    graph.add((S, P, typed))
+    log = patch(1, 'D <urn:s> <urn:p> "x" .')
+    replay(graph, log, strict=True)
+    assert triples(graph) == set()
+    graph.add((S, P, typed))
+    replay(graph, log + patch(2, 'A <urn:s> <urn:p> "x" .', "D <urn:s> <urn:p> <urn:o> ."))
+    assert len(triples(graph)) == 1
+    graph.add((S, P, Literal("x")))
+    with pytest.raises(ConflictError):
+        replay(graph, log + patch(2) + patch(3, 'A <urn:s> <urn:p> "x" .'), strict=True)
+    text = f'D <urn:s> <urn:p> "x"^^<{XSD.string}> .'
+    replay(graph, log + patch(2) + patch(3, text))
+    assert triples(graph) == set()
 
 
 FILLING = ["A <urn:s> <urn:p> <urn:o> .", "A _:b <urn:p> 1 .", "PA 'x' <urn:x> ."]

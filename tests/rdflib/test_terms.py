@@ -8,15 +8,27 @@ from typing import Any
 
 import pytest
 import rdflib
+from hypothesis import given
+from hypothesis import strategies as st
 from rdflib import RDF, BNode, Dataset, Graph, Literal, URIRef, Variable
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, QuotedGraph
 
 import jelly_plugins
-from jelly_plugins import DEFAULT_GRAPH, JellyError, StreamOptions, TermError, Triple
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    JellyError,
+    StreamOptions,
+    TermError,
+    Triple,
+    read,
+)
 from jelly_plugins.backends import get_backend
 from jelly_plugins.codec import Kind
 from jelly_plugins.codec.terms import XSD_STRING
+from jelly_plugins.rdflib import replay
 from jelly_plugins.rdflib.terms import RdflibFactory, describe, describe_node
+from jelly_plugins.streams import write_bytes
 
 from .support import EX, GRAPHS, QUADS, G, O, P, S, jelly, jelly_frames, parse, to_bytes
 
@@ -100,7 +112,34 @@ def test_iris_and_kept_blank_nodes_equal_those_of_the_constructor() -> None:
     factory = RdflibFactory(blank_nodes="keep")
     for text in ("http://example.org/é", "", "relative", "a b"):
         assert factory.iri(text) == URIRef(text)
-        assert factory.blank_node(text) == BNode(text)
+        assert factory.blank_node(text) == BNode(text or "label-")
+
+
+@given(st.text() | st.sampled_from(["", "label-", "label-6c6162656c2d", "label-61", "label-6"]))
+def test_labels_come_back(label: str) -> None:
+    """Also those that look as if they stood for the empty one; with the compiled module too."""
+    node = RdflibFactory(blank_nodes="keep").blank_node(label)
+    assert node
+    assert describe(node) == (Kind.BLANK_NODE, label)
+    if not set(label) & set(map(chr, range(0xD800, 0xE000))):
+        source = write_bytes([Triple(BlankNode(label), P, O)])
+        graph = parse(Graph(), source, blank_nodes="keep")
+        assert set(graph.subjects()) == {node}
+        assert [each.subject.label for each in read(to_bytes(graph))] == [label]
+
+
+def test_a_graph_whose_name_has_an_empty_label() -> None:
+    """It is the same graph each time, and the same node as in a statement."""
+    dataset = Dataset()
+    for log in (
+        b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <_:> <_:> .\nTC .\n",
+        b"H id <urn:2> .\nH prev <urn:1> .\nTX .\nA <urn:s> <urn:q> <_:> <_:> .\nTC .\n",
+        b"H id <urn:3> .\nH prev <urn:2> .\nTX .\nD <urn:s> <urn:p> <_:> <_:> .\nTC .\n",
+    ):
+        replay(dataset, log)
+    [(_, predicate, node, graph)] = dataset.quads()
+    assert (predicate, node) == (URIRef("urn:q"), getattr(graph, "identifier", graph))
+    assert len(dataset.graph(node)) == 1
 
 
 def test_fresh_blank_nodes_are_one_for_each_label_and_differ_between_readings() -> None:
@@ -202,7 +241,7 @@ def test_all_that_rdflib_holds_round_trips() -> None:
             graph.add((URIRef(EX + "s"), URIRef(f"{EX}p{number}"), literal))
     for lex in LEXICAL_FORMS:
         graph.add((BNode("a b"), URIRef(EX + "plain"), Literal(lex)))
-        graph.add((BNode(""), URIRef(EX + "tagged"), Literal(lex, lang="de-AT")))
+        graph.add((BNode("b."), URIRef(EX + "tagged"), Literal(lex, lang="de-AT")))
     back = parse(Graph(), to_bytes(graph), blank_nodes="keep")
     assert set(back) == set(graph)
     assert len(graph) > 1000

@@ -75,7 +75,7 @@ cdef int load_writer_rules() except -1:
             raise ImportError("the kernel's texts without escapes are not those of codec.ntriples")
     fill_ranges(&LABEL_START, lines._LABEL_START)
     fill_ranges(&LABEL_PART, lines.LABEL_PART)
-    STAND_IN_BYTES = ntriples._STAND_IN.encode()
+    STAND_IN_BYTES = ntriples.STAND_IN.encode()
     STAND_IN = STAND_IN_BYTES
     STAND_IN_SIZE = len(STAND_IN_BYTES)
     return 0

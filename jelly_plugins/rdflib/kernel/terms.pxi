@@ -36,6 +36,27 @@ def blank_node(str label):
     return new_identifier(BNode, label)
 
 
+cdef class Kept:
+    """Blank nodes whose labels are kept.
+
+    :param other: makes the node of a label that is empty, or may stand for another.
+    """
+
+    cdef object other
+
+    def __init__(self, other):
+        self.other = other
+
+    def blank_node(self, str label):
+        if PyUnicode_GET_LENGTH(label) == 0 or opens_as_stand_in(label):
+            return self.other(label)
+        return new_identifier(BNode, label)
+
+
+cdef inline bint opens_as_stand_in(str label):
+    return PyUnicode_Tailmatch(label, STAND_IN, 0, PyUnicode_GET_LENGTH(label), -1) == 1
+
+
 cdef inline object new_identifier(kind, str text):
     identifier = new_text(kind, (text,))
     PyObject_GC_UnTrack(identifier)
