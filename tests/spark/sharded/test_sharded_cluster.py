@@ -82,7 +82,7 @@ for source, application in (
         done = apply_patches(spark, source, root, shards=2, application=application)
         print("committed" if done.committed else "nothing")
     except JellyError as error:
-        print("refused:", error)
+        print("refused:", *str(error).split())
 spark.stop()
 """
 
