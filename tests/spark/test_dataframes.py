@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyjelly.integrations.generic.parse import parse_jelly_flat
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -121,6 +122,45 @@ def test_writing(spark: SparkSession, tmp_path: Path) -> None:
     frame.coalesce(1).write.format("jelly").mode("overwrite").save(str(path))
     assert len(visible(path)) == 1
     assert spark.read.format("jelly").load(str(path)).count() == 2
+
+
+def test_rows_without_graphs_are_streams_of_triples(spark: SparkSession, tmp_path: Path) -> None:
+    """As they come from streams of triples, which other readers want back."""
+    write(triples(0, 10), tmp_path / "in.jelly")
+    out = tmp_path / "out"
+    frame = spark.read.format("jelly").load(str(tmp_path / "in.jelly"))
+    frame.coalesce(1).write.format("jelly").mode("append").save(str(out))
+    [name] = visible(out)
+    with (out / name).open("rb") as file:
+        found = [tuple(map(str, each)) for each in parse_jelly_flat(file)]
+    assert found == [(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)]
+    # With one graph among them there are two streams.
+    columns = "subject string, predicate string, object string, graph string"
+    rows = spark.createDataFrame(ROWS[::-1], columns).coalesce(1)
+    rows.write.format("jelly").mode("overwrite").save(str(out))
+    assert len(visible(out)) == 2
+    again = spark.read.format("jelly").load(str(out))
+    assert sorted(map(tuple, again.collect()), key=str) == sorted(ROWS, key=str)
+
+
+def test_options_and_folders_that_would_be_passed_over(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "day=1").mkdir()
+    write(QUADS, tmp_path / "day=1" / "a.jelly")
+    reader = spark.read.format("jelly")
+    with pytest.raises(PySparkException, match="'day', which would be lost"):
+        reader.load(str(tmp_path)).collect()
+    frame = spark.read.format("jelly").option("partitionColumns", "day").load(str(tmp_path))
+    assert [tuple(row) for row in frame.select("object", "day").collect()] == [
+        (row[2], "1") for row in ROWS
+    ]
+    with pytest.raises(PySparkException, match="did you mean sourceColumns"):
+        reader.option("sourceColumn", "true").load(str(tmp_path))
+    writer = frame.drop("day").write.format("jelly").mode("append")
+    with pytest.raises(PySparkException, match="did you mean compression"):
+        writer.option("compress", "gzip").save(str(tmp_path / "out"))
+    with pytest.raises(PySparkException):
+        frame.write.format("jelly").partitionBy("day").mode("append").save(str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists() or visible(tmp_path / "out") == []
 
 
 def _some_fail(batches: Iterator[Any]) -> Iterator[Any]:

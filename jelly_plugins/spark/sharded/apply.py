@@ -146,7 +146,7 @@ def _apply_staged(
     head = log.head()
     if _is_repeated(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
-    resolved = _resolve(_continued(staged, head, settings), log, head, settings)
+    resolved = _resolve(staged, log, head, settings)
     if resolved.held_back and settings.application is not None:
         raise TruncatedError(
             f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
@@ -176,23 +176,30 @@ def _apply_staged(
     )
 
 
-def _resolve(
-    rows: Iterable[Operation], log: CommitLog, head: Commit, settings: Settings
-) -> Resolved:
+def _resolve(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -> Resolved:
     """What of a log is to be applied to the head: nothing of one that is part of what was."""
+
+    def found(commit: Commit) -> Resolved:
+        rows = _continued(staged, head, settings)
+        return resolve(rows, commit, log=settings.log, check_prev=settings.check_prev)
+
     try:
-        return resolve(rows, head, log=settings.log, check_prev=settings.check_prev)
+        return found(head)
     except ChainError:
-        done = _done_before(rows, log, head, settings)
+        done = _done_before(found, log, head)
         if done is None:
             raise
         return done
 
 
 def _done_before(
-    rows: Iterable[Operation], log: CommitLog, head: Commit, settings: Settings
+    resolved: Callable[[Commit], Resolved], log: CommitLog, head: Commit
 ) -> Resolved | None:
-    """What is to be done if a version before the head has stood where the log ends: nothing."""
+    """What is to be done if a version before the head has stood where the log ends: nothing.
+
+    :param resolved: resolves the log against a version.
+    :return: None if there was no such version.
+    """
     tried = {head.positions}
     try:
         for commit in log.history():
@@ -200,7 +207,7 @@ def _done_before(
                 continue
             tried.add(commit.positions)
             try:
-                found = resolve(rows, commit, log=settings.log, check_prev=settings.check_prev)
+                found = resolved(commit)
             except ChainError:
                 continue
             done = found.replayed
@@ -362,7 +369,8 @@ def _commit(
         if reached is not None:
             positions = _positions(positions, reached, log)
             log = reached.log
-        applications[settings.application] = Batch(settings.batch, log, last, settings.query)
+        query = settings.query or (before.query if before else None)
+        applications[settings.application] = Batch(settings.batch, log, last, query)
     commit = head.next(
         shards=tuple(shards),
         quads=sum(shard.quads for shard in shards),

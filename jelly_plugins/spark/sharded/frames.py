@@ -7,7 +7,7 @@ side and no operation passes through the driver. What does is the log without it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -111,17 +111,7 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
             check_probe(folder)
             context = TaskContext.get()
             assert context is not None
-            # A second attempt of the task must not write into the files of the first.
-            name = f"{context.partitionId():06d}-{uuid4().hex}"
-            reading = _Reading()
-            rows = Stager(folder, layout, name).stage(reading.columns(batches))
-            try:
-                yield from _batches(map(_to_json, rows))
-            except IncompleteLogError as error:
-                yield from _batches([json.dumps([_REFUSED, error.message, error.source])])
-                return
-            if reading:
-                yield from _batches([json.dumps([_END_OF_PART, reading.end()])])
+            return stage_part(folder, layout, context.partitionId(), batches)
 
         columns_ = [
             (xxhash64(name) if name == "source" else frame[name])
@@ -131,16 +121,44 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
         ]
         with failures_as_errors("reading the patches"):
             found = frame.select(*columns_).mapInArrow(task, "row string").collect()
-        parts = _parts(row.row for row in found)
-        segments = (Segment.of(each) for part in parts for each in part.end["segments"])
-        check_complete(segments, continues=continues)
-        return Staged(
-            rows=_stitched(parts),
-            first=_place(parts, "first"),
-            last=_place(reversed(parts), "last"),
-        )
+        return staged_parts((row.row for row in found), continues=continues)
 
     return stage
+
+
+def stage_part(
+    folder: Path, layout: Root, partition: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Stage the operations of one partition: what a task does.
+
+    :param batches: have :data:`COLUMNS`.
+    :return: what :func:`staged_parts` is to be told, in the one column of the batches.
+    """
+    # A second attempt of the task must not write into the files of the first.
+    name = f"{partition:06d}-{uuid4().hex}"
+    reading = _Reading()
+    rows = Stager(folder, layout, name).stage(reading.columns(batches))
+    try:
+        yield from _batches(map(_to_json, rows))
+    except IncompleteLogError as error:
+        yield from _batches([json.dumps([_REFUSED, error.message, error.source])])
+        return
+    if reading:
+        yield from _batches([json.dumps([_END_OF_PART, reading.end()])])
+
+
+def staged_parts(texts: Iterable[str], *, continues: bool) -> Staged:
+    """The log that tasks have staged: what the driver does.
+
+    :param texts: what they gave, of all partitions in order.
+    :raises IncompleteLogError: rows are missing, doubled, or not in order.
+    """
+    parts = _parts(texts)
+    segments = (Segment.of(each) for part in parts for each in part.end["segments"])
+    check_complete(segments, continues=continues)
+    return Staged(
+        rows=_stitched(parts), first=_place(parts, "first"), last=_place(reversed(parts), "last")
+    )
 
 
 class _Part(NamedTuple):
@@ -179,7 +197,7 @@ def _place(parts: Iterable[_Part], edge: str) -> Place | None:
     return None if found is None else Place(*found)
 
 
-def _stitched(parts: Sequence[_Part]) -> Iterator[Operation]:
+def _stitched(parts: Iterable[_Part]) -> Iterator[Operation]:
     """The rows of a log, out of its parts: with one END for each patch, wherever it was cut.
 
     :raises SourceError: a log ends inside a transaction, and another follows.

@@ -12,11 +12,12 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import ChainError, JellyError, OptionsError
+from jelly_plugins.patch import add
 from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
 from jelly_plugins.spark.sharded import Applied, CheckpointError, IncompleteLogError
 from jelly_plugins.spark.sharded import apply as apply_module
 
-from .logs import Writer, assert_same, log_file, patch, replayed
+from .logs import Writer, assert_same, log_file, patch, quad, replayed
 
 
 def test_a_log_is_applied_in_two_batches(spark: SparkSession, tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_rows_that_are_not_as_they_were_read_are_refused(
     folder, root = tmp_path / "logs", tmp_path / "root"
     folder.mkdir()
     logs = [log_file(folder / f"{n}.rdfp", [writer.patch()]) for n in range(2)]
-    other = log_file(tmp_path / "other.rdfp", [patch(9, [], prev=False)])
+    other = log_file(tmp_path / "other.rdfp", [patch(9, [add(quad("s"))], prev=False)])
     reader = spark.read.format("jelly-patch")
     frame = reader.load(str(folder))
     for odd in (

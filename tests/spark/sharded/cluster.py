@@ -1,0 +1,80 @@
+"""What a cluster does with sharded stores, as a program: a process has one session of Spark.
+
+``python -m tests.spark.sharded.cluster MASTER FOLDER [BATCHES]`` reads, writes, applies, streams,
+and lets two writers apply batches at once until both are through.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from jelly_plugins import Iri, Literal, Triple, read
+from jelly_plugins.spark import ShardedStore, apply_patches, session
+
+from ..conftest import SETTINGS
+from .logs import Writer, assert_same, log_file, replayed
+
+
+def run(spark: SparkSession, folder: Path, batches: int) -> None:
+    # Written by executors, and read again.
+    rows = range(100 * batches)
+    frame = spark.createDataFrame([(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in rows])
+    named = frame.toDF("subject", "predicate", "object").repartition(2)
+    written = f"{folder}/written"
+    named.write.format("jelly").mode("append").save(written)
+    assert spark.read.format("jelly").load(written).count() == len(rows)
+    files = [each for each in Path(written).iterdir() if each.suffix == ".jelly"]
+    found = {statement for file in files for statement in read(str(file))}
+    assert found == {Triple(Iri(f"urn:{n}"), Iri("urn:p"), Literal(f"{n}")) for n in rows}
+
+    # Applied: a log, a DataFrame, a stream.
+    writer = Writer(seed=41)
+    logs = folder / "logs"
+    logs.mkdir()
+    made = [log_file(logs / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    root = folder / "root"
+    apply_patches(spark, made[0], root, shards=2)
+    one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1")
+    assert apply_patches(spark, one_each.load(str(logs)), root).committed
+    stream = spark.readStream.format("jelly-patch").option("maxFilesPerTrigger", "1")
+    for number in range(2, 2 + batches):
+        made.append(log_file(logs / f"{number}.jellyp", [writer.patch()]))
+    done = apply_patches(spark, stream.load(str(logs)), root, application="stream")
+    assert (done.committed, done.replayed.patches) == (True, batches)
+    assert_same(root, replayed(*made))
+
+    # Two writers at once, each of which has to begin again at times.
+    shared = folder / "shared"
+    apply_patches(spark, b"TX . TC . Z .", shared, shards=2)
+
+    def write(name: str) -> int:
+        for number in range(batches):
+            text = f"TX . A <urn:{name}> <urn:p> <urn:{number}> . TC . Z ."
+            apply_patches(spark, text.encode(), shared, application=name, batch=number)
+        return batches
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(write, ["a", "b"])) == [batches, batches]
+    store = ShardedStore(shared)
+    assert (len(store), store.version) == (2 * batches, 1 + 2 * batches)
+    assert store.verify() == []
+
+
+def main() -> None:
+    master, folder, *rest = sys.argv[1:]
+    settings = {**SETTINGS, "spark.local.dir": f"{folder}/local", "spark.executor.memory": "512m"}
+    settings["spark.sql.warehouse.dir"] = f"{folder}/warehouse"
+    spark = session(master, name="cluster", config=settings)
+    try:
+        run(spark, Path(folder), int(rest[0]) if rest else 2)
+    finally:
+        spark.stop()
+    print("all of it holds")
+
+
+if __name__ == "__main__":
+    main()

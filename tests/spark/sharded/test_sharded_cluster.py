@@ -1,0 +1,152 @@
+"""Sharded stores on clusters: executors in processes of their own, and on other file systems.
+
+A process has one session of Spark; so these run programs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from jelly_plugins.spark.java import use_java
+from jelly_plugins.spark.sharded import ShardedStore
+from tests.shared_data import ROOT
+
+from .logs import Writer, log_file
+
+#: Seconds that no program takes, however slow the machine.
+PATIENCE = 900
+
+HOME = Path(pyspark.__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Spark's own scripts look for, and its executors."""
+    use_java()
+    monkeypatch.setenv("SPARK_HOME", str(HOME))
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    path = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{path}" if path else str(ROOT))
+
+
+def program(*arguments: object) -> str:
+    """Run a program to its end; give what it prints."""
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("batches", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_executors_in_processes_of_their_own(tmp_path: Path, batches: int) -> None:
+    cluster = ("-m", "tests.spark.sharded.cluster", "local-cluster[2,1,1024]")
+    assert "all of it holds" in program(*cluster, tmp_path, batches)
+
+
+# Another file system
+
+APPLY = """
+import sys
+from jelly_plugins import JellyError
+from jelly_plugins.spark import apply_patches, session
+
+master, log, root = sys.argv[1:]
+spark = session(master, config={
+    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1",
+})
+patches = spark.read.format("jelly-patch")
+stream = spark.readStream.format("jelly-patch")
+for source, application in (
+    (log, None), (patches.load(log), None), (stream.load(log), "stream"), (log, None)
+):
+    try:
+        done = apply_patches(spark, source, root, shards=2, application=application)
+        print("committed" if done.committed else "nothing")
+    except JellyError as error:
+        print("refused:", *str(error).split())
+spark.stop()
+"""
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A standalone cluster whose worker has an empty folder in the place of one of the driver's."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    mount = f"mount -t tmpfs tmpfs '{hidden}'"
+    if shutil.which("unshare") is None or subprocess.call(
+        ["unshare", "-m", "sh", "-c", mount], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ):
+        pytest.skip("needs to be allowed to give a process file systems of its own: unshare -m")
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    master = f"spark://127.0.0.1:{port}"
+    start = str(HOME / "bin" / "spark-class")
+    deploy = "org.apache.spark.deploy"
+    host = "--host 127.0.0.1 --webui-port 0"
+    commands = (
+        f"exec '{start}' {deploy}.master.Master {host} --port {port}",
+        f"{mount} && exec '{start}' {deploy}.worker.Worker {host} --cores 1 --memory 1g "
+        f"--work-dir '{tmp_path}/work' {master}",
+    )
+    processes = []
+    try:
+        for command in commands:
+            with (tmp_path / f"{len(processes)}.log").open("wb") as log:
+                processes.append(
+                    subprocess.Popen(["unshare", "-m", "sh", "-c", command], stdout=log, stderr=log)
+                )
+            _wait_for(port)
+        yield master, hidden
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+        for process in processes:
+            process.wait()
+
+
+def _wait_for(port: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with socket.socket() as asked:
+            if asked.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError("the master does not start")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_worker_that_sees_another_file_system(blind: tuple[str, Path], tmp_path: Path) -> None:
+    """A DataFrame and a stream were committed as complete, without a quad."""
+    master, hidden = blind
+    log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
+    found = program("-c", APPLY, master, log, hidden / "root").splitlines()
+    assert len(found) == 4
+    for line in found:
+        assert line.startswith("refused: ")
+        assert "does not see what the driver has written there" in line
+        assert str(hidden / "root") in line
+    store = ShardedStore(hidden / "root")
+    assert (store.version, len(store)) == (0, 0)
+    assert list((hidden / "root" / "_staging").iterdir()) == []

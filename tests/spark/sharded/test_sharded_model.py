@@ -1,0 +1,161 @@
+"""Random logs, whole and mangled, through DataFrames and streams: as the model, or refused."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import xxhash
+from pyspark.sql import DataFrame, SparkSession
+
+from jelly_plugins import JellyError
+from jelly_plugins.spark import ShardedStore, apply_patches
+from jelly_plugins.spark.batches import read_part
+from jelly_plugins.spark.operations import OPERATIONS
+from jelly_plugins.spark.parts import Piece
+from jelly_plugins.spark.schema import arrow_schema, patch_schema
+from jelly_plugins.spark.settings import ReadSettings
+from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here
+from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
+from jelly_plugins.spark.sharded.layout import Root
+
+from .model import Log, mangled, random_log
+
+SHARDS = (1, 4, 16)
+
+
+def assert_right(root: Path, log: Log, applied: bool, how: str) -> None:
+    """The store has the log, whole files of its beginning if some were left out, or nothing."""
+    store = ShardedStore(root)
+    found = set(store)
+    assert len(found) == len(store)
+    if not applied:
+        assert store.version == 0, how
+    elif how in ("whole", "split", "sorted back"):
+        assert found == log.quads(), how
+    else:
+        # Some of what mangles leaves whole files.
+        assert found in [log.quads(files) for files in range(len(log.files) + 1)], how
+    assert store.verify() == []
+
+
+def table(paths: list[Path], about: bool) -> pa.Table:
+    settings = ReadSettings.of({"headers": str(about)})
+    schema = arrow_schema(patch_schema(settings))
+    pieces = [Piece(str(path), number=number) for number, path in enumerate(paths)]
+    rows = pa.Table.from_batches(read_part(pieces, settings, schema, OPERATIONS.read), schema)
+    sources = [xxhash.xxh32_intdigest(each.encode()) for each in rows["source"].to_pylist()]
+    return rows.set_column(0, "source", pa.array(sources, pa.int64())).select(list(COLUMNS))
+
+
+def test_logs_as_rows(tmp_path: Path) -> None:
+    counted = _logs_as_rows(tmp_path, range(24))
+    assert counted["whole: equal"] > 4
+
+
+@pytest.mark.slow
+def test_300_logs_as_rows(tmp_path: Path) -> None:
+    counted = _logs_as_rows(tmp_path, range(300))
+    print(*sorted(counted.items()), sep="\n")
+    assert counted["shuffled: refused"] > 20
+
+
+def _logs_as_rows(tmp_path: Path, seeds: range) -> Counter[str]:
+    """As tasks and driver do it, in this process."""
+    counted: Counter[str] = Counter()
+    for seed in seeds:
+        pick = random.Random(-seed)
+        log = random_log(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rows = table(log.write(folder), pick.random() < 0.5)
+        how, parts = mangled(len(rows), pick) if len(rows) else ("whole", [[]])
+
+        def stage(
+            staging: Path, layout: Root, rows: pa.Table = rows, parts: list[list[int]] = parts
+        ) -> Staged:
+            texts = [
+                text
+                for number, part in enumerate(parts)
+                for batch in stage_part(
+                    staging,
+                    layout,
+                    number,
+                    rows.take(pa.array(part, pa.int64())).to_batches(max_chunksize=17),
+                )
+                for text in batch["row"].to_pylist()
+            ]
+            return staged_parts(texts, continues=False)
+
+        root = folder / "root"
+        applied = True
+        try:
+            apply_batch(stage, run_here, root, Settings(shards=pick.choice(SHARDS)))
+        except JellyError:
+            applied = False
+        counted[f"{how}: {'equal' if applied else 'refused'}"] += 1
+        assert_right(root, log, applied, how)
+    return counted
+
+
+def _frame(spark: SparkSession, folder: Path, how: str, pick: random.Random) -> DataFrame:
+    reader = spark.read.format("jelly-patch").option("headers", pick.choice(["true", "false"]))
+    frame = reader.option("maxPartitionBytes", pick.choice(["1", "32m"])).load(str(folder))
+    if how == "shuffled":
+        return frame.repartition(2, "subject")
+    if how == "doubled":
+        return frame.union(frame)
+    if how == "filtered":
+        return frame.sample(0.7, seed=1)
+    if how == "limited":
+        return frame.limit(pick.randrange(1, 40))
+    if how == "sorted back":
+        return frame.repartition(2, "object").sort("patch", "order")
+    return frame
+
+
+WAYS = ("whole", "stream", "shuffled", "doubled", "filtered", "limited", "sorted back", "stream")
+
+
+def _logs_through_spark(spark: SparkSession, tmp_path: Path, seeds: range) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for seed in seeds:
+        pick = random.Random(seed)
+        log = random_log(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        paths = log.write(folder)
+        how = WAYS[seed % len(WAYS)]
+        if how == "sorted back" and len(paths) > 1:
+            how = "shuffled"
+        root = tmp_path / f"root-{seed}"
+        shards = SHARDS[seed // len(WAYS) % len(SHARDS)]
+        applied = True
+        try:
+            if how == "stream":
+                stream = spark.readStream.format("jelly-patch")
+                most = pick.choice(["1", "5"])
+                frame = stream.option("maxFilesPerTrigger", most).load(str(folder))
+                apply_patches(spark, frame, root, shards=shards, application="model")
+            else:
+                apply_patches(spark, _frame(spark, folder, how, pick), root, shards=shards)
+        except JellyError:
+            applied = False
+        counted[f"{how}: {'equal' if applied else 'refused'}"] += 1
+        assert applied or how not in ("whole", "stream")
+        assert_right(root, log, applied, "whole" if how == "stream" else how)
+    return counted
+
+
+def test_logs_through_spark(spark: SparkSession, tmp_path: Path) -> None:
+    assert _logs_through_spark(spark, tmp_path, range(len(WAYS)))["whole: equal"]
+
+
+@pytest.mark.slow
+def test_300_logs_through_spark(spark: SparkSession, tmp_path: Path) -> None:
+    counted = _logs_through_spark(spark, tmp_path, range(300))
+    print(*sorted(counted.items()), sep="\n")
+    assert counted.total() == 300
