@@ -28,7 +28,11 @@ cdef class PatchColumnDecoder(PieceDecoder):
                   batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
         reference_columns.check_batch(batch_rows, batch_bytes)
-        self._open(reference_columns.ColumnFactory(notation, limits), limits, 0)
+        if judge is None:
+            self._open(reference_columns.ColumnFactory(notation, limits), limits, 0)
+        else:
+            # It says too why a row is refused, and may take what N-Triples cannot say.
+            self._open(judge, limits, 0)
         self.reference = reference_patch_decoder.PatchDecoder(self.factory, limits=limits)
         self.judge = judge
         self.reader.judged = self.reader.any_langtag = judge is not None
