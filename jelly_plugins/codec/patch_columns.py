@@ -128,6 +128,60 @@ def _with_text(row: Operation) -> Operation:
     return row
 
 
+class JudgedFactory(ColumnFactory):
+    """Makes what a judge makes, where neither that nor the text as N-Triples has it is too long."""
+
+    def __init__(self, judge: TermFactory[Any], notation: Notation, limits: Limits) -> None:
+        super().__init__(notation, limits)
+        self._judge = judge
+        self.default_graph = judge.default_graph  # type: ignore[misc]
+
+    def iri(self, value: str) -> Any:
+        super().iri(value)
+        return self._bounded(self._judge.iri(value))
+
+    def blank_node(self, label: str) -> Any:
+        super().blank_node(label)
+        return self._bounded(self._judge.blank_node(label))
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        # Not every language tag that a judge takes is one of N-Triples.
+        text = super().literal(lex, None, datatype)
+        if langtag is not None:
+            self._check(len(text) + 1 + len(langtag.encode()))
+        return self._bounded(self._judge.literal(lex, langtag, datatype))
+
+    def quoted_triple(self, *terms: Any) -> Any:
+        self._check_triple([len(term.encode()) for term in terms])
+        return self._bounded(self._judge.quoted_triple(*terms))
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        return self._judge.triple(terms)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        return self._judge.quad(terms)
+
+    def _bounded(self, term: Any) -> Any:
+        self._check(len(term.encode()))
+        return term
+
+
+def text_factory(
+    notation: Notation, judge: TermFactory[Any] | None, limits: Limits
+) -> ColumnFactory:
+    """The factory of a :class:`PatchColumnDecoder`."""
+    if judge is None:
+        return ColumnFactory(notation, limits)
+    return JudgedFactory(judge, notation, limits)
+
+
+class _Decoder(PatchDecoder):
+    """Refuses in its row what columns cannot have."""
+
+    def _read_namespace(self, *row: Any) -> Operation:
+        return _with_text(super()._read_namespace(*row))
+
+
 def _text(term: str | bytes | None) -> str | None:
     return str(term, "utf-8") if isinstance(term, bytes) else term
 
@@ -170,8 +224,7 @@ class PatchColumnDecoder:
         batch_bytes: int = DEFAULT_BATCH_BYTES,
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
-        factory: Any = ColumnFactory(notation, limits) if judge is None else judge
-        self._decoder = PatchDecoder(factory, limits=limits)
+        self._decoder = _Decoder(text_factory(notation, judge, limits), limits=limits)
         self._failed = False
 
     @property
