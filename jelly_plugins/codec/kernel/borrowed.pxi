@@ -22,8 +22,13 @@ cdef inline bytes held(bytes data):
     """A call's bytes as they are to be worked on, and to be given to `let_go` in the end."""
     if not IS_POISONED:
         return data
-    copied = PyBytes_FromStringAndSize(NULL, PyBytes_GET_SIZE(data))
-    memcpy(PyBytes_AS_STRING(copied), PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+    return copy_of(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef bytes copy_of(const void *source, Py_ssize_t size):
+    """Bytes that are nobody else's, as Python's of a single byte may be."""
+    copied = PyBytes_FromStringAndSize(NULL, size)
+    memcpy(PyBytes_AS_STRING(copied), source, size)
     return copied
 
 

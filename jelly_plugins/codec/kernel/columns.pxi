@@ -22,7 +22,7 @@ cdef class HeldBuffer:
         PyObject_GetBuffer(owner, &self.view, PyBUF_SIMPLE)
         if not self.view.readonly or IS_POISONED:
             # Another thread could change what was checked.
-            copied = PyBytes_FromStringAndSize(<const char *> self.view.buf, self.view.len)
+            copied = copy_of(self.view.buf, self.view.len)
             PyBuffer_Release(&self.view)
             PyObject_GetBuffer(copied, &self.view, PyBUF_SIMPLE)
 
