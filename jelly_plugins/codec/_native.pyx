@@ -16,10 +16,11 @@ Memory, for whoever changes it:
 4. What is kept is owned. The bytes of a frame, or of a piece of text, are the caller's, and held for
    as long as it takes to read them: by the call, or, where what comes of a frame is given out piece
    by piece, by the decoder. What points into them is forgotten when that ends (``end_frame``,
-   ``end_text``). A Term never points into them: each of its Slices lies behind its own structure,
-   or in the bytes that are its ``object``. Nor does anything else that outlives a call: its Slices
-   point to what the same object owns, or to a constant of the module. A build with JELLY_POISON=1
-   works on copies that are overwritten and freed at the end (kernel/borrowed.pxi).
+   ``end_text``). A Term's Slices lie behind its own structure, or in the bytes that are its
+   ``object``; only a long one of which an object is made borrows from the frame, and no longer than
+   that takes (``borrow``). Nor does anything else that outlives a call point into a caller's bytes:
+   its Slices point to what the same object owns, or to a constant of the module. A build with
+   JELLY_POISON=1 works on copies that are overwritten and freed at the end (kernel/borrowed.pxi).
 5. A decoder or encoder is for one thread at a time; a second one that enters is refused. Different
    ones share nothing that changes.
 """

@@ -110,8 +110,7 @@ class ColumnFactory(TextFactory):
         return self._checked(super().literal(lex, langtag, datatype).encode())
 
     def quoted_triple(self, *terms: bytes) -> bytes:  # type: ignore[override]
-        # Before it is put together: a few bytes can quote the same long term over and over.
-        self._check(sum(map(len, (*self._marks, *terms))) + len(terms) - 1)
+        self._check_triple([len(term) for term in terms])
         opening, closing = self._marks
         return opening + b" ".join(terms) + closing
 
@@ -124,6 +123,10 @@ class ColumnFactory(TextFactory):
     def _checked(self, text: bytes) -> bytes:
         self._check(len(text))
         return text
+
+    def _check_triple(self, sizes: list[int]) -> None:
+        """Before it is put together: a few bytes can quote the same long term over and over."""
+        self._check(sum(map(len, self._marks)) + sum(sizes) + len(sizes) - 1)
 
     def _check(self, size: int) -> None:
         if size > self._longest:

@@ -28,8 +28,6 @@ from .ntriples import Notation
 from .operations import Header, Namespace, Operation, OperationKind
 from .patch_decoder import PatchDecoder
 from .patch_options import PatchOptions
-from .patch_rules import PatchRow
-from .patch_term_reader import PatchTermReader
 from .terms import TermFactory
 
 _ADD: Final = OperationKind.ADD
@@ -123,27 +121,65 @@ def _with_text(row: Operation) -> Operation:
         return Operation(kind, Header(value.key, _text(value.value)))
     if type(value) is Namespace:
         name, iri, graph = value
-        _check_graph(graph)
-        return Operation(kind, Namespace(name, _text(iri), _text(graph)))
+        graph = _text(graph)
+        if graph is not None and (graph[:1] == '"' or graph[:2] == "<<"):
+            raise TermError("the graph of a namespace is neither an IRI nor a blank node")
+        return Operation(kind, Namespace(name, _text(iri), graph))
     return row
 
 
-def _check_graph(graph: str | bytes | None) -> None:
-    """Refuse the graph of a namespace that can be no graph's name."""
-    text = _text(graph)
-    if text is not None and (text[:1] == '"' or text[:2] == "<<"):
-        raise TermError("the graph of a namespace is neither an IRI nor a blank node")
+class JudgedFactory(ColumnFactory):
+    """Makes what a judge makes, where neither that nor the text as N-Triples has it is too long."""
+
+    def __init__(self, judge: TermFactory[Any], notation: Notation, limits: Limits) -> None:
+        super().__init__(notation, limits)
+        self._judge = judge
+        self.default_graph = judge.default_graph  # type: ignore[misc]
+
+    def iri(self, value: str) -> Any:
+        super().iri(value)
+        return self._bounded(self._judge.iri(value))
+
+    def blank_node(self, label: str) -> Any:
+        super().blank_node(label)
+        return self._bounded(self._judge.blank_node(label))
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        # Not every language tag that a judge takes is one of N-Triples.
+        text = super().literal(lex, None, datatype)
+        if langtag is not None:
+            self._check(len(text) + 1 + len(langtag.encode()))
+        return self._bounded(self._judge.literal(lex, langtag, datatype))
+
+    def quoted_triple(self, *terms: Any) -> Any:
+        self._check_triple([len(term.encode()) for term in terms])
+        return self._bounded(self._judge.quoted_triple(*terms))
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        return self._judge.triple(terms)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        return self._judge.quad(terms)
+
+    def _bounded(self, term: Any) -> Any:
+        self._check(len(term.encode()))
+        return term
+
+
+def text_factory(
+    notation: Notation, judge: TermFactory[Any] | None, limits: Limits
+) -> ColumnFactory:
+    """The factory of a :class:`PatchColumnDecoder`."""
+    if judge is None:
+        return ColumnFactory(notation, limits)
+    return JudgedFactory(judge, notation, limits)
 
 
 class _Decoder(PatchDecoder):
-    """Looks at the graph of a namespace where its row is known."""
+    """Refuses in its row what columns cannot have."""
 
-    def _read_namespace(
-        self, terms: PatchTermReader, row: PatchRow, data: bytes, pos: int, end: int
-    ) -> Operation:
-        operation = super()._read_namespace(terms, row, data, pos, end)
-        _check_graph(operation.value.graph)
-        return operation
+    def _read_namespace(self, *row: Any) -> Operation:
+        return _with_text(super()._read_namespace(*row))
 
 
 def _text(term: str | bytes | None) -> str | None:
@@ -190,8 +226,9 @@ class PatchColumnDecoder:
         strict: bool = False,
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
-        factory: Any = ColumnFactory(notation, limits) if judge is None else judge
-        self._decoder = _Decoder(factory, limits=limits, strict=strict)
+        self._decoder = _Decoder(
+            text_factory(notation, judge, limits), limits=limits, strict=strict
+        )
         self._failed = False
         #: Number of the frame that is next, or in which an error was.
         self._next = 0

@@ -195,13 +195,13 @@ class TextDecoder(PieceDecoder):
                 size += len(text)
                 if len(text) > _PERHAPS_LONG:
                     long_bytes += _long_bytes(text)
-                    if long_bytes > self._limits.frame_expansion:
-                        raise too_much(self._limits, long_bytes).locate(frame=frame.index)
                 pending.append(" " if text != "." else "\n")
                 if size > PIECE:
                     yield "".join(pending).encode()
                     pending.clear()
                     size = 0
+            if long_bytes > self._limits.frame_expansion:
+                raise too_much(self._limits, long_bytes).locate(frame=frame.index)
         if pending:
             yield "".join(pending).encode()
         self.last_frame = frame

@@ -75,6 +75,7 @@ def unguard() -> None:
 
 
 @contextmanager
+@uninterrupted
 def guarded() -> Iterator[None]:
     """Have marks be heeded."""
     guard()
@@ -90,13 +91,22 @@ def _handle(number: int, frame: FrameType | None) -> None:
         mark = _MARKS.get(caller.f_code)
         if mark is not None:
             if not mark:
-                later = threading.Timer(_DELAY, _thread.interrupt_main, [number])
+                later = threading.Timer(_DELAY, _send, [number])
                 later.daemon = True
                 later.start()
                 return
             break
         caller = caller.f_back
     _handlers[number](number, frame)
+
+
+def _send(number: int) -> None:
+    """Send the main thread a signal."""
+    if hasattr(signal, "pthread_kill"):
+        # It wakes the thread from waiting, as the first one would have.
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        _thread.interrupt_main(number)
 
 
 # Handlers that are being put in or out of place are not to be left half so.

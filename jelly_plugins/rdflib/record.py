@@ -164,13 +164,14 @@ class GraphRecorder:
         Dataset over an Oxigraph store."""
         self._run(partial(self.graph.update, update, **settings))
 
+    @uninterrupted
     def _run(self, change: Callable[[], object]) -> None:
         """Make a change: a transaction of its own, unless there is one already."""
         guard()
         try:
             with self._watch.lock:
                 if self._inside:
-                    change()
+                    _call(change)
                 else:
                     self._run_alone(change)
         finally:

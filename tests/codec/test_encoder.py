@@ -251,6 +251,20 @@ def test_namespaces_share_the_lookups(kernel: Kernel) -> None:
     assert frame.statements == [Triple(Iri("http://a/#x"), P, OB)]
 
 
+@pytest.mark.parametrize("iri", ["http://a/#", "http://é/#", "urn:😀"])
+def test_namespaces_beside_terms_of_a_backend(kernel: Kernel, iri: str) -> None:
+    def describe_text(term: Any) -> tuple[Any, ...]:
+        assert type(term) is str
+        return (Kind.IRI, term)
+
+    encoder = kernel.Encoder(StreamOptions(), describe_text, namespaces=True)
+    encoder.add_namespace("ex", iri)
+    encoder.add([(f"{iri}s", f"{iri}p", "urn:o")])
+    (frame,) = kernel.decode(*encoder.finish())
+    assert frame.namespaces == [("ex", Iri(iri))]
+    assert frame.statements == [Triple(Iri(f"{iri}s"), Iri(f"{iri}p"), OB)]
+
+
 BAD_STRINGS = ["\ud800", "a\udfffb", None, 5, b"bytes"]
 
 

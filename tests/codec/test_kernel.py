@@ -29,7 +29,7 @@ from jelly_plugins.codec import (
     Term,
     Triple,
 )
-from jelly_plugins.codec.text import TextDecoder
+from jelly_plugins.codec.text import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError, OrderError, TermError
 
 from ..fuzz.comparison import native
@@ -352,6 +352,14 @@ def test_the_environment_chooses_the_reference() -> None:
 def test_limits_hold_for_text(limits: Limits) -> None:
     encoder = native().TextEncoder(StreamOptions(), limits=limits)
     refuse(lambda: encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n"))
+
+
+def test_a_statement_that_is_refused_does_not_count() -> None:
+    for encoder_class in (TextEncoder, native().TextEncoder):
+        encoder = encoder_class(StreamOptions(max_datatype_table_size=0))
+        with pytest.raises(JellyError):
+            encoder.feed(b'<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> "x"^^<urn:d> .\n')
+        assert encoder.statements == 1
 
 
 # Threads that meet in one encoder or decoder

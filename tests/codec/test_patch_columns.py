@@ -43,10 +43,11 @@ from jelly_plugins.codec.operations import (
     header,
 )
 from jelly_plugins.codec.text import TextFactory
-from jelly_plugins.errors import JellyError, LimitError, OrderError, TermError
+from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 
 from ..fuzz.comparison import native
+from . import patch_wire as w
 from .test_kernel import memory_held_by
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -241,8 +242,27 @@ def test_what_the_judge_refuses(make: Maker, what: str) -> None:
 
 def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
     rows = [BEGIN, add_namespace("ex", Iri("urn:ex#"), Literal("x" * 300)), COMMIT, END]
-    with pytest.raises(TermError, match="graph of a namespace"):
-        decoded(make(), frames(rows, generalized_statements=True))
+    decoder = make()
+    before = frames([header("id", Literal("x")), BEGIN, COMMIT, END], generalized_statements=True)
+    assert not list(decoder.decode(before[0]))
+    with pytest.raises(TermError, match="graph of a namespace") as refused:
+        list(decoder.decode(frames(rows, generalized_statements=True)[0]))
+    # Behind options, start and entries.
+    assert (refused.value.frame, refused.value.row) == (1, 4)
+    assert decoder.next_frame == 1
+    with pytest.raises(OrderError, match="after an error") as again:
+        list(decoder.decode(before[0]))
+    assert again.value.frame == 1
+    [batch] = decoder.flush()
+    assert next(row.kind for _, row in batch.others) == OperationKind.HEADER
+
+
+def test_the_judge_says_why_a_row_is_refused(make: Maker) -> None:
+    """It takes a base direction, which N-Triples cannot say: that is not what is wrong."""
+    row = w.delete(None, w.iri(name=1), w.literal("x", lang="en--ltr"))
+    data = w.frame(w.options(w.FRAME), w.name("urn:p"), row)
+    with pytest.raises(StatementError, match="the subject repeats"):
+        list(make(judge=RowFactory(), notation=Notation.RDF_1_2).decode(data))
 
 
 def test_both_kernels_refuse_the_same() -> None:

@@ -8,6 +8,7 @@ from jelly_plugins.codec import (
     DEFAULT_LIMITS,
     GenericFactory,
     Iri,
+    Limits,
     Operation,
     OperationKind,
     PatchDecoder,
@@ -18,7 +19,7 @@ from jelly_plugins.codec import (
 )
 from jelly_plugins.codec.ntriples import Dialect, LineParser
 from jelly_plugins.codec.operations import BEGIN, COMMIT, END, add_namespace, header
-from jelly_plugins.errors import JellyError, OrderError, StatementError, TextError
+from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TextError
 
 pytestmark = pytest.mark.usefixtures("patch_kernel")
 
@@ -107,3 +108,31 @@ def test_where_no_statement_may_stand() -> None:
     flat.add([END])
     with pytest.raises(OrderError):
         flat.add_lines(OperationKind.ADD, LINES, parser())
+
+
+def test_a_refused_line_begins_no_patch() -> None:
+    options = PatchOptions(
+        statement_type=PatchStatementType.TRIPLES,
+        stream_type=PatchStreamType.PUNCTUATED,
+        max_datatype_table_size=0,
+    )
+    encoder = PatchEncoder(options)
+    # Entries of its IRIs are written before it is refused for its datatype.
+    with pytest.raises(JellyError):
+        encoder.add_lines(OperationKind.ADD, b'<urn:s> <urn:p> "x"^^<urn:d> .\n', parser(False))
+    assert not encoder.inside_patch
+    assert len(encoder.finish()) == 1
+
+
+def test_a_frame_that_is_too_long_is_refused_at_its_line() -> None:
+    limits = Limits(frame_bytes=300)
+    read = LineParser(Dialect.RDF_1_2, False, False, limits, quads=False)
+    options = PatchOptions(
+        statement_type=PatchStatementType.TRIPLES, stream_type=PatchStreamType.FRAME
+    )
+    encoder = PatchEncoder(options, limits=limits)
+    lines = b"".join(b'<urn:s> <urn:p> "%0200d" .\n' % number for number in range(2))
+    with pytest.raises(LimitError, match="the length of a frame") as refused:
+        encoder.add_lines(OperationKind.ADD, lines, read)
+    assert (refused.value.frame, refused.value.row) == (0, encoder.pending)
+    assert read.count == 1

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer: the conformance vectors,
-# the corpus of coverage-guided fuzzing, fuzzed cases, and the codec's tests of the kernel. Its last
-# line is "clean"; the first error ends it, with a stack.
+# The compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer: the corpus of
+# coverage-guided fuzzing, fuzzed cases, the conformance vectors and the codec's tests of the kernel.
+# Its last line is "clean"; the first error ends it, with a stack.
 #
 #     tests/fuzz/sanitize.sh [PYTHON [CASES [SEED]]]
 #     tests/fuzz/sanitize.sh short [PYTHON]
 #
-# The short form takes a minute or so: vectors, corpus and some hundred cases. It is not run, and says
-# why, where gcc or its sanitizers are missing.
+# The short form takes a minute or so: the corpus, and some hundred cases. Neither is run where gcc
+# or its sanitizers are missing: it says so.
 #
 # PYTHON has the dev extra and Cython installed. The kernel is built in a copy of the project, which
 # is removed afterwards: nothing that is installed changes.
@@ -68,17 +68,26 @@ case $found in
 *) echo "the kernel is not the one that was built here: $found" && exit 1 ;;
 esac
 
-echo "== conformance vectors"
-sanitized -m conformance --kernel native | tail -n 1
-if [ -z "$short" ] && [ -d "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" ]; then
-    sanitized -m conformance --suite "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" --kernel native |
-        tail -n 1
-fi
+# The last line of what a program says; all of it if it fails.
+last_line() {
+    if ! sanitized "$@" >run.log 2>&1; then
+        cat run.log
+        exit 1
+    fi
+    tail -n 1 run.log
+}
+
 echo "== fuzz corpus"
-sanitized -m pytest -p no:cacheprovider tests/fuzz/test_corpus.py | tail -n 1
+last_line -m pytest -p no:cacheprovider tests/fuzz/test_corpus.py
 echo "== fuzzed cases"
-sanitized -m tests.fuzz.differential "$cases" "$seed" | tail -n 1
+last_line -m tests.fuzz.differential "$cases" "$seed"
 if [ -z "$short" ]; then
+    echo "== conformance vectors"
+    last_line -m conformance --kernel native
+    if [ -d "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" ]; then
+        last_line -m conformance --suite "$JELLY_PLUGINS_SHARED/conformance/jelly-rdf" \
+            --kernel native
+    fi
     echo "== tests of the kernel"
     JELLY_FUZZ_CASES=2000 sanitized -m pytest -p no:cacheprovider --hypothesis-profile=patient \
         -k "not python and not parser and not bounded_memory" \

@@ -14,20 +14,26 @@ from typing import Any, Self
 
 import pytest
 import rdflib
-from rdflib import BNode, ConjunctiveGraph, Graph, Literal, URIRef
+from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
 
 import jelly_plugins
 from jelly_plugins.rdflib import record, replay
 from jelly_plugins.rdflib.interrupts import guarded, interruptible, uninterrupted
 
-from .test_replay import FILLING, MAKERS, G, O, P, S, patch, state
+from .test_replay import FILLING, G, O, P, S, patch, state
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(Conjunctive|default_context|Dataset.contexts).*")
 
+_NAME = URIRef("urn:graph")
+MAKERS: dict[str, Callable[[], Graph]] = {
+    "Graph": lambda: Graph(identifier=_NAME),
+    "Graph, SimpleMemory": lambda: Graph("SimpleMemory", _NAME),
+    "Dataset": Dataset,
+    "Graph, Oxigraph": lambda: Graph("Oxigraph", _NAME),
+}
+
 #: Where interrupts come: here, and in rdflib.
 _FOLDERS = (str(Path(jelly_plugins.__file__).parent), str(Path(rdflib.__file__).parent))
-#: For a signal that was put off to come.
-_WHILE = 0.004
 
 
 class Interrupting:
@@ -64,8 +70,12 @@ def interrupt(at: int, act: Callable[[], object]) -> bool:
     with suppress(KeyboardInterrupt):
         with Interrupting(at) as interrupting:
             act()
-        time.sleep(_WHILE)
-    return not interrupting.done
+        if not interrupting.done:
+            return True
+        # It was put off, and is yet to come; but for one that came while Python was cleaning up,
+        # where it ignores all exceptions.
+        time.sleep(0.5)
+    return False
 
 
 _CHANGING = [
@@ -157,18 +167,20 @@ def check_recording(name: str, folder: Path, step: int) -> None:
                 copy = MAKERS[name]()
                 replay(copy, patch(1, *FILLING))
                 replay(copy, path)
-                assert state(copy)[:3] == state(graph)[:3]
+                assert state(copy)[0] == state(graph)[0]
+                assert state(copy)[2] == state(graph)[2]
                 assert replay(graph, path).patches == 0
             path.unlink(missing_ok=True)
             if over:
                 break
-            at += step
+            # From a few moments to all of them.
+            at += step or 1 + at // 4
         assert seen == {False, True}
 
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_recording(name: str, tmp_path: Path) -> None:
-    check_recording(name, tmp_path, 37)
+    check_recording(name, tmp_path, 0)
 
 
 @pytest.mark.slow
@@ -179,7 +191,8 @@ def test_recording_at_every_line(name: str, tmp_path: Path) -> None:
 
 def test_marks() -> None:
     """What is put off comes as soon as it may, and handlers are the program's again."""
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
     steps = []
 
     @interruptible

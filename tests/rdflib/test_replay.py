@@ -205,7 +205,9 @@ def state(graph: Graph) -> tuple[Any, ...]:
         if (store.context_aware)
         else set()
     )
-    return found, names, dict(store.namespaces()), positions(graph), len(graph)
+    # A graph without a name of its own has another one each time.
+    stands = [replace(each, graph=None) for each in positions(graph)]
+    return found, names, dict(store.namespaces()), stands, len(graph)
 
 
 class Breaks:

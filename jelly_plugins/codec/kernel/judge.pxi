@@ -109,52 +109,63 @@ cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:
     return True
 
 
+cdef bint is_plain_triple(Term **terms) noexcept nogil:
+    """Whether a quoted triple has its kinds of terms where RDF 1.2 has them, and none that a judge
+    has to see."""
+    return ((terms[0].kind == IRI or terms[0].kind == BLANK_NODE) and terms[1].kind == IRI
+            and not (terms[0].doubtful or terms[1].doubtful or terms[2].doubtful))
+
+
 cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
-    """Whether the statement that was read has its kinds of terms where RDF 1.2 has them."""
+    """Whether the statement that was read has its kinds of terms where RDF 1.2 has them. What is
+    inside a quoted triple was looked at before."""
     cdef Term *graph = reader.graph if reader.graph != NULL else reader.last[3]
     if graph != NULL and graph.kind != IRI and graph.kind != BLANK_NODE:
         if graph.kind != DEFAULT_GRAPH:
             return False
-    return is_rdf_1_2_triple(reader.last)
-
-
-cdef bint is_rdf_1_2_triple(Term **terms) noexcept nogil:
-    if terms[0].kind != IRI and terms[0].kind != BLANK_NODE or terms[1].kind != IRI:
-        return False
-    # Nesting is bounded by the limit that holds for reading.
-    return terms[2].kind != TRIPLE or is_rdf_1_2_triple(terms[2].parts)
+    return ((reader.last[0].kind == IRI or reader.last[0].kind == BLANK_NODE)
+            and reader.last[1].kind == IRI)
 
 
 # With the GIL
 
 cdef int show_doubts(Reader *reader, judge) except -1:
-    """Have the judge make the terms that are not plain.
+    """Have the judge make the terms that are not plain, in the order of the stream.
 
     :raises TermError: it refuses one; with its row.
     """
-    cdef Term *term
+    cdef dict triples = {}
     for at in range(reader.made_count):
-        term = reader.made[at]
-        try:
-            judged_term(term, judge)
-        except JellyError as error:
-            raise error.locate(row=term.row)
-        except ValueError as error:
-            raise TermError(str(error), row=term.row) from error
+        made_by(judge, reader.made[at], triples)
     reader.made_count = 0
     return 0
 
 
+cdef object made_by(judge, Term *term, dict triples):
+    """What the judge makes of a term that was read.
+
+    :param triples: what it has made of quoted triples since the plan was last empty.
+    :raises TermError: it refuses; with the term's row.
+    """
+    try:
+        return judged_term(term, judge, triples)
+    except JellyError as error:
+        raise error.locate(row=term.row)
+    except ValueError as error:
+        raise TermError(str(error), row=term.row) from error
+
+
 cdef object judged_statement(Reader *reader, judge):
     """The judge's error for a statement that RDF 1.2 does not have."""
+    cdef dict triples = {}
     cdef int position
     try:
-        terms = [judged_term(reader.last[position], judge) for position in range(3)]
+        terms = [judged_term(reader.last[position], judge, triples) for position in range(3)]
         if reader.width == 3:
             judge.triple(tuple(terms))
         else:
             graph = reader.graph if reader.graph != NULL else reader.last[3]
-            judge.quad((*terms, judged_term(graph, judge)))
+            judge.quad((*terms, judged_term(graph, judge, triples)))
     except JellyError as error:
         return error
     except ValueError as error:
@@ -162,8 +173,8 @@ cdef object judged_statement(Reader *reader, judge):
     return TermError("a statement has a kind of term where RDF 1.2 has none of it")
 
 
-cdef object judged_term(Term *term, judge):
-    """What the judge makes of a term.
+cdef object judged_term(Term *term, judge, dict triples):
+    """What the judge makes of a term; of a quoted triple once, however many it is quoted in.
 
     :raises TermError: or ValueError: it refuses.
     """
@@ -174,11 +185,14 @@ cdef object judged_term(Term *term, judge):
     if term.kind == LITERAL:
         return judge.literal(*literal_in(term))
     if term.kind == TRIPLE:
-        return judge.quoted_triple(
-            judged_term(term.parts[0], judge),
-            judged_term(term.parts[1], judge),
-            judged_term(term.parts[2], judge),
-        )
+        made = triples.get(<size_t> term)
+        if made is None:
+            made = triples[<size_t> term] = judge.quoted_triple(
+                judged_term(term.parts[0], judge, triples),
+                judged_term(term.parts[1], judge, triples),
+                judged_term(term.parts[2], judge, triples),
+            )
+        return made
     return judge.default_graph
 
 

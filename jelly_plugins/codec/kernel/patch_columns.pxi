@@ -2,8 +2,8 @@
 # operations on statements become objects. Options and the ends of frames and streams are left to
 # the reference.
 #
-# A literal that may have another text in the judge's store gets it from the judge, once, before the
-# first statement with it is gathered; it is kept as the term's object.
+# A literal that may have another text in the judge's store gets it from the judge, once, before
+# anything with it is gathered; it is kept as the term's object.
 
 cdef bytes XSD_BYTES = b"^^<http://www.w3.org/2001/XMLSchema#"
 cdef const uint8_t *XSD = <const uint8_t *> <const char *> XSD_BYTES
@@ -28,12 +28,13 @@ cdef class PatchColumnDecoder(PieceDecoder):
                   batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES, strict=False):
         reference_columns.check_batch(batch_rows, batch_bytes)
-        self._open(reference_columns.ColumnFactory(notation, limits), limits, 0)
+        self._open(reference_patch_columns.text_factory(notation, judge, limits), limits, 0)
         self.reference = reference_patch_decoder.PatchDecoder(
             self.factory, limits=limits, strict=strict
         )
-        self.judge = judge
-        self.reader.judged = self.reader.any_langtag = judge is not None
+        # What it makes must not be too long either.
+        self.judge = None if judge is None else self.factory
+        self.reader.judged = self.reader.judge_writes = judge is not None
         self.reader.row_fields = PATCH_ROW_FIELDS
         self.reader.next_states = &NEXT_PATCH_STATE[0][0]
         self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
@@ -169,46 +170,35 @@ cdef class PatchColumnDecoder(PieceDecoder):
         if status != AT_PLAN_END:
             # What was planned before the stop is gathered first.
             reader.stopped = status
-        if self.judge is not None:
-            self._settle_planned()
+        if reader.made_count:
+            self._settle_made()
         return READ
 
     # Terms
 
-    cdef int _settle_planned(self) except -1:
+    cdef int _settle_made(self) except -1:
         """Have the judge make those terms that are not plain, or may have another text.
 
         :raises JellyError: it refuses one; with its row.
         """
         cdef Reader *reader = &self.reader
+        cdef dict triples = {}
         for at in range(reader.made_count):
-            self._settle(reader.made[at])
+            self._settle(reader.made[at], triples)
         reader.made_count = 0
-        for at in range(reader.planned):
-            if reader.plan[at].event == STATEMENT:
-                self._settle_object(reader.plan[at].terms[2])
         return 0
 
-    cdef int _settle_object(self, Term *term) except -1:
-        # Nesting is bounded by the limit that holds for reading.
-        if term.kind == TRIPLE:
-            self._settle_object(term.parts[2])
-        elif term.kind == LITERAL and term.object == NULL and not is_plain_form(term):
-            self._settle(term)
-        return 0
-
-    cdef int _settle(self, Term *term) except -1:
-        try:
-            made = judged_term(term, self.judge)
-        except JellyError as error:
-            raise error.locate(row=term.row)
-        except ValueError as error:
-            raise TermError(str(error), row=term.row) from error
-        if term.kind == LITERAL and term.object == NULL:
+    cdef int _settle(self, Term *term, dict triples) except -1:
+        made = made_by(self.judge, term, triples)
+        if term.kind == LITERAL:
             text = made.encode()
             term.text = slice_of_bytes(text)
             Py_INCREF(<PyObject *> text)
             term.object = <PyObject *> text
+        elif term.kind == TRIPLE:
+            term.characters = self.reader.triple_overhead
+            for position in range(3):
+                term.characters += text_size(term.parts[position])
         return 0
 
     cdef int _take_namespace(self) except -1:
@@ -248,7 +238,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
         else:
             text = text_of(term.text)
         if self.judge is not None:
-            text = judged_term(term, self.judge)
+            text = judged_term(term, self.judge, {})
         reader.namespace_iri = NULL
         drop(term, &reader.pool)
         self._note(

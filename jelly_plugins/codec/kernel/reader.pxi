@@ -111,8 +111,9 @@ cdef struct Reader:
     bint text
     # Whether a judge has a say in what is made into text.
     bint judged
-    # Whether a language tag that N-Triples cannot say is the judge's to write or refuse.
-    bint any_langtag
+    # Whether it writes literals too: in the one form that they have for it, and with language tags
+    # that N-Triples cannot say.
+    bint judge_writes
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
@@ -605,9 +606,11 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
         if reader.scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(&reader.pool, BLANK_NODE, wire_kept(reader, wire), text)
+    term = new_term(&reader.pool, BLANK_NODE, wire_kept(reader, wire, kept), text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
+    if not reader.text and not kept:
+        borrow(term, wire)
     if note_made(reader, term) and (
         not kept or remember(&reader.blank_nodes, hash, term, &reader.pool)
     ):
@@ -629,7 +632,7 @@ cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) 
         shared(term)
         kept = False
     else:
-        term = make_literal(reader, wire)
+        term = make_literal(reader, wire, kept)
         if term == NULL:
             return NULL
     if term.parts[0] != NULL:
@@ -719,10 +722,10 @@ cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
     return found == 0 and not (parts.langtag.size and parts.datatype_id)
 
 
-cdef inline Slice wire_kept(Reader *reader, Slice wire) noexcept nogil:
-    """What a term keeps of its bytes: all, where an object is made of them, or a judge may ask for
-    it; nothing where text is all that becomes of it."""
-    return wire if reader.judged or not reader.text else Slice(NULL, 0)
+cdef inline Slice wire_kept(Reader *reader, Slice wire, bint kept) noexcept nogil:
+    """What a term keeps of its bytes: all, where a cache finds it by them, or a judge may ask for
+    it; nothing where an object or a text is all that becomes of it."""
+    return wire if kept or reader.judged else Slice(NULL, 0)
 
 
 cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
@@ -734,14 +737,14 @@ cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept n
     return part
 
 
-cdef Term *make_literal(Reader *reader, Slice wire) noexcept nogil:
+cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     cdef LiteralParts parts
     cdef Slice text = Slice(NULL, 0)
     cdef Term *term
     if not read_literal_parts(reader, wire.bytes, wire.bytes + wire.size, &parts):
         return NULL
     if reader.text:
-        if parts.langtag.size and not (reader.any_langtag or is_langtag(parts.langtag)):
+        if parts.langtag.size and not (reader.judge_writes or is_langtag(parts.langtag)):
             return <Term *> refuse(reader, REFUSED)
         reader.scratch.size = 0
         if not append_literal(&reader.scratch, parts.lex, parts.langtag, parts.datatype):
@@ -749,16 +752,21 @@ cdef Term *make_literal(Reader *reader, Slice wire) noexcept nogil:
         if reader.scratch.size > reader.term_bytes:
             return <Term *> refuse(reader, REFUSED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(&reader.pool, LITERAL, wire_kept(reader, wire), text)
+    term = new_term(&reader.pool, LITERAL, wire_kept(reader, wire, kept), text)
     if term == NULL:
         return <Term *> refuse(reader, NO_MEMORY)
+    if not reader.text and not kept:
+        borrow(term, wire)
     term.name_serial = parts.datatype_id
     term.characters = parts.characters
     term.lex = part_of_copy(term.wire, parts.lex, wire)
     term.langtag = part_of_copy(term.wire, parts.langtag, wire)
     if parts.datatype != NULL:
         term.parts[0] = shared(parts.datatype)
-    term.doubtful = reader.judged and not is_plain_literal(parts.langtag, parts.datatype)
+    term.doubtful = reader.judged and not (
+        is_plain_literal(parts.langtag, parts.datatype)
+        and (not reader.judge_writes or is_plain_form(term))
+    )
     if not note_made(reader, term):
         drop(term, &reader.pool)
         return <Term *> refuse(reader, NO_MEMORY)
@@ -771,6 +779,8 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
     cdef Term *parts[4]
     cdef Term *term = NULL
     cdef uint64_t size = reader.triple_overhead
+    cdef uint64_t long_bytes = 0
+    cdef bint doubtful
     cdef int given = 0
     memset(parts, 0, sizeof(parts))
     if depth > reader.nesting:
@@ -778,10 +788,16 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
     if read_terms(reader, pos, end, parts, 3, depth, &given):
         for position in range(3 if given == 0b111 else 0):
             size += text_size(parts[position])
-        if given == 0b111 and (not reader.text or size <= reader.term_bytes):
+            long_bytes += long_text(parts[position])
+        # Once its terms are settled, its size is looked at again.
+        doubtful = given == 0b111 and reader.judged and not is_plain_triple(parts)
+        if given == 0b111 and (not reader.text or doubtful or size <= reader.term_bytes):
             term = new_term(&reader.pool, TRIPLE, nothing, nothing)
+            if term != NULL:
+                term.doubtful = doubtful
             if term != NULL and note_made(reader, term):
                 term.characters = size
+                term.prefix_serial = long_bytes
                 memcpy(term.parts, parts, sizeof(term.parts))
                 return term
             refuse(reader, NO_MEMORY)
@@ -796,6 +812,13 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
 cdef inline uint64_t text_size(Term *term) noexcept nogil:
     """Bytes of a term in N-Triples."""
     return term.characters if term.kind == TRIPLE else term.text.size
+
+
+cdef inline uint64_t long_text(Term *term) noexcept nogil:
+    """Bytes of the long terms in a term's text."""
+    if term.kind == TRIPLE:
+        return term.prefix_serial
+    return term.text.size if term.text.size > LONG_TERM else 0
 
 
 cdef Term *read_term(Reader *reader, int kind, const uint8_t *pos, const uint8_t *end,

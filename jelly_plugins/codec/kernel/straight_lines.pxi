@@ -43,9 +43,6 @@ cdef Status write_straight(Reader *reader, Straight *lines, Buffer *out,
                 out.size = size
                 take_row_back(reader)
                 break
-            if lines.long_bytes > reader.frame_expansion:
-                status = TOO_MUCH_TEXT
-                break
         elif row != ROW_NAME and row != ROW_PREFIX and row != ROW_DATATYPE:
             take_row_back(reader)
             break
@@ -54,6 +51,9 @@ cdef Status write_straight(Reader *reader, Straight *lines, Buffer *out,
             break
         reader.state = state_after(reader, row)
         status = AT_FRAME_END
+        if lines.long_bytes > reader.frame_expansion:
+            status = TOO_MUCH_TEXT
+            break
     return status if keep_last(reader, lines, out) else NO_MEMORY
 
 

@@ -34,13 +34,16 @@ cdef struct Term:
     int kind
     int32_t references
     # Whether a judge has to see it.
-    bint doubtful
+    uint8_t doubtful
+    # Whether its bytes on the wire are still the frame's: see `borrow`.
+    uint8_t borrows
     # Its size in a pool's classes; 0 for one that is too large for those.
     uint32_t size_class
     # What the factory made of it, owned; NULL before, and always where text is written.
     PyObject *object
     # What it is found by: for an IRI the serial numbers of its lookup entries, otherwise its bytes
-    # on the wire, and for a literal the id of its datatype as the second number.
+    # on the wire, and for a literal the id of its datatype as the second number. A quoted triple is
+    # not found again: it has the bytes of the long terms in its text as the first one.
     uint64_t prefix_serial
     uint64_t name_serial
     # An IRI's characters, or any term as N-Triples has it: behind the structure, or, once a judge
@@ -52,7 +55,8 @@ cdef struct Term:
     uint64_t characters
     Term *next_dead
     # What follows there is not in an IRI or a datatype: see `has_wire`.
-    # Its bytes on the wire, behind the structure; empty where they are not needed any more.
+    # Its bytes on the wire, behind the structure; empty where they are not needed any more. Only
+    # until the object is made, in the same call, may they be in the frame.
     Slice wire
     # A literal's parts, inside `wire`; a language tag of size 0 is none.
     Slice lex
@@ -168,6 +172,19 @@ cdef Term *new_term(Pool *pool, int kind, Slice wire, Slice text) noexcept nogil
         memcpy(behind, text.bytes, text.size)
     term.text = Slice(behind, text.size)
     return term
+
+
+cdef inline void borrow(Term *term, Slice wire) noexcept nogil:
+    """Let the bytes of a term that becomes an object at once stay in the frame until then."""
+    term.wire = wire
+    term.borrows = True
+
+
+cdef inline void give_up_borrowed(Term *term) noexcept nogil:
+    """Forget bytes that are the frame's, once there is an object."""
+    if term.borrows:
+        term.wire = term.lex = term.langtag = Slice(NULL, 0)
+        term.borrows = False
 
 
 cdef inline Term *shared(Term *term) noexcept nogil:

@@ -27,7 +27,8 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
     """Write what is planned, or as much of it as makes a piece; False where there is no memory.
 
     All of it is written when `lines.next` has reached the end of the plan and `depth` is 0. An
-    empty graph in the plan is set down, and ends the writing too.
+    empty graph in the plan is set down, and ends the writing too; so does a statement with which the
+    frame's long terms are too much.
     """
     cdef Planned *planned
     while lines.out.size < piece:
@@ -44,6 +45,9 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
             lines.levels[0].count = statement_width(reader, planned)
             lines.levels[0].at = 0
             lines.straight.statements += 1
+            lines.straight.long_bytes += long_line(&lines.levels[0])
+            if lines.straight.long_bytes > reader.frame_expansion:
+                return True
             if not write_plain_line(lines):
                 lines.depth = 1
         elif planned.event == EMPTY_GRAPH:
@@ -57,21 +61,25 @@ cdef inline int statement_width(Reader *reader, Planned *planned) noexcept nogil
     return 4 if reader.width == 4 and planned.terms[3].kind != DEFAULT_GRAPH else 3
 
 
+cdef inline uint64_t long_line(Level *level) noexcept nogil:
+    """Bytes of the long terms of a line."""
+    cdef uint64_t size = 0
+    for at in range(level.count):
+        size += long_text(level.terms[at])
+    return size
+
+
 cdef bint write_plain_line(LineWriter *lines) noexcept nogil:
     """Write the statement of level 0 at once; False if it quotes triples, or lacks memory."""
     cdef Level *level = &lines.levels[0]
     cdef Buffer *out = &lines.out
     cdef size_t size = 2
-    cdef uint64_t long_bytes = 0
     for at in range(level.count):
         if level.terms[at].kind == TRIPLE:
             return False
         size += level.terms[at].text.size + 1
-        if level.terms[at].text.size > LONG_TERM:
-            long_bytes += level.terms[at].text.size
     if not reserve(out, size):
         return False
-    lines.straight.long_bytes += long_bytes
     for at in range(level.count):
         put(out, level.terms[at].text.bytes, level.terms[at].text.size)
         put_byte(out, c" ")
@@ -94,8 +102,6 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
     term = level.terms[level.at]
     level.at += 1
     if term.kind != TRIPLE:
-        if term.text.size > LONG_TERM:
-            lines.straight.long_bytes += term.text.size
         return append(&lines.out, term.text.bytes, term.text.size)
     level = &lines.levels[lines.depth]
     level.terms = term.parts
@@ -108,11 +114,11 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
 cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
     """Read on, and write, until there is a piece (AT_PLAN_END) or something else stops it."""
     cdef Status status
-    while True:
+    while lines.straight.long_bytes <= reader.frame_expansion:
         if not write_planned(reader, lines, piece):
             return NO_MEMORY
         if lines.straight.long_bytes > reader.frame_expansion:
-            return TOO_MUCH_TEXT
+            break
         if lines.empty_graph != NULL:
             return AT_EMPTY_GRAPH
         if lines.next < reader.planned or lines.depth:
@@ -121,11 +127,20 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
         begin_plan(reader)
         if reader.stopped == READ:
             status = write_straight(reader, &lines.straight, &lines.out, piece)
+            if status == TOO_MUCH_TEXT:
+                break
             if status != READ:
                 return status
         status = plan_more(reader)
         if status != READ:
             return status
+    # What is wrong with a row that follows is said first, as the reference does, which has read
+    # them all before it writes any.
+    lines.next = 0
+    status = READ
+    while status == READ:
+        status = plan_more(reader)
+    return TOO_MUCH_TEXT if status == AT_FRAME_END else status
 
 
 cdef class PieceDecoder:

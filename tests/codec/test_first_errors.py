@@ -1,0 +1,180 @@
+"""Where several things are wrong, both kernels name the one that is first in the order of the
+stream, with its row and the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import DEFAULT_LIMITS, Limits, patch_columns, text
+from jelly_plugins.codec.ntriples import Notation
+from jelly_plugins.errors import JellyError, LimitError
+from jelly_plugins.oxigraph.rows import RowFactory
+from jelly_plugins.oxigraph.terms import OxigraphFactory
+
+from ..fuzz.comparison import native
+from . import patch_wire as p
+from . import wire_builder as w
+
+#: Entries of the lookups; the fourth name is an IRI without a scheme.
+NAMES = ("urn:s", "urn:p", "urn:o", "relative")
+S, P, OBJECT, RELATIVE = (w.iri(name=number + 1) for number in range(4))
+BLANK = w.bnode("b")
+#: A statement of a patch or of triples, and a quad.
+MALFORMED = w.row(2, b"\x0a\xff")
+MALFORMED_QUAD = w.row(3, b"\x0a\xff")
+DOUBLE = "http://www.w3.org/2001/XMLSchema#double"
+
+NO_SCHEME = "Oxigraph refuses the IRI 'relative': No scheme found in an absolute IRI"
+NOT_QUOTED = "Oxigraph cannot hold a blank node as predicate of a quoted triple"
+NOT_HELD = "Oxigraph cannot hold a blank node as predicate"
+CUT = "a number ends after its message"
+
+#: Terms of statements, in their order, and the error for the first of the wrong ones with its
+#: number. None is a row that is malformed.
+STATEMENTS: dict[str, tuple[list[tuple[w.WireTerm, ...] | None], int, str]] = {
+    "a term, then a quoted triple": ([(RELATIVE, P, w.quoted(S, BLANK, OBJECT), S)], 0, NO_SCHEME),
+    "a quoted triple, then a term": ([(S, P, w.quoted(S, BLANK, OBJECT), RELATIVE)], 0, NOT_QUOTED),
+    "a term inside a quoted triple": ([(S, P, w.quoted(S, BLANK, RELATIVE), S)], 0, NO_SCHEME),
+    "inside and outside": ([(w.quoted(S, BLANK, OBJECT), RELATIVE, OBJECT, S)], 0, NOT_QUOTED),
+    "a quoted triple in another": (
+        [(S, P, w.quoted(S, BLANK, w.quoted(S, BLANK, RELATIVE)), RELATIVE)],
+        0,
+        NO_SCHEME,
+    ),
+    "a good one in a bad one": (
+        [(S, P, w.quoted(w.quoted(S, P, OBJECT), P, w.quoted(S, P, OBJECT)), RELATIVE)],
+        0,
+        "Oxigraph cannot hold a quoted triple as subject of a quoted triple",
+    ),
+    "a statement, then a term": ([(S, BLANK, OBJECT, S), (RELATIVE, P, OBJECT, S)], 0, NOT_HELD),
+    "a term, then a statement": ([(S, P, RELATIVE, S), (S, BLANK, OBJECT, S)], 0, NO_SCHEME),
+    "a quoted triple, then a row": ([(S, P, w.quoted(S, BLANK, OBJECT), S), None], 0, NOT_QUOTED),
+    "a row, then a statement": ([(S, P, OBJECT, S), None, (S, BLANK, OBJECT, S)], 1, CUT),
+    "after good ones": (
+        [*[(S, P, OBJECT, S), (BLANK, P, OBJECT, S)] * 9, (S, BLANK, OBJECT, S)],
+        18,
+        NOT_HELD,
+    ),
+}
+
+
+def error_of(decoder: Any, frame: bytes) -> tuple[Any, ...]:
+    with pytest.raises(JellyError) as caught:
+        list(decoder.decode(frame))
+    error = caught.value
+    return type(error), error.frame, error.row, error.message
+
+
+def text_decoders(limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+    judge = OxigraphFactory(blank_nodes="keep")
+    return [
+        module.TextDecoder(Notation.RDF_1_2, judge=judge, limits=limits)
+        for module in (text, native())
+    ]
+
+
+def patch_decoders(limits: Limits = DEFAULT_LIMITS, judge: Any = RowFactory) -> list[Any]:
+    return [
+        module.PatchColumnDecoder(Notation.RDF_1_2, judge=judge and judge(), limits=limits)
+        for module in (patch_columns, native())
+    ]
+
+
+@pytest.mark.parametrize("case", STATEMENTS)
+def test_the_first_wrong_term_or_statement_of_text(case: str) -> None:
+    rows, number, message = STATEMENTS[case]
+    before = [w.options(w.QUADS, generalized=True, star=True), *map(w.name, NAMES)]
+    frame = w.frame(
+        *before,
+        *(
+            MALFORMED_QUAD if terms is None else w.quad(**dict(zip("spog", terms, strict=True)))
+            for terms in rows
+        ),
+    )
+    for decoder in text_decoders():
+        assert error_of(decoder, frame)[1:] == (0, len(before) + number, message)
+
+
+@pytest.mark.parametrize("case", STATEMENTS)
+def test_the_first_wrong_term_or_statement_of_a_patch(case: str) -> None:
+    rows, number, message = STATEMENTS[case]
+    before = [
+        p.options(p.FRAME, p.QUADS, generalized=True, star=True),
+        *map(p.name, NAMES),
+        p.start(),
+    ]
+    frame = p.frame(*before, *(MALFORMED if terms is None else p.add(*terms) for terms in rows))
+    for decoder in patch_decoders():
+        assert error_of(decoder, frame)[1:] == (0, len(before) + number, message)
+
+
+@pytest.mark.parametrize("quoted", [False, True], ids=["terms", "quoted triples"])
+@pytest.mark.parametrize("order", ["spo", "osp"])
+def test_too_many_long_terms_are_counted_by_statement(quoted: bool, order: str) -> None:
+    """One that quotes the term twice counts at once."""
+    term = w.literal("x" * 2000)
+    term = w.quoted(S, P, term) if quoted else term
+    parts = {"s": S, "p": P, "o": term}
+    rows = [w.triple(**{each: parts[each] for each in order}), w.triple(s=OBJECT), w.triple(s=S)]
+    twice = w.quoted(w.quoted(S, P, w.literal("x" * 2000)), P, w.literal("y" * 3000))
+    frame = w.frame(w.options(star=True), *map(w.name, NAMES), *rows, w.triple(s=S, p=P, o=twice))
+    for most, counted in ((4000, 4004), (6006, 11010), (11009, 11010)):
+        for module in (text, native()):
+            decoder = module.TextDecoder(limits=Limits(frame_expansion=most))
+            assert error_of(decoder, frame) == (
+                LimitError,
+                0,
+                None,
+                f"what long terms of a frame take as text is {counted}, above the limit of {most} "
+                "(Limits.frame_expansion)",
+            )
+
+
+@pytest.mark.parametrize("behind", [MALFORMED, w.triple(s=RELATIVE), w.triple(p=BLANK)])
+def test_a_wrong_row_behind_too_many_long_terms(behind: bytes) -> None:
+    rows = [w.triple(S, P, w.literal("x" * 2000)), *[w.triple(s=OBJECT), w.triple(s=S)] * 50]
+    before = [w.options(generalized=True), *map(w.name, NAMES)]
+    frame = w.frame(*before, *rows, behind)
+    expected, found = (
+        error_of(decoder, frame) for decoder in text_decoders(Limits(frame_expansion=10_000))
+    )
+    assert found == expected
+    assert found[2] == len(before) + len(rows)
+
+
+@pytest.mark.parametrize("judge", [None, RowFactory])
+def test_the_graph_of_a_namespace_before_a_wrong_row(judge: Callable[[], Any] | None) -> None:
+    before = [p.options(p.FRAME, p.QUADS, generalized=True), *map(p.name, NAMES), p.start()]
+    namespace = p.namespace_add("n", S, w.literal("x"))
+    for decoder in patch_decoders(judge=judge):
+        assert error_of(decoder, p.frame(*before, namespace, MALFORMED))[1:] == (
+            0,
+            len(before),
+            "the graph of a namespace is neither an IRI nor a blank node",
+        )
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        w.literal('"' * 200),
+        w.literal("1e300", datatype=1),
+        w.quoted(S, P, w.literal("1e270", datatype=1)),
+        w.quoted(S, P, w.quoted(S, P, w.literal("1e270", datatype=1))),
+        w.bnode(" " * 200),
+    ],
+)
+@pytest.mark.parametrize("behind", [b"", MALFORMED], ids=["alone", "before a wrong row"])
+def test_a_term_whose_text_is_too_long_or_becomes_so(term: w.WireTerm, behind: bytes) -> None:
+    before = [p.options(p.FRAME, star=True), *map(p.name, NAMES), p.datatype(DOUBLE)]
+    limits = Limits(frame_bytes=330)
+    frames = [p.frame(*before), p.frame(p.start(), p.add(S, P, term), behind, p.commit())]
+    errors = []
+    for decoder in patch_decoders(limits):
+        list(decoder.decode(frames[0]))
+        errors.append(error_of(decoder, frames[1]))
+    assert errors[0] == errors[1]
+    assert errors[0][0] is LimitError
