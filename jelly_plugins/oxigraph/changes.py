@@ -13,7 +13,7 @@ from ..codec.operations import Namespace, Operation, OperationKind
 from ..errors import ConflictError, TermError
 from ..patch.position import Position
 from .bookkeeping import Namespaces, is_reserved, position_rows, positions
-from .rows import Row, graph_text, quads_of
+from .rows import Row, check_graph_text, graph_text, quads_of
 from .terms import DEFAULT_GRAPH, GraphName
 from .transaction import Update
 
@@ -173,7 +173,9 @@ class StoreTarget:
         found: dict[tuple[str, str], Any] = {}
         for kind, (name, iri, graph) in operations:
             adds = kind is OperationKind.ADD_NAMESPACE
-            found[self._graph if graph is None else graph, name] = iri if adds else None
+            name_of_graph = self._graph if graph is None else graph
+            check_graph_text(name_of_graph, " of a namespace")
+            found[name_of_graph, name] = iri if adds else None
         old: set[Row] = set()
         new: set[Row] = set()
         for (graph, name), iri in found.items():
