@@ -85,6 +85,13 @@ def compare_streams(expected: Iterable[Statement], found: Iterable[Statement]) -
     >>> compare_streams([one, one], [other, one]).reason
     'statement 1: blank node _:a is _:a, but was _:b before'
     """
+    try:
+        return _compare_in_order(expected, found)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _compare_in_order(expected: Iterable[Statement], found: Iterable[Statement]) -> Comparison:
     matching = _Matching()
     for number, (one, other) in enumerate(zip_longest(expected, found)):
         if one is None or other is None:
@@ -153,6 +160,19 @@ def compare_datasets(
     >>> compare_datasets(ring, ring[:2]).reason
     '3 statements with blank nodes are expected, 2 are found'
     """
+    try:
+        return _compare_as_sets(expected, found, steps)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> LimitError:
+    return LimitError("quoted triples are nested too deeply to be compared")
+
+
+def _compare_as_sets(
+    expected: Iterable[Statement], found: Iterable[Statement], steps: int
+) -> Comparison:
     one, other = _split(expected), _split(found)
     comparison = _compare_split(one, other, steps)
     if comparison:

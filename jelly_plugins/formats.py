@@ -25,6 +25,7 @@ from .codec import (
     Statement,
     Triple,
 )
+from .codec.limits import over
 from .codec.ntriples import parse_nquads, parse_ntriples
 from .errors import JellyError, MissingExtraError, SourceError, TextError
 from .sinks import SUFFIXES
@@ -158,7 +159,7 @@ class TextReader:
                 self._input.pieces(), generalized=generalized, limits=limits
             )
         else:
-            self._statements = self._parse(format, base)
+            self._statements = self._parse(format, base, limits)
 
     @property
     def name(self) -> str:
@@ -190,9 +191,9 @@ class TextReader:
         """Close the source, if it was opened here."""
         self._input.close()
 
-    def _parse(self, name: Format, base: str | None) -> Iterator[Statement]:
+    def _parse(self, name: Format, base: str | None, limits: Limits) -> Iterator[Statement]:
         width = 4 if name.has_graphs else 3
-        make = _Terms()
+        make = _Terms(limits)
         try:
             self._parser = pyoxigraph_module().parse(
                 io.BufferedReader(_Pieces(self._input.pieces()), PIECE),
@@ -213,21 +214,24 @@ class TextReader:
 class _Terms:
     """pyoxigraph's terms to generic ones, each distinct one once as far as the cache reaches."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
         from .oxigraph.terms import describe
 
+        self._limits = limits
         self._describe = describe
         self._cache: dict[Any, Any] = {}
 
-    def statement(self, terms: tuple[Any, ...]) -> Statement:
+    def statement(self, terms: tuple[Any, ...], depth: int = 0) -> Statement:
+        if depth > self._limits.nesting:
+            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
         get = self._cache.get
-        made = [get(term) or self._make(term) for term in terms]
+        made = [get(term) or self._make(term, depth) for term in terms]
         return Quad._make(made) if len(made) == 4 else Triple._make(made)
 
-    def _make(self, term: Any) -> Any:
+    def _make(self, term: Any, depth: int) -> Any:
         kind, *parts = self._describe(term)
         if kind is Kind.TRIPLE:
-            made: Any = self.statement(tuple(parts))
+            made: Any = self.statement(tuple(parts), depth + 1)
         else:
             made = _MAKERS[kind](*parts)
         if len(self._cache) >= _CACHE_ENTRIES:

@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn, cast
 
 from ..errors import LimitError, TermError
 from . import rules
-from .limits import DEFAULT_LIMITS, Limits, over
+from .limits import DEFAULT_LIMITS, NESTING_CEILING, Limits, over
 from .lines import (
     BLANK_NODE,
     END_OF_LINE,
@@ -408,13 +408,17 @@ class Notation(Enum):
     RDF_1_2 = ("<<( ", " )>>")
 
 
-def term_text(term: Term | DefaultGraph, notation: Notation = Notation.RDF_1_2) -> str:
+def term_text(
+    term: Term | DefaultGraph, notation: Notation = Notation.RDF_1_2, *, depth: int = 0
+) -> str:
     r"""A term as N-Triples has it, in canonical form; the default graph is the empty string.
 
     Language tags are written as they are, where RDF 1.2's canonical form has them in lower case.
     Any IRI can be written: what may not stand in one is escaped.
 
-    :raises TermError: a language tag or a character that N-Triples cannot say.
+    :param depth: quoted triples that it stands in.
+    :raises TermError: a language tag or a character that N-Triples cannot say, or no term.
+    :raises LimitError: quoted triples are nested too deeply.
 
     >>> print(term_text(Literal('say "x"', langtag="en")), term_text(Iri("urn:a b")))
     "say \"x\""@en <urn:a\u0020b>
@@ -433,8 +437,11 @@ def term_text(term: Term | DefaultGraph, notation: Notation = Notation.RDF_1_2) 
             return f"{text}^^<{_IRI_SPECIAL.sub(_escape_code, term.datatype)}>"
         return text
     if isinstance(term, Triple):
+        if depth == NESTING_CEILING:
+            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
         opening, closing = notation.value
-        return f"{opening}{' '.join(term_text(part, notation) for part in term)}{closing}"
+        parts = [term_text(part, notation, depth=depth + 1) for part in term]
+        return f"{opening}{' '.join(parts)}{closing}"
     if isinstance(term, DefaultGraph):
         return ""
     raise TermError(f"{term!r} is not a term of jelly_plugins")

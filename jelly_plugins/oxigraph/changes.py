@@ -22,7 +22,7 @@ from .bookkeeping import (
     position_rows,
     positions_in,
 )
-from .rows import Row, graph_text, quads_of, row_of
+from .rows import Row, check_graph_text, graph_text, quads_of, row_of
 from .terms import DEFAULT_GRAPH, GraphName
 from .transaction import Update
 
@@ -202,7 +202,9 @@ class StoreTarget:
         found: dict[tuple[str, str], Any] = {}
         for kind, (name, iri, graph) in operations:
             adds = kind is OperationKind.ADD_NAMESPACE
-            found[self.graph if graph is None else graph, name] = iri if adds else None
+            name_of_graph = self.graph if graph is None else graph
+            check_graph_text(name_of_graph, " of a namespace")
+            found[name_of_graph, name] = iri if adds else None
         old: set[Row] = set()
         new: set[Row] = set()
         for (graph, name), iri in found.items():

@@ -108,7 +108,12 @@ class RowFactory:
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
         text = self._literal(lex, langtag, datatype)
-        return text if len(text) <= LONG_TERM else Opaque.of(text, _term_of(text))
+        if len(text) <= LONG_TERM:
+            return text
+        if langtag is None:
+            return Opaque.of(text, canonical(_TERMS.literal(lex, None, datatype)))
+        language, direction = _language(langtag)
+        return Opaque.of(text, Literal(lex, language=language, direction=direction))
 
     def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
         if datatype is None:
@@ -165,12 +170,20 @@ def _tag(langtag: str) -> str:
 
     :raises TermError: Oxigraph refuses it.
     """
+    language, direction = _language(langtag)
+    return str(Literal("", language=language, direction=direction))[2:]
+
+
+def _language(langtag: str) -> tuple[str | None, BaseDirection | None]:
+    """The language of a tag, and the base direction that it may have.
+
+    :raises TermError: Oxigraph refuses it.
+    """
     direction = None
     if found := _DIRECTION.fullmatch(langtag):
         langtag = found[1]
         direction = _DIRECTIONS[found[2]]
-    language = _TERMS.literal("", langtag, None).language
-    return str(Literal("", language=language, direction=direction))[2:]
+    return _TERMS.literal("", langtag, None).language, direction
 
 
 @lru_cache(maxsize=1024)
@@ -196,6 +209,14 @@ def _check(terms: tuple[str, ...], where: str) -> None:
         raise TermError(f"Oxigraph cannot hold {kind} as {role}{where}")
 
 
+def check_graph_text(text: str, where: str) -> None:
+    """Refuse a term's text that can be no graph's name.
+
+    :raises TermError: it is so.
+    """
+    _check(("<>", "<>", "<>", text), where)
+
+
 def row_of(quad: Quad) -> Row:
     """The row of a quad.
 
@@ -204,7 +225,7 @@ def row_of(quad: Quad) -> Row:
     """
     return (
         text_of(quad.subject),
-        str(quad.predicate),
+        text_of(quad.predicate),
         text_of(quad.object),
         graph_text(quad.graph_name),
     )
@@ -221,20 +242,39 @@ def text_of(term: Any) -> str:
         return Opaque.of(str(term), term)
     if isinstance(term, Literal):
         typed = term.language is None and term.datatype.value != XSD_STRING
-        return str(canonical(term) if typed else term)
+        term = canonical(term) if typed else term
+        return _text(term)
     if isinstance(term, Triple):
         subject, predicate, object_ = map(text_of, term)
         text = f"<<( {subject} {predicate} {object_} )>>"
-        opaque = isinstance(subject, Opaque) or isinstance(object_, Opaque)
+        opaque = any(isinstance(each, Opaque) for each in (subject, predicate, object_))
         return Opaque.of(text, term) if opaque else text
-    return str(term)
+    return _text(term)
+
+
+def _text(term: Any) -> str:
+    text = str(term)
+    return text if len(text) <= LONG_TERM else Opaque.of(text, term)
+
+
+def _found(text: str) -> Any:
+    """The term of a text; of a long one, the term that it was kept with."""
+    return text.term if isinstance(text, Opaque) else _term_of(text)
 
 
 def quads_of(rows: Iterable[Row]) -> Iterator[Quad]:
     """The quads of rows, in their order; a few at a time, which may have long terms."""
     pending: list[str] = []
     size = 0
-    for s, p, o, g in rows:
+    for row in rows:
+        s, p, o, g = row
+        if any(len(term) > _TOGETHER for term in row):
+            # More than Oxigraph's parser takes.
+            yield from parse("".join(pending), RdfFormat.N_QUADS, lenient=True)
+            pending.clear()
+            size = 0
+            yield Quad(*(_found(term) for term in (row if g else row[:3])))
+            continue
         pending.append(f"{s} {p} {o} {g} .\n")
         size += len(pending[-1])
         if size > _TOGETHER:

@@ -6,8 +6,8 @@ change goes into the text of one SPARQL update.
 - Rows without blank nodes are written as ``DELETE DATA`` and ``INSERT DATA``. With nothing else in
   the text, Oxigraph applies it as one write, without a transaction that could be read from.
 - A blank node cannot be named in SPARQL, and a long term is not to be copied. Its row is a solution
-  of a ``VALUES`` block where a key stands in the term's place, and a custom function gives the term
-  that the key stands for.
+  of a ``VALUES`` block where a key stands in its place, and a custom function gives the term that
+  the key stands for.
 - When a custom function fails, Oxigraph drops the row without a word. Such a row therefore adds a
   quad to a graph that must not be there: the ``CREATE GRAPH`` that follows is an error then, and
   undoes everything. The function is a method of a dict, so that no Python code runs in which a

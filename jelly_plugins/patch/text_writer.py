@@ -110,7 +110,11 @@ class PatchTextWriter:
             where = "inside" if inside else "outside"
             raise OrderError(f"a row {kind.code} {where} a transaction")
         if kind in _STATEMENTS:
+            if len(value) not in (3, 4):
+                raise StatementError(f"a statement of {len(value)} terms")
             parts = [self._text(term) for term in value]
+            if not all(parts[:3]):
+                raise StatementError("the default graph stands where only a graph may")
             if not parts[-1]:
                 # The default graph.
                 parts.pop()

@@ -29,10 +29,11 @@ from ..codec import (
     rules,
 )
 from ..codec import describe as describe_generic
+from ..codec.limits import NESTING_CEILING
 from ..codec.ntriples import Dialect, LineParser, Notation
 from ..codec.operations import END
 from ..codec.text import PIECE
-from ..errors import StatementError
+from ..errors import LimitError, StatementError
 from ..sinks import Destination, open_output
 from .formats import PatchFormat, format_of
 from .model import Patch
@@ -232,14 +233,16 @@ def infer_options(
     )
 
 
-def _features(position: int, term: Any, describe: Describe) -> tuple[bool, bool]:
+def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> tuple[bool, bool]:
     """Whether a term needs ``rdf_star``, and whether it needs ``generalized_statements``."""
     if term is DEFAULT_GRAPH:
         return False, position != rules.GRAPH
     kind, *parts = describe(term)
     generalized = rules.undeclared(position, kind, generalized=False, rdf_star=True) is not None
     if kind == Kind.TRIPLE:
-        inner = [_features(at, part, describe) for at, part in enumerate(parts)]
+        if depth == NESTING_CEILING:
+            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+        inner = [_features(at, part, describe, depth + 1) for at, part in enumerate(parts)]
         generalized = generalized or any(needs for _, needs in inner)
     return kind == Kind.TRIPLE, generalized
 

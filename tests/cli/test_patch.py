@@ -498,3 +498,19 @@ def test_check_finds_what_is_wrong(text: bytes, problem: str, tmp_path: Path) ->
     report = jelly("patch", "check", path, "--json")
     assert report.code == 1
     assert json.loads(report.text)["valid"] is False
+
+
+def test_a_log_without_its_last_mark_is_named_and_refused_where_it_is_strict(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "log.jellyp"
+    # The last frame has the mark: a row of two bytes, and its length.
+    with_mark = jelly("patch", "convert", "-", "--to", "jellyp", stdin=b"TX . TC .").out
+    assert with_mark.endswith(b"\x0a\x02\x7a\x00")
+    log.write_bytes(bytes([with_mark[0] - 4]) + with_mark[1:-4])
+    done = jelly("patch", "check", log)
+    assert done.code == 0
+    assert "read all the same: " in done.text
+    assert jelly("patch", "check", log, "--strict").code == 1
+    assert jelly("patch", "convert", log).text == "TX .\nTC .\n"
+    assert_failed(jelly("patch", "convert", log, "--strict"), 1, "before a mark")

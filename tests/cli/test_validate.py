@@ -229,3 +229,15 @@ def test_the_official_suite(case: str) -> None:
 def test_the_real_file() -> None:
     path = shared("data/assist-iot-weather_100kt.jelly.gz")
     assert jelly("validate", path).code == 0
+
+
+def test_a_file_of_no_bytes_is_named_and_refused_where_it_is_strict(tmp_path: Path) -> None:
+    path = tmp_path / "empty.jelly"
+    path.write_bytes(b"")
+    done = jelly("validate", path)
+    assert done.code == 0
+    assert "read all the same: the stream has no options: it is empty" in done.text
+    assert_failed(jelly("validate", path, "--strict"), 1, "it is empty")
+    assert jelly("convert", path, "-o", tmp_path / "empty.nt").code == 0
+    assert (tmp_path / "empty.nt").read_bytes() == b""
+    assert_failed(jelly("convert", path, "--strict", "--to", "nt"), 1, "it is empty")

@@ -9,6 +9,7 @@ reader and writer, and go through our Jelly-Patch on their way.
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -20,13 +21,16 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import BlankNode, Literal, read
+from jelly_plugins import BlankNode, Literal, PatchOptions, read
+from jelly_plugins.codec import PatchStreamType
 from jelly_plugins.codec.ntriples import parse_nquads, parse_ntriples
-from jelly_plugins.patch import OperationKind, PatchReader, read_patches, write_patches
+from jelly_plugins.patch import END, OperationKind, PatchReader, read_patches, write_patches
+from jelly_plugins.patch.writer import write_rows
 
 from ..cli.command import jelly
 from ..shared_data import shared
 
+FLAT = PatchStreamType.FLAT
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 HERE = Path(__file__).parent
@@ -163,3 +167,50 @@ def rows(path: Path) -> tuple[list[Any], list[Any]]:
         row for row in all_rows if row.kind not in (OperationKind.HEADER, OperationKind.END)
     ]
     return sorted(headers, key=str), operations
+
+
+def test_quoted_triples_as_text(jvm: Jvm, tmp_path: Path) -> None:
+    text = tmp_path / "quoted.nt"
+    text.write_text('<urn:s> <urn:p> <<( <urn:a> <urn:b> "x"@en )>> .\n')
+    ours = tmp_path / "ours.jelly"
+    assert jelly("convert", text, "-o", ours).code == 0
+    assert jelly("convert", ours, "-o", tmp_path / "ours.nt").code == 0
+    jvm("rdf", tmp_path / "ours.nt", tmp_path / "theirs.nt")
+    assert statements(tmp_path / "theirs.nt") == statements(text)
+    assert jelly("convert", ours, "-o", tmp_path / "old.nt", "--no-rdf-12").code == 0
+    with pytest.raises(AssertionError):
+        jvm("rdf", tmp_path / "old.nt", tmp_path / "old.theirs.nt")
+
+
+def test_an_empty_graph(jvm: Jvm, tmp_path: Path) -> None:
+    (tmp_path / "empty.nt").write_bytes(b"")
+    theirs = tmp_path / "theirs.jelly"
+    jvm("rdf", tmp_path / "empty.nt", theirs)
+    assert list(read(theirs)) == []
+    validated = json.loads(jelly("validate", theirs, "--json").text)
+    assert validated["valid"] is (theirs.stat().st_size > 0)
+
+
+def test_language_tags_that_jena_rewrites(jvm: Jvm, tmp_path: Path) -> None:
+    text = tmp_path / "tags.nt"
+    text.write_text('<urn:s> <urn:p> "x"@en-us .\n')
+    theirs = tmp_path / "theirs.jelly"
+    jvm("rdf", text, theirs)
+    found = jelly("validate", theirs, "--against", text)
+    assert "different: language tags differ in case" in found.text
+
+
+def test_a_log_with_quoted_triples_split_at_its_headers(jvm: Jvm, tmp_path: Path) -> None:
+    log = tmp_path / "log.rdfp"
+    log.write_text(
+        "H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <<( <urn:a> <urn:b> <_:c> )>> .\nTC .\nZ .\n"
+        "H id <urn:2> .\nH prev <urn:1> .\nTX .\nD <urn:s> <urn:p> <urn:o> .\nTC .\n"
+    )
+    flat, ours = tmp_path / "flat.jellyp", tmp_path / "ours.rdfp"
+    # One stream of type FLAT, as Jelly-JVM's reader of such a log writes it.
+    rows_of_all = [row for row in PatchReader(log) if row.kind is not OperationKind.END]
+    write_rows([*rows_of_all, END], flat, options=PatchOptions(stream_type=FLAT, rdf_star=True))
+    assert jelly("patch", "convert", flat, "-o", ours).code == 0
+    assert ours.read_text() == log.read_text()
+    jvm("patch", ours, tmp_path / "theirs.rdfp")
+    assert rows(tmp_path / "theirs.rdfp")[1] == rows(ours)[1]
