@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from pyoxigraph import Store
+from pyoxigraph import Quad, Store
 
 from ..codec.operations import Namespace, Operation, OperationKind
 from ..errors import ChainError, ConflictError
@@ -18,6 +18,7 @@ from .bookkeeping import (
     namespace_row,
     namespace_rows,
     position_of,
+    position_quad,
     position_quads,
     position_rows,
     positions_in,
@@ -140,6 +141,8 @@ class StoreTarget:
         self.graph: Final = graph_text(graph)
         self._make: Final = StrictChanges if strict else Changes
         refuse_graph(self.graph, what="what is to be changed")
+        #: The quads and rows of the position that the store was moved to here.
+        self._reached: tuple[list[Quad], set[Row]] = ([], set())
 
     def positions(self) -> list[Position]:
         """Where the store stands."""
@@ -176,6 +179,7 @@ class StoreTarget:
             # They are in the text of the update now, which takes memory enough.
             net.clear()
             update.run(self._store)
+            self._reached = [position_quad(after)], reached
 
     def _left(self, before: Position | None, after: Position) -> set[Row]:
         """The rows of the position that is left.
@@ -183,6 +187,9 @@ class StoreTarget:
         :raises ChainError: they are not those of ``before``.
         """
         quads = position_quads(self._store, after.log, self.graph)
+        known, rows = self._reached
+        if known and quads == known:
+            return rows
         found = position_of(quads, self.graph)
         if found != before:
             stands = "nowhere" if found is None else f"at patch {found.patch}"
