@@ -106,7 +106,7 @@ def _send(number: int) -> None:
         # It wakes the thread from waiting, as the first one would have.
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
-        _thread.interrupt_main(number)
+        _thread.interrupt_main(signal.Signals(number))
 
 
 # Handlers that are being put in or out of place are not to be left half so.
