@@ -8,7 +8,7 @@ come between two changes, see ``interrupts``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.namespace import XSD
@@ -132,13 +132,22 @@ def membership(store: Store) -> Callable[[Triple, Any], bool]:
     return has_indexed
 
 
-def twin_finder(store: Store) -> Callable[[Triple, Any], Triple | None]:
-    """A function that gives the triple with the other form of a triple's literal, see
-    ``terms.other_form``, if that is in a graph of a store."""
+class TwinFinder(Protocol):
+    """Gives the triple with the other form of a triple's literal, see ``terms.other_form``, if that
+    is in a graph.
+
+    :param present: whether the triple itself is known to be there.
+    """
+
+    def __call__(self, triple: Triple, graph: Any, *, present: bool = False) -> Triple | None: ...
+
+
+def twin_finder(store: Store) -> TwinFinder:
+    """See :class:`TwinFinder`."""
     has = membership(store)
     index = _index(store)
 
-    def twin(triple: Triple, graph: Any) -> Triple | None:
+    def twin(triple: Triple, graph: Any, *, present: bool = False) -> Triple | None:
         subject, predicate, object_ = triple
         if type(object_) is not Literal or object_.language is not None:
             return None
@@ -147,7 +156,7 @@ def twin_finder(store: Store) -> Callable[[Triple, Any], Triple | None]:
         if index is not None:
             objects = index.get(subject, {}).get(predicate)
             # Its own hash, which is slow to find, is in vain where there is nothing else.
-            if not objects or (len(objects) == 1 and object_ in objects):
+            if not objects or (len(objects) == 1 and (present or object_ in objects)):
                 return None
         other = other_form(object_)
         assert other is not None

@@ -21,7 +21,7 @@ from .interrupts import uninterrupted
 from .journal import Triple
 from .oxigraph_store import inner_store_of, name_in_store
 from .terms import describe as describe_rdflib
-from .watch import StoreWatch, What
+from .watch import STATEMENTS, StoreWatch, What
 
 _BACKEND: Any = get_backend("oxigraph")
 _TERMS: Any = _BACKEND.factory(blank_nodes="keep")
@@ -53,14 +53,13 @@ class OxigraphWatch(StoreWatch):
         self, place: Callable[[Any], tuple[Any, ...] | None]
     ) -> Iterator[tuple[What, tuple[Any, ...]]]:
         """See :meth:`.StoreWatch.changed`. Literals are as the store has them."""
-        noted = [change[:2] for change in self.changes if isinstance(change[1], Quad)]
         places: dict[Any, tuple[Any, ...] | None] = {}
         before: dict[Quad, What] = {}
         after: dict[Quad, What] = {}
-        quads = _BACKEND.canonical_quads([quad for _, quad in noted])
-        for (what, _), quad in zip(noted, quads, strict=True):
-            before.setdefault(quad, what)
-            after[quad] = what
+        for what, quad, _ in self.changes:
+            if what in STATEMENTS:
+                before.setdefault(quad, what)
+                after[quad] = what
         for quad, what in after.items():
             if before[quad] is not what:
                 continue
@@ -83,6 +82,8 @@ class OxigraphWatch(StoreWatch):
     def _on_add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         subject, predicate, object_ = map(_term, triple)
         quad = Quad(subject, predicate, object_, self.name_of(context))
+        if isinstance(triple[2], Literal) and triple[2].datatype is not None:
+            [quad] = _BACKEND.canonical_quads([quad])
         with self.lock:
             if quad not in self._inner:
                 if context is not self._last_graph:

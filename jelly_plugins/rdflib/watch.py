@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from rdflib.graph import Graph
 from rdflib.store import Store
+from rdflib.term import Literal
 
 from ..codec import Describe
 from ..reserved import refuse_graph
@@ -36,7 +37,7 @@ class What(Enum):
 #: What was done, the triple, and its graph; of graphs, there is no triple.
 Change: TypeAlias = tuple[What, Any, Any]
 
-_STATEMENTS: Final = (What.ADD, What.REMOVE)
+STATEMENTS: Final = (What.ADD, What.REMOVE)
 #: In the place of what is not known yet.
 _UNKNOWN: Final = ("unknown",)
 
@@ -142,23 +143,23 @@ class StoreWatch:
         """
         places: dict[int, tuple[Any, ...] | None] = {}
         noted = []
-        plain = True
+        removed = False
         for what, triple, context in self.changes:
-            if what not in _STATEMENTS:
+            if what not in STATEMENTS:
                 continue
             # Graphs live as long as they are noted here, and their names are slow to find.
             behind = places.get(id(context), _UNKNOWN)
             if behind is _UNKNOWN:
                 behind = places[id(context)] = place(self.name_of(context))
             if behind is not None:
-                plain = (
-                    plain
-                    and what is What.ADD
-                    and read_form(triple[2]) is triple[2]
-                    and self._twin(triple, context) is None
-                )
+                removed = removed or what is What.REMOVE
                 noted.append((what, (*triple, *behind), context))
-        if plain:
+        if not removed and all(
+            read_form(statement[2]) is statement[2]
+            and self._twin(statement[:3], graph, present=True) is None
+            for _, statement, graph in noted
+            if type(statement[2]) is Literal
+        ):
             # Each was missing before it was added.
             return [(what, statement) for what, statement, _ in noted]
         return self._net(noted)
