@@ -18,6 +18,8 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.driver.memory": "1g",
     "spark.log.level": "OFF",
+    # On a machine that has much else to do, Python takes its time to start.
+    "spark.python.authenticate.socketTimeout": "120s",
     # Rows by the hundred are not worth a compiler, nor a plan that is looked at again.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
