@@ -25,7 +25,7 @@ from ...patch.replaying import DIGEST
 from ...sources import Source
 from .commits import Batch, Commit, CommitLog, Place, Shard
 from .errors import CommitConflictError, RootError
-from .layout import STAGING, Root, ShardBy, make_root
+from .layout import STAGING, Root, ShardBy, checksum_of, make_root, new_store_name
 from .resolve import Resolved, Stager, resolve
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER, staged_file
@@ -115,6 +115,7 @@ def apply_batch(
                 "what is held back of a batch does not come again"
             )
         works = _works(log.root, folder, head, resolved, staged.checked)
+        _check_length(log, head, works, resolved, settings)
         results = _check(works, run(works), resolved) if works else []
         commit = _commit(head, resolved, results, settings, staged.last)
         if commit is not None:
@@ -224,6 +225,29 @@ def _works(
                 )
             )
     return works
+
+
+def _check_length(
+    log: CommitLog,
+    head: Commit,
+    works: Sequence[ShardWork],
+    resolved: Resolved,
+    settings: Settings,
+) -> None:
+    """Refuse a batch whose commit would be too long, before anything is done for it."""
+    longest = [
+        ShardResult(
+            shard=work.shard,
+            store=new_store_name(work.shard, work.version),
+            quads=1 << 63,
+            operations=1,
+            checksum=checksum_of(b""),
+        )
+        for work in works
+    ]
+    commit = _commit(head, resolved, longest, settings, None)
+    if commit is not None:
+        log.check_length(commit)
 
 
 def _check(

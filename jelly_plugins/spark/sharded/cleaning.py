@@ -19,6 +19,7 @@ from typing import Final
 
 from .commits import CommitLog
 from .layout import COMMITS, STAGING, open_root, shard_folder
+from .positions import FOLDER
 
 DEFAULT_KEEP: Final = 10
 DEFAULT_GRACE: Final = timedelta(days=1)
@@ -71,6 +72,7 @@ def vacuum(
         for name in _names(log.root / COMMITS)
         if name.endswith(".tmp") and _is_older(log.root / COMMITS / name, limit)
     ]
+    staged += _unused_archives(log, forgotten, limit)
     size = sum(_freed(log.root / name) for name in old + staged)
     if not dry_run:
         for version in forgotten:
@@ -95,6 +97,21 @@ def _versions(log: CommitLog, keep: int, limit: datetime) -> tuple[list[int], se
             needed.update(shard.store for shard in commit.shards if shard.store is not None)
         newer = commit
     return forgotten, needed
+
+
+def _unused_archives(log: CommitLog, forgotten: list[int], limit: datetime) -> list[str]:
+    """Archives of positions that no version names which can be opened."""
+    folder = log.root / FOLDER
+    names = [name for name in _names(folder) if _is_older(folder / name, limit)]
+    if not names:
+        return []
+    needed = {
+        archive.file
+        for commit in log.history()
+        if commit.version not in forgotten
+        for archive in commit.archives
+    }
+    return [f"{FOLDER}/{name}" for name in names if name not in needed]
 
 
 def _names(folder: Path) -> list[str]:
