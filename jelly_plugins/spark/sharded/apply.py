@@ -26,7 +26,7 @@ from ...patch.position import DIGEST, Position, Replayed
 from ...sources import Source
 from .commits import Batch, Commit, CommitLog, Place, Shard
 from .errors import CheckpointError, CommitConflictError, RootError
-from .layout import STAGING, Root, ShardBy, make_root
+from .layout import STAGING, Root, ShardBy, checksum_of, make_root, new_store_name
 from .probe import put_probe
 from .repeatable import Repeatable
 from .resolve import Resolved, Stager, resolve
@@ -153,6 +153,7 @@ def _apply_staged(
             "what is held back of a batch does not come again"
         )
     works = _works(log.root, folder, head, resolved, staged.checked)
+    _check_length(log, head, works, resolved, settings)
     try:
         results = _check(log.root, works, run(works) if works else (), resolved)
     except (JellyError, OSError) as error:
@@ -327,6 +328,29 @@ def _works(
                 )
             )
     return works
+
+
+def _check_length(
+    log: CommitLog,
+    head: Commit,
+    works: Sequence[ShardWork],
+    resolved: Resolved,
+    settings: Settings,
+) -> None:
+    """Refuse a batch whose commit would be too long, before anything is done for it."""
+    longest = [
+        ShardResult(
+            shard=work.shard,
+            store=new_store_name(work.shard, work.version),
+            quads=1 << 63,
+            operations=1,
+            checksum=checksum_of(b""),
+        )
+        for work in works
+    ]
+    commit = _commit(head, resolved, longest, settings, None)
+    if commit is not None:
+        log.check_length(commit)
 
 
 def _check(

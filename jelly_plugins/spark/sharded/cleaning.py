@@ -26,6 +26,7 @@ from typing import Final
 from .commits import CommitLog
 from .errors import CommitConflictError
 from .layout import COMMITS, STAGING, open_root, shard_folder
+from .positions import FOLDER
 
 DEFAULT_KEEP: Final = 10
 DEFAULT_GRACE: Final = timedelta(days=1)
@@ -104,6 +105,7 @@ def vacuum(
         for name in _names(log.root / COMMITS)
         if name.endswith(".tmp") and _is_older(log.root / COMMITS / name, at_work)
     ]
+    staged += _unused_archives(log, forgotten, at_work)
     size = sum(_freed(log.root / name) for name in old + staged)
     if not dry_run:
         for version in forgotten:
@@ -134,6 +136,21 @@ def _made_for(store: str) -> int:
     """The version that a store was made for; 0 if its name does not say."""
     found = _MADE_FOR.match(store)
     return int(found[1]) if found else 0
+
+
+def _unused_archives(log: CommitLog, forgotten: list[int], limit: datetime) -> list[str]:
+    """Archives of positions that no version names which can be opened."""
+    folder = log.root / FOLDER
+    names = [name for name in _names(folder) if _is_older(folder / name, limit)]
+    if not names:
+        return []
+    needed = {
+        archive.file
+        for commit in log.history()
+        if commit.version not in forgotten
+        for archive in commit.archives
+    }
+    return [f"{FOLDER}/{name}" for name in names if name not in needed]
 
 
 def _names(folder: Path) -> list[str]:

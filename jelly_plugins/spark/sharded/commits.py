@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from ...errors import LimitError
 from ...patch.position import Position
+from . import layout
 from .errors import CommitConflictError, RootError
 from .layout import (
     COMMITS,
@@ -32,8 +34,14 @@ from .layout import (
     replace_file,
     seal,
 )
+from .positions import FOLDER, Archive, packed, position_of, unpacked
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
+#: What a commit says its format is once it names archives of positions: who does not know of them
+#: would apply logs again.
+_ARCHIVING: Final = 2
+
+_ARCHIVE: Final = re.compile(r"[0-9a-f]+\.json")
 _STORE: Final = re.compile(r"shard=([0-9]+)/[A-Za-z0-9_.\-]+")
 
 
@@ -88,7 +96,8 @@ class Commit:
     :ivar timestamp: when it was made, UTC, in the format of RFC 3339.
     :ivar shards: the shards in their order; None once :meth:`CommitLog.forget` took them away.
     :ivar quads: number of quads in all shards.
-    :ivar positions: where the stores stand in the logs that were applied.
+    :ivar positions: where the stores stand in the logs that were applied, all of them.
+    :ivar archives: files that have positions; those that a commit was read with, or follows.
     :ivar applications: the last batch of each application that was applied.
     :ivar namespaces: what the patches have bound, IRI by name, by the text of the graph's name.
     :ivar operations: operations on statements that this commit has applied.
@@ -103,6 +112,7 @@ class Commit:
     applications: Mapping[str, Batch] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     operations: int = 0
+    archives: tuple[Archive, ...] = ()
 
     def made(self) -> datetime:
         """When it was made."""
@@ -156,6 +166,14 @@ class CommitLog:
         """
         if version == 0:
             return Commit(shards=(Shard(),) * self._layout.shards)
+        commit = self._read(version)
+        if not commit.archives:
+            return commit
+        positions = unpacked(self.root, commit.positions, commit.archives)
+        return replace(commit, positions=positions)
+
+    def _read(self, version: int) -> Commit:
+        """One version, without the positions that are in archives."""
         path = self._path(version)
         try:
             found = read_json(path)
@@ -179,15 +197,22 @@ class CommitLog:
 
         :raises CommitConflictError: there is one of its number already.
         :raises RootError: a store that it names is not there.
+        :raises LimitError: it is too long to be read again.
         """
+        data, archives = self._written(commit)
         path = self._path(commit.version)
         lost = path.exists()
         for shard in () if lost else commit.shards or ():
             if shard.store is not None and not (self.root / shard.store / "CURRENT").exists():
                 raise RootError(f"{shard.store} is not there any more", source=str(self.root))
         self._folder.mkdir(exist_ok=True)
+        for archive, content in archives.items():
+            archive.parent.mkdir(exist_ok=True)
+            put_if_absent(archive, content)
         # A loser's own commit may be there, see put_if_absent; so the bytes decide.
-        if not put_if_absent(path, _bytes(commit)):
+        if not put_if_absent(path, data):
+            for archive in archives:
+                archive.unlink()
             raise self.conflict(commit.version)
 
     def conflict(self, version: int) -> CommitConflictError:
@@ -199,21 +224,49 @@ class CommitLog:
             source=str(self.root),
         )
 
+    def check_length(self, commit: Commit) -> None:
+        """Refuse a commit that would be too long to be read again.
+
+        :raises LimitError: it is.
+        """
+        self._written(commit)
+
+    def _written(self, commit: Commit) -> tuple[bytes, dict[Path, bytes]]:
+        """The bytes of a commit, and those of files that it names and that are not there yet."""
+        lively = frozenset(
+            each.log for each in commit.applications.values() if each.log is not None
+        )
+        found = packed(self.root, commit.positions, commit.archives, lively)
+        data = _bytes(replace(commit, positions=found.inline, archives=found.archives))
+        for each in (data, *found.new.values()):
+            if len(each) > layout.MAX_JSON:
+                raise LimitError(
+                    f"version {commit.version} would have a commit of {len(each)} bytes, and "
+                    f"{layout.MAX_JSON} can be read: the names of its logs, applications and "
+                    "namespaces are too many or too long",
+                    source=str(self.root),
+                )
+        return data, {self.root / FOLDER / name: each for name, each in found.new.items()}
+
     def forget(self, version: int) -> None:
         """Take the names of its stores out of a commit, so that they may be removed.
 
-        The file stays: as long as its name is taken, no late writer can make this version again.
+        Those of archives of positions too. The file stays: as long as its name is taken, no late
+        writer can make this version again.
         """
-        commit = self.read(version)
+        commit = self._read(version)
         if commit.shards is not None:
-            replace_file(self._path(version), _bytes(replace(commit, shards=None)))
+            replace_file(self._path(version), _bytes(replace(commit, shards=None, archives=())))
 
     def _path(self, version: int) -> Path:
         return self._folder / f"{version:012d}.json"
 
 
 def _bytes(commit: Commit) -> bytes:
-    return seal({"format": FORMAT} | asdict(commit))
+    fields = {"format": _ARCHIVING if commit.archives else FORMAT} | asdict(commit)
+    if not commit.archives:
+        del fields["archives"]
+    return seal(fields)
 
 
 def _commit(found: dict[str, Any]) -> Commit:
@@ -221,7 +274,8 @@ def _commit(found: dict[str, Any]) -> Commit:
 
     :raises KeyError, TypeError, ValueError, AttributeError: it is none.
     """
-    if found["format"] != FORMAT:
+    archives = tuple(map(_archive, found.get("archives", ())))
+    if found["format"] != (_ARCHIVING if archives else FORMAT):
         raise ValueError(f"format {found['format']!r}")
     shards = found["shards"]
     if "checksum" not in found and any(each.get("checksum") for each in shards or ()):
@@ -232,13 +286,14 @@ def _commit(found: dict[str, Any]) -> Commit:
         timestamp=datetime.fromisoformat(found["timestamp"]).isoformat(timespec="milliseconds"),
         shards=None if shards is None else tuple(map(_shard, range(len(shards)), shards)),
         quads=_natural(found["quads"]),
-        positions=tuple(map(_position, found["positions"])),
+        positions=tuple(map(position_of, found["positions"])),
         applications={name: _batch(batch) for name, batch in found["applications"].items()},
         namespaces={
             graph: {name: _text(iri) for name, iri in bound.items()}
             for graph, bound in found["namespaces"].items()
         },
         operations=_natural(found["operations"]),
+        archives=archives,
     )
 
 
@@ -263,16 +318,11 @@ def _batch(found: dict[str, Any]) -> Batch:
     )
 
 
-def _position(found: dict[str, Any]) -> Position:
-    if type(found["complete"]) is not bool:
-        raise TypeError(f"complete is {found['complete']!r}")
-    return Position(
-        log=_text(found["log"]),
-        patch=_text(found["patch"]),
-        number=_natural(found["number"]),
-        transactions=_natural(found["transactions"]),
-        complete=found["complete"],
-    )
+def _archive(found: dict[str, Any]) -> Archive:
+    file = _text(found["file"])
+    if _ARCHIVE.fullmatch(file) is None:
+        raise ValueError(f"an archive is {file!r}")
+    return Archive(file, _natural(found["positions"]), _text(found["checksum"]))
 
 
 def _natural(value: Any) -> int:

@@ -24,6 +24,7 @@ from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .errors import RootError
 from .layout import Root, local_path, open_root, shard_of
+from .positions import check_archives
 from .queries import Scope, scope_of
 
 if TYPE_CHECKING:
@@ -256,6 +257,7 @@ class ShardedStore:
         try:
             open_root(self.root)
             self._log.read(self.version)
+            check_archives(self.root, self.commit.archives)
         except (JellyError, OSError) as error:
             problems.append(f"version {self.version}: {error}")
         for number, shard in enumerate(self._shards):

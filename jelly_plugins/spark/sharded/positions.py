@@ -1,0 +1,166 @@
+"""Positions in very many logs: a commit has those that changed lately, and names files of others.
+
+A position is never forgotten: a log that is given again is known however long ago it was applied.
+But a commit stays short. Once it has too many positions of its own, they go into a file beside the
+commits, an archive, that it and all commits after it name; archives are never changed, and when
+they are many, they are written together as one. What a commit says itself counts before what its
+archives say, and a later archive before one that it names earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import uuid4
+
+from ...patch.position import Position
+from .errors import RootError
+from .layout import read_json, seal
+
+#: The archives, in the root.
+FOLDER: Final = "_positions"
+
+#: Positions that a commit has itself.
+INLINE: Final = 1000
+#: Archives that are written together as one, unless they have as many positions as one may have.
+TOGETHER: Final = 16
+FULL: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A file of positions.
+
+    :ivar file: its name in :data:`FOLDER`.
+    :ivar positions: how many it has.
+    :ivar checksum: with which it is sealed.
+    """
+
+    file: str
+    positions: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Positions as a commit has them.
+
+    :ivar inline: those that the commit says itself.
+    :ivar archives: that it names, in their order.
+    :ivar new: what an archive that is not there yet has, by its file's name.
+    """
+
+    inline: tuple[Position, ...]
+    archives: tuple[Archive, ...]
+    new: Mapping[str, bytes]
+
+
+def unpacked(
+    root: Path, inline: Iterable[Position], archives: tuple[Archive, ...]
+) -> tuple[Position, ...]:
+    """All positions of a commit, one for each log.
+
+    :raises RootError: an archive is not there, or damaged.
+    """
+    found = dict(_archived(root, archives))
+    found.update((each.log, each) for each in inline)
+    return tuple(found.values())
+
+
+def packed(
+    root: Path,
+    positions: Iterable[Position],
+    archives: tuple[Archive, ...],
+    lively: frozenset[str],
+) -> Packed:
+    """Positions as a commit is to have them.
+
+    :param archives: those that the commit before has named.
+    :param lively: logs that are not worth an archive, because their positions change all the time.
+    """
+    known = _archived(root, archives)
+    wanted = {each.log: each for each in positions}
+    if known.keys() - wanted.keys():
+        # Something is to be no more: an archive cannot say that.
+        archives, known = (), {}
+    inline = {log: each for log, each in wanted.items() if known.get(log) != each}
+    if len(inline) <= INLINE + len(lively):
+        return Packed(tuple(inline.values()), archives, {})
+    small = [each for each in archives if each.positions < FULL]
+    merged = dict(_archived(root, tuple(small))) if len(small) >= TOGETHER else {}
+    if merged:
+        archives = tuple(each for each in archives if each not in small)
+    merged.update(inline)
+    # As they are now: so it does not matter which archives the new ones come after.
+    content = [wanted[log] for log in merged if log not in lively]
+    made, new = [], {}
+    for start in range(0, len(content), FULL):
+        part = content[start : start + FULL]
+        data = seal({"positions": [asdict(each) for each in part]})
+        name = f"{uuid4().hex}.json"
+        made.append(Archive(name, len(part), checksum_in(data)))
+        new[name] = data
+    kept = tuple(wanted[log] for log in merged if log in lively)
+    return Packed(kept, (*archives, *made), new)
+
+
+def checksum_in(sealed: bytes) -> str:
+    """The checksum at the end of a sealed file."""
+    return sealed[-36:-4].decode()
+
+
+def position_of(found: dict[str, Any]) -> Position:
+    """A position from JSON.
+
+    :raises KeyError, TypeError, ValueError: it is none.
+    """
+    position = Position(**found)
+    texts, numbers = (position.log, position.patch), (position.number, position.transactions)
+    if not all(type(each) is str for each in texts) or type(position.complete) is not bool:
+        raise TypeError(f"{found!r} is not a position")
+    if not all(type(each) is int and each >= 0 for each in numbers):
+        raise ValueError(f"{found!r} is not a position")
+    return position
+
+
+def check_archives(root: Path, archives: Iterable[Archive]) -> None:
+    """Read archives again.
+
+    :raises RootError: one is not there, or damaged.
+    """
+    for archive in archives:
+        _read(root, archive)
+
+
+@lru_cache(maxsize=2)
+def _archived(root: Path, archives: tuple[Archive, ...]) -> Mapping[str, Position]:
+    """What archives say, the later ones before the earlier ones."""
+    found: dict[str, Position] = {}
+    for archive in archives:
+        found.update((each.log, each) for each in _remembered(root, archive))
+    return MappingProxyType(found)
+
+
+@lru_cache(maxsize=256)
+def _remembered(root: Path, archive: Archive) -> tuple[Position, ...]:
+    """What an archive has, which never changes."""
+    return _read(root, archive)
+
+
+def _read(root: Path, archive: Archive) -> tuple[Position, ...]:
+    path = root / FOLDER / archive.file
+    try:
+        content = read_json(path)
+        if content.get("checksum") != archive.checksum:
+            raise RootError("damaged: not the file that the commit names", source=str(path))
+        return tuple(map(position_of, content["positions"]))
+    except OSError as error:
+        raise RootError(f"positions cannot be read: {error.strerror}", source=str(path)) from error
+    except RootError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RootError(f"damaged: {error!r}", source=str(path)) from error
