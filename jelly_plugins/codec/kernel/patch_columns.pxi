@@ -32,8 +32,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
         self.reference = reference_patch_decoder.PatchDecoder(
             self.factory, limits=limits, strict=strict
         )
-        # What it makes must not be too long either.
-        self.judge = None if judge is None else self.factory
+        self.judge = judge
         self.reader.judged = self.reader.judge_writes = judge is not None
         self.reader.row_fields = PATCH_ROW_FIELDS
         self.reader.next_states = &NEXT_PATCH_STATE[0][0]
@@ -189,16 +188,26 @@ cdef class PatchColumnDecoder(PieceDecoder):
         return 0
 
     cdef int _settle(self, Term *term, dict triples) except -1:
-        made = made_by(self.judge, term, triples)
-        if term.kind == LITERAL:
-            text = made.encode()
-            term.text = slice_of_bytes(text)
-            Py_INCREF(<PyObject *> text)
-            term.object = <PyObject *> text
-        elif term.kind == TRIPLE:
+        if term.kind == TRIPLE:
             term.characters = self.reader.triple_overhead
             for position in range(3):
                 term.characters += text_size(term.parts[position])
+            self._check(term, term.characters)
+        text = made_by(self.judge, term, triples).encode()
+        self._check(term, len(text))
+        if term.kind == LITERAL:
+            term.text = slice_of_bytes(text)
+            Py_INCREF(<PyObject *> text)
+            term.object = <PyObject *> text
+        return 0
+
+    cdef int _check(self, Term *term, uint64_t size) except -1:
+        """Refuse a text of the judge's that is too long."""
+        if size > self.reader.term_bytes:
+            try:
+                self.factory._check(size)
+            except JellyError as error:
+                raise error.locate(row=term.row)
         return 0
 
     cdef int _take_namespace(self) except -1:
