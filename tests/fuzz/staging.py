@@ -105,8 +105,11 @@ def of_frame(frames: list[bytes], _limits: Limits, batch_rows: int) -> Iterator[
 
 
 def _parts(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces, whose buffers begin before their first rows."""
-    return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
+    """A batch in pieces, whose buffers begin before their first rows, and with a number for the
+    name of its file."""
+    at = batch.schema.get_field_index("source")
+    numbered = batch.set_column(at, "source", pa.array([1] * batch.num_rows, pa.int64()))
+    return (numbered.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
 def staging_case(rng: random.Random, frames: Frames) -> Outcome:
