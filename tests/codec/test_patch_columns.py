@@ -181,7 +181,7 @@ def test_a_judge_makes_the_text(make: Maker) -> None:
 
 
 def test_a_literal_is_made_once_and_stands_in_later_frames(make: Maker) -> None:
-    """Its parts point into the frame that it came in; its text must not."""
+    """The frame that it came in is gone by then."""
     literal = Literal("007", None, f"{XSD}integer")
     statements = [
         add(Quad(Iri(f"urn:s{number % 9}"), P, literal, DEFAULT_GRAPH)) for number in range(400)
