@@ -136,11 +136,9 @@ def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> N
     for torn in (
         # In the middle of a frame.
         whole[:-1],
-        # Behind a frame: in a transaction, behind what promises more, and behind operations
-        # outside of any transaction, which more of them may follow.
+        # Behind a frame: in a transaction, and behind what promises more.
         jelly(header("id", "1"), w.start(), STATEMENT),
         jelly(header("id", "1")),
-        jelly(header("id", "1"), STATEMENT),
     ):
         store = Store()
         with pytest.raises(TruncatedError):
@@ -149,8 +147,16 @@ def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> N
 
 
 def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
-    [patch] = read_patches(jelly(header("id", "1"), STATEMENT))
+    log = jelly(header("id", "1"), STATEMENT)
+    [patch] = read_patches(log)
     assert len(patch.operations) == 1
+    store = Store()
+    assert replay(store, log).operations == 1
+    # It goes on in the same transaction.
+    log += delimit(w.frame(w.delete(*w.spo()), w.mark()))
+    assert replay(store, log).operations == 1
+    assert replay(store, log).operations == 0
+    assert count(store) == 0
 
 
 def test_a_stream_that_holds_several_patches_is_written_as_text_split_at_their_headers() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -240,8 +240,9 @@ class _Changes:
 class _Target:
     """The version that a log leads to, see ``patch.replaying.Target``."""
 
-    def __init__(self, head: Commit) -> None:
+    def __init__(self, head: Commit, continued: bool) -> None:
         self.head = head
+        self._continued = continued
         self.logs = {each.log: each for each in head.positions}
         self.namespaces = {graph: dict(bound) for graph, bound in head.namespaces.items()}
         self.taken: dict[str, Ranges] = {}
@@ -250,6 +251,8 @@ class _Target:
 
     def positions(self) -> Iterable[Position]:
         """Where the head stands."""
+        if self._continued:
+            return [replace(each, loose="") for each in self.head.positions]
         return self.head.positions
 
     def changes(self) -> _Changes:
@@ -300,6 +303,7 @@ def resolve(
     *,
     log: str | None = None,
     check_prev: bool = True,
+    continued: bool = False,
 ) -> Resolved:
     """Decide which of the transactions that were staged count.
 
@@ -309,9 +313,11 @@ def resolve(
     :param rows: of the log, from :meth:`Stager.stage`.
     :param head: what they are applied to.
     :param log: the log's name, see :func:`jelly_plugins.oxigraph.replay`; likewise ``check_prev``.
+    :param continued: whether the rows go on behind what was applied, which does not
+        come again.
     :raises JellyError: the log cannot be read, or does not follow what was applied.
     """
-    target = _Target(head)
+    target = _Target(head, continued)
     replay = Replay(target, text=str, log=log, check_prev=check_prev)
     replay.run(iter(rows))
     replay.wait()
