@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import Store
+from pyoxigraph import NamedNode, Store
+from pyoxigraph import Quad as OxigraphQuad
 
 from jelly_plugins import BlankNode, Literal, Quad, Triple
 from jelly_plugins.codec import Operation, OperationKind, PatchStatementType, delimit
 from jelly_plugins.errors import OrderError, StatementError, TruncatedError
-from jelly_plugins.oxigraph import count, replay
+from jelly_plugins.oxigraph import count, record, replay
 from jelly_plugins.patch import PatchFormat, PatchReader, Report, check, read_patches
 from jelly_plugins.patch.conversion import convert
 
@@ -144,6 +145,27 @@ def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> N
         with pytest.raises(TruncatedError):
             replay(store, torn)
         assert count(store) == 0
+
+
+def test_recording_goes_on_behind_a_log_without_its_last_mark(tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    for rows in (
+        (header("id", "1"), w.start(), STATEMENT, w.commit()),
+        (header("id", "1"), STATEMENT),
+    ):
+        path.write_bytes(jelly(*rows))
+        store = Store()
+        other = NamedNode("urn:other")
+        with record(store, path) as recorder:
+            assert count(store) == 1
+            recorder.add(OxigraphQuad(other, other, other))
+        with record(store, path) as recorder:
+            recorder.add(OxigraphQuad(other, other, NamedNode("urn:o")))
+        first, second, _ = (len(patch.operations) for patch in read_patches(path, strict=True))
+        assert (first, second) == (len(rows) - 1, 3)
+        copy = Store()
+        assert replay(copy, path).patches == 3
+        assert count(copy) == 3
 
 
 def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
