@@ -5,10 +5,10 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactio
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.position.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
-  ``complete`` or ``partial``, and the patch, with spaces between them. GRAPH is the name of the
-  graph in the place of the default graph, in the syntax of N-Triples, and empty for the default
-  graph itself. Where there are several, the one counts that is the furthest: a recorder that was
-  killed has not removed the other yet;
+  ``complete`` or ``partial``, ``loose:`` and its value if it has one, and the patch, with spaces
+  between them. GRAPH is the name of the graph in the place of the default graph, in the syntax of
+  N-Triples, and empty for the default graph itself. Where there are several, the one counts that is
+  the furthest: a recorder that was killed has not removed the other yet;
 - ``<urn:jelly-plugins:position>``, without a graph, in stores of an earlier version. It counts for
   the default graph, and for each graph that the store has: one that it lacks cannot have had the
   log. The first of them in which the log goes on takes it over;
@@ -48,7 +48,9 @@ _POSITION: Final = bookkeeping_iri("position:")
 #: Of a position without a graph.
 _EARLIER: Final = NamedNode(bookkeeping_iri("position"))
 _COMPLETE: Final = {True: "complete", False: "partial"}
-_VALUE: Final = re.compile(r"([0-9]+) ([0-9]+) (complete|partial) (.+)", re.DOTALL)
+_VALUE: Final = re.compile(
+    r"([0-9]+) ([0-9]+) (complete|partial)(?: loose:([0-9]+:[0-9a-f]+))? (.+)", re.DOTALL
+)
 
 
 def _quads(store: Store) -> Iterator[Quad]:
@@ -112,7 +114,7 @@ def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str | None], Position]:
         match = _VALUE.fullmatch(value.value)
         if match is None:
             raise ChainError(f"the store's own position in log {name} is damaged: {value.value!r}")
-        number, transactions, complete, patch = match.groups()
+        number, transactions, complete, loose, patch = match.groups()
         position = Position(
             log=name,
             patch=patch,
@@ -120,6 +122,7 @@ def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str | None], Position]:
             transactions=int(transactions),
             complete=complete == _COMPLETE[True],
             graph=graph,
+            loose=loose or "",
         )
         before = found.get((name, graph))
         if before is None or position.reach > before.reach:
@@ -144,7 +147,8 @@ def _predicate_of(graph: str | None) -> NamedNode:
 
 def _position_text(position: Position) -> str:
     complete = _COMPLETE[position.complete]
-    return f"{position.number} {position.transactions} {complete} {position.patch}"
+    loose = f"loose:{position.loose} " if position.loose else ""
+    return f"{position.number} {position.transactions} {complete} {loose}{position.patch}"
 
 
 def position_quads(store: Store, log: str, graph: str | None = "") -> list[Quad]:

@@ -21,9 +21,10 @@ from pyoxigraph import Quad, Store
 from ..codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ..codec.operations import add, delete
 from ..errors import ChainError, TextError
+from ..patch.locks import lock_of
 from ..patch.position import Position
 from ..patch.recording import LogWriter, Place
-from .bookkeeping import position_quad, position_quads, positions_in
+from .bookkeeping import position_of, position_quad, position_quads, positions_in
 from .plain_text import lines_of
 from .replay import replay
 from .rows import describe_text
@@ -180,10 +181,13 @@ class Recorder:
             return
         self._begun = self._writer.place
         try:
-            self._append(deletes, adds)
-            position = self._position()
-            reached = position_quad(position)
-            transaction.make(deletes, adds, self._stale, [reached])
+            # Whoever else moves the store waits here, and then finds that it has moved.
+            with lock_of(self.store):
+                self._check_position()
+                self._append(deletes, adds)
+                position = self._position()
+                reached = position_quad(position)
+                transaction.make(deletes, adds, self._stale, [reached])
             if self._sync:
                 self.store.flush()
         except BaseException:
@@ -192,6 +196,27 @@ class Recorder:
         self._stale = [reached]
         self.position = position
         self._begun = None
+
+    def _check_position(self) -> None:
+        """Refuse to go on where somebody else has moved the store.
+
+        :raises ChainError: it stands elsewhere in the log.
+        """
+        if self.position is None:
+            return
+        found = position_of(position_quads(self.store, self.position.log))
+        if (
+            found is None
+            or found.reach != self.position.reach
+            or found.patch != self.position.patch
+        ):
+            stands = "nowhere" if found is None else f"at patch {found.patch}"
+            raise ChainError(
+                f"the store stands {stands} in log {self.position.log} now: a replay or another "
+                "recorder is at work",
+                expected=self.position.patch,
+                found=None if found is None else found.patch,
+            )
 
     def _position(self) -> Position:
         """Where the store stands once it has all that the log has."""

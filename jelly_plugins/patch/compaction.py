@@ -64,10 +64,14 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     first: Patch | None = None
     last: Patch | None = None
     for number, patch in enumerate(patches, 1):
+        changes = False
         for operation in committed(patch):
             net.apply(operation)
+            changes = True
         # The operations may have brought headers of their own.
-        check_follows(number, patch, None if last is None else last.id)
+        check_follows(number, patch, None if last is None else last.id, first=first is None)
+        if patch.id is None and not changes:
+            continue
         first = first or patch
         last = patch
     if first is None or last is None:

@@ -107,7 +107,8 @@ def convert(
 
     >>> import io
     >>> file = io.BytesIO()
-    >>> convert([b"TX . TC .", b"TX . TA ."], file, target_format=PatchFormat.JELLY_PATCH)
+    >>> logs = [b"A <urn:s> <urn:p> <urn:o> .", b"D <urn:s> <urn:p> <urn:o> ."]
+    >>> convert(logs, file, target_format=PatchFormat.JELLY_PATCH)
     >>> first, second = group(PatchReader(file.getvalue()))
     >>> first.prev is None, second.prev == first.id
     (True, True)

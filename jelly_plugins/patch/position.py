@@ -19,6 +19,10 @@ What a position means, and what is known by what:
    them whose beginning was cut off is another one, and it takes a name to have that refused.
 5. A position belongs to a log and to the graph that stands for the default graph in its patches.
    The same log into another graph begins there at its beginning.
+6. Operations outside of TX and TC that stand at the very end of a source, without a mark behind
+   them, are one transaction of those that are there; of those that the source grows by later, the
+   rest is applied. If the transaction does not begin with the same operations then, that is an
+   error.
 """
 
 from __future__ import annotations
@@ -44,6 +48,8 @@ class Position:
     :ivar graph: name of the graph in the place of the default graph, in the syntax of N-Triples;
         empty for the default graph itself, and None where it was not noted (version 0.1.0 did not
         at first).
+    :ivar loose: of a transaction that was ended by nothing but the end of its source, so that it
+        may grow: its number of operations, a colon, and a digest of them; otherwise empty.
     """
 
     log: str
@@ -52,6 +58,7 @@ class Position:
     transactions: int
     complete: bool
     graph: str | None = ""
+    loose: str = ""
 
     @property
     def reach(self) -> tuple[int, int, bool]:

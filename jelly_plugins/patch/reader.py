@@ -49,9 +49,10 @@ class PatchReader:
     :param strict: whether to refuse what other implementations write though it is not valid, and
         that has one sensible reading. Without it, :attr:`deviations` names it.
     :param resumable: whether the same source may be read again, once it has grown, to go on behind
-        what was read of it. Operations outside of any transaction must be ended by a mark then, in
-        a stream of type PUNCTUATED: more of them would be of the same transaction.
+        whole transactions that were read of it. Operations outside of any transaction must be ended
+        by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
     :param limits: what is believed of the input.
+    :ivar ended: whether the source has ended. The END of a patch that comes then is not in it.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
         inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as
         Jelly-JVM writes it, does not end inside one if it ends behind an operation or a
@@ -88,6 +89,8 @@ class PatchReader:
         #: Whether nothing tells that the source is a log.
         self._guessed = False
         self._opening = b""
+        #: Whether the source has ended: what ends a patch then is nothing but that.
+        self.ended = False
         #: The source's format; None until something was read, unless it was given.
         self.format = format
         self._batches = self._read()
@@ -179,6 +182,7 @@ class PatchReader:
         with self._locating():
             yield from self._text.rows(pieces, growing=self._wait is not None)
             if self._wait is None:
+                self.ended = True
                 yield from self._text.finish()
 
     def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
@@ -188,6 +192,7 @@ class PatchReader:
         if self._wait is None:
             for frame in self._splitter.finish():
                 yield self._decoder.decode(frame).operations
+            self.ended = True
             yield self._finish()
 
     def _finish(self) -> Any:

@@ -22,6 +22,7 @@ from ..codec import (
     Limits,
     Literal,
     PatchDecoder,
+    PatchEncoder,
     PatchOptions,
     PatchStreamType,
     Triple,
@@ -239,6 +240,12 @@ class LogWriter:
             if isinstance(error, TextError) and self._ends_with_a_line(size):
                 raise
             torn = True
+        if torn and self._ends_without_mark():
+            # As others write it: the last patch is whole.
+            frames = PatchEncoder(self._options).add([END])
+            size += self._file.write(b"".join(map(delimit, frames)))
+            self._file.flush()
+            torn = False
         if torn:
             size = self._whole()
             self._file.truncate(size)
@@ -257,14 +264,23 @@ class LogWriter:
         self._file.seek(max(size - 64, 0))
         return self._file.read(64)
 
-    def _read(self) -> bool:
+    def _ends_without_mark(self) -> bool:
+        """Read a log that is not whole; say whether it lacks nothing but the last mark."""
+        if self.format is PatchFormat.RDF_PATCH:
+            return False
+        try:
+            return self._read(strict=False)
+        except TruncatedError:
+            return False
+
+    def _read(self, *, strict: bool = True) -> bool:
         """Read the log; say whether its last patch has more than headers."""
         self.place = Place()
         self._file.seek(0)
         ids: dict[str, Any] = {}
         rows_of_patch = rows_of_last = 0
         # What follows would be of the same patch, if a mark is missing.
-        with PatchReader(self._file, strict=True, limits=self._limits) as rows:
+        with PatchReader(self._file, strict=strict, limits=self._limits) as rows:
             for kind, value in rows:
                 if kind is OperationKind.HEADER:
                     ids.setdefault(value.key, value.value)

@@ -74,9 +74,14 @@ def replay_log(
 
     if _is_source(log):
         with PatchReader(
-            log, factory=factory, wait=wait if follow else None, resumable=True, limits=limits
+            log, factory=factory, wait=wait if follow else None, limits=limits
         ) as rows:
-            replay = Replay(target, torn=lambda: rows.ends_behind_headers, **settings)
+            replay = Replay(
+                target,
+                torn=lambda: rows.ends_behind_headers,
+                unmarked=lambda: rows.ended,
+                **settings,
+            )
             reached = replay.run(iter(rows))
     elif follow:
         raise ValueError("only a source of bytes can be followed")

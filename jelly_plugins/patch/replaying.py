@@ -100,6 +100,7 @@ class Replay(Generic[C]):
     :param dry_run: apply nothing.
     :param progress: told after each transaction.
     :param torn: whether the last end of a patch was nothing but the end of a text, behind headers.
+    :param unmarked: whether it was nothing but the end of the source, which may grow.
 
     :ivar done: what was done so far.
     """
@@ -116,6 +117,7 @@ class Replay(Generic[C]):
         dry_run: bool = False,
         progress: Progress | None = None,
         torn: Callable[[], bool] = lambda: False,
+        unmarked: Callable[[], bool] = lambda: True,
     ) -> None:
         self.done = Replayed()
         self._target = target
@@ -127,6 +129,11 @@ class Replay(Generic[C]):
         self._dry_run = dry_run
         self._progress = progress
         self._torn = torn
+        self._unmarked = unmarked
+        #: Patches and numbers of transactions at which the store stands, and that may have grown.
+        self._growing: set[tuple[str, int]] = set()
+        #: The operations of such a transaction.
+        self._kept: list[Operation] = []
         #: Where the store stands, as it says itself.
         self._before: Position | None = None
         #: Where the store stands, by key of the patch, while that patch is looked for.
@@ -156,6 +163,8 @@ class Replay(Generic[C]):
         self._id: str | None = None
         self._transactions = 0
         self._content = 0
+        #: See :class:`.Position`.
+        self._loose = ""
         self._counted = False
 
     def run(self, rows: Iterator[Operation]) -> bool:
@@ -181,9 +190,18 @@ class Replay(Generic[C]):
         return f"patch number {self._number if self._entered else self._number + 1}"
 
     def _run(self, rows: Iterator[Operation]) -> bool:
+        known = self._target.positions()
+        self._growing = {(each.patch, each.transactions) for each in known if each.loose}
         changes = self._target.changes()
         inside = False
-        while (row := changes.gather(rows)) is not None:
+        while True:
+            # One that may have grown is kept besides, to be taken apart.
+            if self._growing and not inside and self._may_have_grown():
+                row = self._keep(changes, rows)
+            else:
+                row = changes.gather(rows)
+            if row is None:
+                return False
             kind = row.kind
             if kind is OperationKind.HEADER:
                 self._flush()
@@ -195,14 +213,13 @@ class Replay(Generic[C]):
             if kind is OperationKind.ABORT:
                 self.done.aborted += 1
             elif kind is OperationKind.COMMIT or changes.operations:
-                self._transaction(changes)
+                self._transaction(changes, ended=kind is not OperationKind.END)
             elif kind is OperationKind.BEGIN:
                 self._flush()
             inside = kind is OperationKind.BEGIN
             changes = self._target.changes()
             if kind is OperationKind.END and self._end_patch():
                 return True
-        return False
 
     def _header(self, header: Header) -> None:
         self._has_headers = True
@@ -327,8 +344,11 @@ class Replay(Generic[C]):
         """The key of the patch, by what is known of it so far."""
         return self._id or self._digest or DIGEST
 
-    def _transaction(self, changes: C) -> None:
-        """A transaction has ended, and not with an abort."""
+    def _transaction(self, changes: C, *, ended: bool) -> None:
+        """A transaction has ended, and not with an abort.
+
+        :param ended: whether a row of its own patch has ended it.
+        """
         self._flush()
         named = ID in self._headers
         if named or changes.operations:
@@ -339,19 +359,70 @@ class Replay(Generic[C]):
         if not self._entered:
             # The patch may be one that is passed over.
             return
+        rest: C | None = changes
         if named:
             self._content = hash((self._content, changes.content()))
+            self._loose = "" if ended or not self._unmarked() else _note(changes)
         if self._repeated or self._sought:
+            rest = self._seek(changes)
+        if rest is None:
             self.done.skipped += 1
-            self._seek()
         else:
-            self._pending = (changes, self._position())
+            self._pending = (rest, self._position())
+        self._kept = []
 
-    def _seek(self) -> None:
-        """Skip no more if it is here that the store stands."""
+    def _seek(self, changes: C) -> C | None:
+        """Skip no more if it is here that the store stands.
+
+        :param changes: of the transaction that has come last.
+        :return: what of them the store has not.
+        """
+        rest = None
         position = self._sought.get(self._key())
         if position is not None and position.transactions == self._transactions:
+            if position.loose not in ("", _note(changes)):
+                rest = self._rest(changes, position)
             self._found(position)
+        return rest
+
+    # A transaction that has grown
+
+    def _may_have_grown(self) -> bool:
+        if ID not in self._headers:
+            return False
+        return (self._text(self._headers[ID]), self._transactions + 1) in self._growing
+
+    def _keep(self, changes: C, rows: Iterator[Operation]) -> Operation | None:
+        """Have operations gathered, and keep them."""
+        found = None
+        kept = []
+        for row in rows:
+            if row.kind not in CHANGES:
+                found = row
+                break
+            kept.append(row)
+        changes.gather(iter(kept))
+        self._kept += kept
+        return found
+
+    def _rest(self, changes: C, position: Position) -> C:
+        """What a transaction has grown by.
+
+        :raises ChainError: it does not begin with what was applied of it.
+        """
+        size = int(position.loose.partition(":")[0])
+        first, rest = self._target.changes(), self._target.changes()
+        first.gather(iter(self._kept[:size]))
+        if _note(first) != position.loose:
+            raise ChainError(
+                f"its transaction number {self._transactions} had {size} operations outside of TX "
+                f"and TC when the log ended behind them, and these were applied; now it has "
+                f"{changes.operations}, which do not begin with them",
+                expected=position.patch,
+                found=position.patch,
+            )
+        rest.gather(iter(self._kept[size:]))
+        return rest
 
     def _found(self, position: Position) -> None:
         """Go on from where the store stands.
@@ -377,6 +448,7 @@ class Replay(Generic[C]):
             transactions=self._transactions,
             complete=complete,
             graph=self._graph,
+            loose=self._loose,
         )
 
     def _end_patch(self) -> bool:
@@ -403,7 +475,7 @@ class Replay(Generic[C]):
             self._flush(complete=True)
         elif not self._repeated:
             if not self._transactions:
-                self._seek()
+                self._seek(nothing)
             if not self._sought and (end := self._position(complete=True)) != self.done.position:
                 self._apply(nothing, end)
                 self._count_patch(not self._transactions)
@@ -467,3 +539,8 @@ class Replay(Generic[C]):
         if applied and not self._counted:
             self._counted = True
             self.done.patches += 1
+
+
+def _note(changes: Changes) -> str:
+    """What a position notes of a transaction that may grow."""
+    return f"{changes.operations}:{changes.fingerprint().hex()}"

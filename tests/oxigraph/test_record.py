@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import signal
 import subprocess
@@ -20,9 +21,18 @@ from hypothesis import strategies as st
 
 from jelly_plugins import ChainError, SourceError, TermError
 from jelly_plugins.codec import OperationKind
-from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay, staging
+from jelly_plugins.oxigraph import (
+    BOOKKEEPING,
+    Recorder,
+    positions,
+    record,
+    replay,
+    set_position,
+    staging,
+)
 from jelly_plugins.oxigraph.transaction import Update
 from jelly_plugins.patch import invert, read_patches, recording, write_patches
+from jelly_plugins.patch.locks import lock_of
 
 from .replays import XSD, data, everything
 
@@ -296,6 +306,34 @@ def test_any_course_of_things(
     if path.stat().st_size:
         replay(copy, path, strict=True)
     assert data(copy) == data(store)
+
+
+def test_a_store_that_somebody_else_has_moved(store: ox.Store, path: Path) -> None:
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+        position = recorder.position
+        assert position is not None
+        other = dataclasses.replace(position, patch="<urn:other>", number=2)
+        set_position(store, other)
+        size = path.stat().st_size
+        with pytest.raises(ChainError, match=r"stands at patch <urn:other> in log .* at work"):
+            recorder.add(quad(2))
+        assert path.stat().st_size == size
+        assert data(store) == {str(quad(1))}
+        set_position(store, position)
+        recorder.add(quad(2))
+    assert kinds(path) == ["A", "A"]
+
+
+def test_a_change_waits_for_whoever_else_moves_the_store(store: ox.Store, path: Path) -> None:
+    with record(store, path) as recorder:
+        thread = threading.Thread(target=recorder.add, args=(quad(1),))
+        with lock_of(store):
+            thread.start()
+            thread.join(0.1)
+            assert data(store) == set()
+        thread.join()
+    assert data(store) == {str(quad(1))}
 
 
 def test_threads_that_share_a_recorder(new_store: Callable[[], ox.Store], path: Path) -> None:

@@ -23,6 +23,13 @@ from rdflib import Dataset, Graph, URIRef
 from jelly_plugins import ChainError, JellyError, TruncatedError
 from jelly_plugins import oxigraph as oxigraph_backend
 from jelly_plugins import rdflib as rdflib_backend
+from jelly_plugins.codec import (
+    OperationKind,
+    PatchEncoder,
+    PatchOptions,
+    PatchStreamType,
+    delimit,
+)
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import PatchReader, write_rows
 
@@ -304,6 +311,81 @@ def test_a_damaged_position() -> None:
     earlier(store, "x", "nonsense")
     with pytest.raises(ChainError, match="damaged"):
         Store(store).replay(log(ONE))
+
+
+# Operations outside of TX and TC at the end of a log, which may grow
+
+
+def loose(form: str, *rows: str) -> bytes:
+    """A log that ends with such operations, of a patch with an id, and without a mark."""
+    text = log("H id <urn:1> .\n", "TX .\n", adds(0), "\nTC .\n", *(f"{row}\n" for row in rows))
+    if form == "text":
+        return text
+    # In a stream of type FLAT nothing ends a patch; of type PUNCTUATED, a mark would.
+    flat = form == "flat"
+    options = PatchOptions(
+        stream_type=PatchStreamType.FLAT if flat else PatchStreamType.PUNCTUATED, rdf_star=False
+    )
+    encoder = PatchEncoder(options, frame_rows=1)
+    operations = [row for row in PatchReader(text) if row.kind is not OperationKind.END]
+    return b"".join(map(delimit, encoder.add(operations)))
+
+
+FORMS = ["text", "flat", "punctuated"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_loose_operations_at_the_end_of_a_log_that_grows(store: Store, form: str) -> None:
+    rows = [adds(1), deletes(0), adds(2), adds(0), deletes(1), adds(3)]
+    before = 0
+    for size in (1, 2, 5, 6):
+        done = store.replay(loose(form, *rows[:size]))
+        # The first time, the transaction before it too.
+        assert done.operations == size - before + (before == 0)
+        before = size
+        for _ in range(2):
+            done = store.replay(loose(form, *rows[:size]))
+            assert (done.patches, done.transactions) == (0, 0)
+    assert store.objects() == ["urn:0", "urn:2", "urn:3"]
+    assert [each.transactions for each in store.positions()] == [2]
+
+
+def test_loose_operations_are_applied_once_whatever_has_changed_since(store: Store) -> None:
+    store.replay(loose("text", adds(1)))
+    store.replay(log(patch(9, deletes(1))))
+    store.replay(loose("text", adds(1), adds(2)))
+    assert store.objects() == ["urn:0", "urn:2"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "other",
+    [
+        [adds(7), adds(2)],
+        [adds(1)],
+        [adds(1), adds(7), adds(3)],
+        [deletes(1), adds(2)],
+        [adds(1), "PA 'x' <urn:x> ."],
+    ],
+)
+def test_loose_operations_that_say_something_else_now(
+    store: Store, form: str, other: list[str]
+) -> None:
+    store.replay(loose(form, adds(1), adds(2)))
+    for _ in range(2):
+        with pytest.raises(ChainError, match=r"<urn:1>: its transaction number 2 had 2 operations"):
+            store.replay(loose(form, *other))
+    assert store.objects() == ["urn:0", "urn:1", "urn:2"]
+
+
+@pytest.mark.parametrize("between", ["", f"TX .\n{adds(5)}\nTC .\n", "Z .\n"])
+def test_behind_loose_operations_a_log_goes_on(store: Store, between: str) -> None:
+    whole = loose("text", adds(1)) + between.encode()
+    assert store.replay(loose("text", adds(1))).transactions == 2
+    assert store.replay(whole).transactions == between.count("TX")
+    assert store.replay(whole + TWO.encode()).patches == 1
+    assert store.replay(log(THREE)).patches == 1
+    assert store.replay(whole + (TWO + THREE).encode()).patches == 0
 
 
 # until

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import Store
+from pyoxigraph import NamedNode, Store
+from pyoxigraph import Quad as OxigraphQuad
 
 from jelly_plugins import BlankNode, Literal, Quad, Triple
 from jelly_plugins.codec import Operation, OperationKind, PatchStatementType, delimit
 from jelly_plugins.errors import OrderError, StatementError, TruncatedError
-from jelly_plugins.oxigraph import count, replay
+from jelly_plugins.oxigraph import count, record, replay
 from jelly_plugins.patch import PatchFormat, PatchReader, Report, check, read_patches
 from jelly_plugins.patch.conversion import convert
 
@@ -136,11 +137,9 @@ def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> N
     for torn in (
         # In the middle of a frame.
         whole[:-1],
-        # Behind a frame: in a transaction, behind what promises more, and behind operations
-        # outside of any transaction, which more of them may follow.
+        # Behind a frame: in a transaction, and behind what promises more.
         jelly(header("id", "1"), w.start(), STATEMENT),
         jelly(header("id", "1")),
-        jelly(header("id", "1"), STATEMENT),
     ):
         store = Store()
         with pytest.raises(TruncatedError):
@@ -148,9 +147,38 @@ def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> N
         assert count(store) == 0
 
 
+def test_recording_goes_on_behind_a_log_without_its_last_mark(tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    for rows in (
+        (header("id", "1"), w.start(), STATEMENT, w.commit()),
+        (header("id", "1"), STATEMENT),
+    ):
+        path.write_bytes(jelly(*rows))
+        store = Store()
+        other = NamedNode("urn:other")
+        with record(store, path) as recorder:
+            assert count(store) == 1
+            recorder.add(OxigraphQuad(other, other, other))
+        with record(store, path) as recorder:
+            recorder.add(OxigraphQuad(other, other, NamedNode("urn:o")))
+        first, second, _ = (len(patch.operations) for patch in read_patches(path, strict=True))
+        assert (first, second) == (len(rows) - 1, 3)
+        copy = Store()
+        assert replay(copy, path).patches == 3
+        assert count(copy) == 3
+
+
 def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
-    [patch] = read_patches(jelly(header("id", "1"), STATEMENT))
+    log = jelly(header("id", "1"), STATEMENT)
+    [patch] = read_patches(log)
     assert len(patch.operations) == 1
+    store = Store()
+    assert replay(store, log).operations == 1
+    # It goes on in the same transaction.
+    log += delimit(w.frame(w.delete(*w.spo()), w.mark()))
+    assert replay(store, log).operations == 1
+    assert replay(store, log).operations == 0
+    assert count(store) == 0
 
 
 def test_a_stream_that_holds_several_patches_is_written_as_text_split_at_their_headers() -> None:

@@ -25,6 +25,7 @@ from jelly_plugins.patch import (
     header,
     invert,
 )
+from jelly_plugins.patch.logs import invert_log, join
 
 S, P, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:g"), Iri("urn:h")
 ONE, TWO, THREE = (Triple(S, P, Literal(str(number))) for number in (1, 2, 3))
@@ -128,6 +129,45 @@ def test_the_ends_of_the_chain_are_kept() -> None:
     message = "patch <urn:2>: it follows patch <urn:9>, but the one before it is <urn:1>"
     with pytest.raises(ChainError, match=message):
         compact([patch(1, 0), patch(2, 9)])
+
+
+@pytest.mark.parametrize(
+    "blank",
+    [[], [BEGIN, COMMIT], [BEGIN, add(TWO), ABORT], [BEGIN, COMMIT, BEGIN, delete(TWO), ABORT]],
+)
+def test_patches_without_id_and_effect_do_not_break_the_chain(blank: list[Operation]) -> None:
+    def patch(number: int | None, operations: list[Operation], *headers: tuple[str, Any]) -> Patch:
+        id_ = [] if number is None else [("id", Iri(f"urn:{number}"))]
+        return Patch(iter(operations), [*id_, *headers])
+
+    def log(prev: int = 1) -> list[Patch]:
+        follows = ("prev", Iri("urn:1"))
+        return [
+            patch(None, blank, ("label", S)),
+            patch(1, [BEGIN, add(ONE), COMMIT], ("prev", Iri("urn:0"))),
+            patch(None, blank),
+            patch(None, blank, follows),
+            patch(2, [BEGIN, add(TWO), COMMIT], ("prev", Iri(f"urn:{prev}"))),
+            patch(None, blank),
+        ]
+
+    result = compact(log())
+    assert result.headers == [("id", Iri("urn:2")), ("prev", Iri("urn:0"))]
+    joined = list(join(log()))
+    assert joined == log()
+    inverse = invert_log(log())
+    assert [each.prev for each in inverse] == [Iri("urn:2"), inverse[0].id]
+    for failing in (compact, invert_log, lambda patches: list(join(patches))):
+        with pytest.raises(ChainError, match="patch <urn:2>: it follows patch <urn:9>, but the"):
+            failing(log(prev=9))
+
+
+def test_a_patch_without_id_and_with_an_effect_is_one_of_the_chain() -> None:
+    for operations in ([add(TWO)], [BEGIN, add(ONE), ABORT, BEGIN, add(TWO), COMMIT]):
+        first, second = join([Patch(headers=[("id", S)]), Patch(iter(operations))])
+        assert (second.prev, second.operations) == (S, operations)
+        assert second.id is not None
+        assert first.id == S
 
 
 changes = st.lists(

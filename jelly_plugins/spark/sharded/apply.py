@@ -182,7 +182,13 @@ def _resolve(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -
 
     def found(commit: Commit) -> Resolved:
         rows = _continued(staged, head, settings)
-        return resolve(rows, commit, log=settings.log, check_prev=settings.check_prev)
+        return resolve(
+            rows,
+            commit,
+            log=settings.log,
+            check_prev=settings.check_prev,
+            continued=rows is not staged.rows,
+        )
 
     try:
         return found(head)

@@ -34,7 +34,7 @@ from .layout import (
     replace_file,
     seal,
 )
-from .positions import FOLDER, Archive, packed, position_of, unpacked
+from .positions import FOLDER, Archive, packed, plain, position_of, unpacked
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
 #: What a commit says its format is once it names archives of positions: who does not know of them
@@ -264,6 +264,7 @@ class CommitLog:
 
 def _bytes(commit: Commit) -> bytes:
     fields = {"format": _ARCHIVING if commit.archives else FORMAT} | asdict(commit)
+    fields["positions"] = [plain(each) for each in commit.positions]
     if not commit.archives:
         del fields["archives"]
     return seal(fields)

@@ -415,7 +415,7 @@ def _looked_up(text: str) -> str:
 def _to_json(row: Operation) -> str:
     kind, value = row
     if type(value) is Run:
-        return json.dumps([kind, "run", *value[:3], value.digest.hex()])
+        return json.dumps([kind, "run", *value[:3], value.digest.hex(), value.content])
     if value is None:
         return json.dumps([kind])
     return json.dumps([kind, type(value).__name__, *value])
@@ -428,6 +428,6 @@ def _from_json(text: str) -> Operation:
         return Operation(kind)
     name, *values = parts
     if name == "run":
-        part, transaction, operations, digest = values
-        return Operation(kind, Run(part, transaction, operations, bytes.fromhex(digest)))
+        part, transaction, operations, digest, content = values
+        return Operation(kind, Run(part, transaction, operations, bytes.fromhex(digest), content))
     return Operation(kind, (Header if name == Header.__name__ else Namespace)(*values))

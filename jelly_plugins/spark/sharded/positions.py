@@ -100,7 +100,7 @@ def packed(
     made, new = [], {}
     for start in range(0, len(content), FULL):
         part = content[start : start + FULL]
-        data = seal({"positions": [asdict(each) for each in part]})
+        data = seal({"positions": [plain(each) for each in part]})
         name = f"{uuid4().hex}.json"
         made.append(Archive(name, len(part), checksum_in(data)))
         new[name] = data
@@ -113,13 +113,23 @@ def checksum_in(sealed: bytes) -> str:
     return sealed[-36:-4].decode()
 
 
+def plain(position: Position) -> dict[str, Any]:
+    """A position for JSON."""
+    found = asdict(position)
+    if not position.loose:
+        # Who does not know of it need not.
+        del found["loose"]
+    return found
+
+
 def position_of(found: dict[str, Any]) -> Position:
     """A position from JSON.
 
     :raises KeyError, TypeError, ValueError: it is none.
     """
     position = Position(**found)
-    texts, numbers = (position.log, position.patch), (position.number, position.transactions)
+    texts = (position.log, position.patch, position.loose)
+    numbers = (position.number, position.transactions)
     if not all(type(each) is str for each in texts) or type(position.complete) is not bool:
         raise TypeError(f"{found!r} is not a position")
     if not all(type(each) is int and each >= 0 for each in numbers):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
 from ...arrow import record_batch
 from ...codec import OperationColumns
@@ -44,12 +45,14 @@ class Run(NamedTuple):
     :ivar transaction: the number that they are staged under.
     :ivar operations: how many they are.
     :ivar digest: of the operations, in a patch without an id; otherwise empty.
+    :ivar content: what the same operations have, as far as they are staged under one number.
     """
 
     part: str
     transaction: int
     operations: int
     digest: bytes
+    content: str = ""
 
 
 class Stager:
@@ -72,6 +75,8 @@ class Stager:
         self._transaction = 0
         self._count = 0
         self._digest: Any = None
+        #: Of their lines, and of their kinds: the ends of batches leave no trace in either.
+        self._content = (xxhash.xxh3_128(), xxhash.xxh3_64())
         self._named = False
 
     def stage(self, batches: Iterable[OperationColumns]) -> Iterator[Operation]:
@@ -92,7 +97,8 @@ class Stager:
         statements = record_batch(batch.statements)
         rows = statements.num_rows
         first = self._transaction
-        digested = _Digested(statements, batch.adds)
+        lines = _lines(statements)
+        digested = _Digested(statements, lines, batch.adds)
         found: list[Operation] = []
         #: Where transactions begin in the batch.
         begins: list[int] = []
@@ -115,7 +121,7 @@ class Stager:
         if rows:
             transactions = first + np.searchsorted(begins, np.arange(rows), side="right")
             adds = np.frombuffer(batch.adds, np.uint8)
-            self._writer.write(_lines(statements), self._spread(statements), transactions, adds)
+            self._writer.write(lines, self._spread(statements), transactions, adds)
         return found
 
     def _take(self, digested: _Digested, start: int, stop: int) -> None:
@@ -123,14 +129,18 @@ class Stager:
         if start == stop:
             return
         self._count += stop - start
+        digested.hash(*self._content, start, stop)
         if not self._named:
             self._digest = self._digest or hashlib.sha256()
             self._digest.update(digested.text(start, stop))
 
     def _run(self) -> Operation:
         digest = b"" if self._digest is None else self._digest.digest()
-        run = Run(self._part, self._transaction, self._count, digest)
+        content = "".join(each.hexdigest() for each in self._content)
+        run = Run(self._part, self._transaction, self._count, digest, content)
         self._count = 0
+        for each in self._content:
+            each.reset()
         self._digest = None
         return Operation(_ADD, run)
 
@@ -166,13 +176,24 @@ class Stager:
 
 
 class _Digested:
-    """Statements as they are digested: those of a patch without an id are what it is known by."""
+    """Statements as they are digested: those of a patch without an id are what it is known by.
 
-    def __init__(self, statements: pa.RecordBatch, adds: bytes) -> None:
+    :param lines: the statements as N-Quads.
+    """
+
+    def __init__(self, statements: pa.RecordBatch, lines: pa.Array, adds: bytes) -> None:
         self._statements = statements
         self._adds = adds
+        _, offsets, data = lines.buffers()
+        self._ends = np.frombuffer(offsets, np.int32, len(lines) + 1)
+        self._lines = memoryview(data) if data is not None else memoryview(b"")
         self._text: memoryview | None = None
         self._places: Any = None
+
+    def hash(self, lines: xxhash.xxh3_128, kinds: xxhash.xxh3_64, start: int, stop: int) -> None:
+        """Have some of them hashed: fast, and safe against mistakes only."""
+        lines.update(self._lines[self._ends[start] : self._ends[stop]])
+        kinds.update(self._adds[start:stop])
 
     def text(self, start: int, stop: int) -> memoryview:
         """The text of some of them, made if it is asked for."""
@@ -234,14 +255,17 @@ class _Changes:
 
     def content(self) -> object:
         """What is known of the changes without a look at what was staged."""
-        return tuple(run.operations for run in self.runs), tuple(self.namespaces)
+        # What lies in several partitions may have been cut elsewhere before.
+        content = self.runs[0].content if len(self.runs) == 1 else ""
+        return self.statements, content, tuple(self.namespaces)
 
 
 class _Target:
     """The version that a log leads to, see ``patch.replaying.Target``."""
 
-    def __init__(self, head: Commit) -> None:
+    def __init__(self, head: Commit, continued: bool) -> None:
         self.head = head
+        self._continued = continued
         self.logs = {each.log: each for each in head.positions}
         self.namespaces = {graph: dict(bound) for graph, bound in head.namespaces.items()}
         self.taken: dict[str, Ranges] = {}
@@ -250,6 +274,8 @@ class _Target:
 
     def positions(self) -> Iterable[Position]:
         """Where the head stands."""
+        if self._continued:
+            return [replace(each, loose="") for each in self.head.positions]
         return self.head.positions
 
     def changes(self) -> _Changes:
@@ -300,6 +326,7 @@ def resolve(
     *,
     log: str | None = None,
     check_prev: bool = True,
+    continued: bool = False,
 ) -> Resolved:
     """Decide which of the transactions that were staged count.
 
@@ -309,9 +336,11 @@ def resolve(
     :param rows: of the log, from :meth:`Stager.stage`.
     :param head: what they are applied to.
     :param log: the log's name, see :func:`jelly_plugins.oxigraph.replay`; likewise ``check_prev``.
+    :param continued: whether the rows go on behind what was applied, which does not
+        come again.
     :raises JellyError: the log cannot be read, or does not follow what was applied.
     """
-    target = _Target(head)
+    target = _Target(head, continued)
     replay = Replay(target, text=str, log=log, check_prev=check_prev)
     replay.run(iter(rows))
     replay.wait()

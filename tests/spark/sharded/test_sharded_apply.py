@@ -96,6 +96,41 @@ def test_the_last_operation_on_a_quad_counts_whatever_form_it_has(tmp_path: Path
     assert [str(each.object) for each in quads(tmp_path / "root")] == ['"x"@en']
 
 
+def test_a_patch_again_right_behind_itself_that_says_something_else(tmp_path: Path) -> None:
+    start = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:1> . A <urn:s> <urn:p> <urn:2> . TC . Z . "
+    apply(tmp_path / "same", start + start)
+    for other in (
+        start.replace(b"urn:2", b"urn:3"),
+        start.replace(b"A <urn:s> <urn:p> <urn:2>", b"D <urn:s> <urn:p> <urn:2>"),
+        start.replace(b"urn:2", b"urn:4").replace(b"urn:1> . A", b"urn:2> . A"),
+    ):
+        with pytest.raises(ChainError, match=r"patch <urn:1>: .* says something else"):
+            apply(tmp_path / "root", start + other)
+    assert len(quads(tmp_path / "same")) == 2
+
+
+def test_a_patch_again_is_known_wherever_batches_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jelly_plugins.spark.sharded.apply.STAGED_TOGETHER", 150)
+    rows = [b"A <urn:s> <urn:p> <urn:%d> . " % number for number in range(7)]
+    patches = [b"H id <urn:%d> . TX . %s TC . Z . " % (n, b"".join(rows[:n])) for n in range(1, 8)]
+    done = apply(tmp_path / "root", b"".join(each + each for each in patches))
+    assert (done.replayed.patches, done.replayed.skipped) == (7, 7)
+
+
+def test_loose_operations_at_the_end_of_a_log_that_grows_are_refused(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    log = b"H id <urn:1> .\nA <urn:s> <urn:p> <urn:1> .\nA <urn:s> <urn:p> <urn:2> .\n"
+    assert apply(root, log).replayed.operations == 2
+    assert not apply(root, log).committed
+    with pytest.raises(ChainError, match=r"had 2 operations .* now it has 3"):
+        apply(root, log + b"A <urn:s> <urn:p> <urn:3> .\n")
+    assert len(quads(root)) == 2
+    # What is no more of them is more of the log.
+    assert apply(root, log + b"TX . A <urn:s> <urn:p> <urn:3> . TC .").replayed.operations == 1
+
+
 def test_the_same_log_again_does_nothing_and_a_longer_one_continues(tmp_path: Path) -> None:
     writer = Writer()
     patches = [writer.patch() for _ in range(3)]
