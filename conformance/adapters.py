@@ -80,7 +80,7 @@ class GenericAdapter:
     name: Final = "generic"
 
     def read(self, path: Path) -> list[Frame]:
-        with FrameReader(str(path)) as reader:
+        with FrameReader(str(path), strict=True) as reader:
             return list(reader)
 
     def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:
@@ -107,7 +107,7 @@ class BackendAdapter:
 
     def read(self, path: Path) -> list[Frame]:
         factory = _Tuples(self._backend.factory(blank_nodes="keep"))
-        with FrameReader(str(path), factory=factory) as reader:
+        with FrameReader(str(path), factory=factory, strict=True) as reader:
             return [_convert(frame, self._generic) for frame in reader]
 
     def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:

@@ -156,7 +156,7 @@ def _check_extras(case: Case, frames: Sequence[Frame], source: Path | None) -> N
         if expected is not None and list(expected) != actual:
             raise FailedError(f"{what} are {actual}, not {list(expected)}")
     if case.delimited is not None and source is not None:
-        with FrameReader(str(source)) as reader:
+        with FrameReader(str(source), strict=True) as reader:
             list(reader)
             if reader.delimited is not case.delimited:
                 raise FailedError(f"delimited is {reader.delimited}, not {case.delimited}")

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from io import BufferedReader, FileIO
 from threading import RLock
-from typing import Any, BinaryIO, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 from uuid import uuid4
 
 from ..codec import (
@@ -107,7 +108,8 @@ class LogWriter:
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
         try:
-            self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 (closed with this object)
+            # Without a buffer: what a full disk has no room for must not be written later.
+            self._file = FileIO(path, "a+")
         except OSError as error:
             raise SourceError(error.strerror or str(error), source=self.name) from error
         try:
@@ -127,9 +129,11 @@ class LogWriter:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            if self._begun and not self._file.closed:
-                self.cut(self.place)
-            self._file.close()
+            try:
+                if self._begun and not self._file.closed:
+                    self.cut(self.place)
+            finally:
+                self._file.close()
 
     @property
     def head(self) -> str | None:
@@ -188,8 +192,7 @@ class LogWriter:
                 pieces += [write(self._serializer, operations) for write, operations in parts]
                 pieces.append(self._serializer.add([COMMIT, END]))
                 data = b"".join(pieces)
-                self._file.write(data)
-                self._file.flush()
+                self._write(data)
                 if self._sync:
                     os.fsync(self._file.fileno())
                 self.place = Place(
@@ -203,6 +206,11 @@ class LogWriter:
             except BaseException:
                 self.cut(before)
                 raise
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self._file.write(left) :]
 
     def cut(self, place: Place) -> None:
         """Remove the last patch, which was not applied.
@@ -243,8 +251,9 @@ class LogWriter:
         if torn and self._ends_without_mark():
             # As others write it: the last patch is whole.
             frames = PatchEncoder(self._options).add([END])
-            size += self._file.write(b"".join(map(delimit, frames)))
-            self._file.flush()
+            mark = b"".join(map(delimit, frames))
+            self._write(mark)
+            size += len(mark)
             torn = False
         if torn:
             size = self._whole()
@@ -253,8 +262,14 @@ class LogWriter:
             if size:
                 self._read()
         if self.format is PatchFormat.RDF_PATCH and not self._ends_with_a_line(size):
-            size += self._file.write(b"\n")
+            self._write(b"\n")
+            size += 1
         self.place = self.place._replace(size=size)
+
+    def _reader(self) -> BufferedReader:
+        """The file from its beginning, for reading."""
+        self._file.seek(0)
+        return BufferedReader(FileIO(self._file.fileno(), closefd=False))
 
     def _ends_with_a_line(self, size: int) -> bool:
         return self._tail(size).endswith(b"\n") or not size
@@ -276,11 +291,10 @@ class LogWriter:
     def _read(self, *, strict: bool = True) -> bool:
         """Read the log; say whether its last patch has more than headers."""
         self.place = Place()
-        self._file.seek(0)
         ids: dict[str, Any] = {}
         rows_of_patch = rows_of_last = 0
         # What follows would be of the same patch, if a mark is missing.
-        with PatchReader(self._file, strict=strict, limits=self._limits) as rows:
+        with PatchReader(self._reader(), strict=strict, limits=self._limits) as rows:
             for kind, value in rows:
                 if kind is OperationKind.HEADER:
                     ids.setdefault(value.key, value.value)
@@ -305,13 +319,13 @@ class LogWriter:
 
     def _whole(self) -> int:
         """Bytes of the patches that are complete, where the last one is not."""
-        self._file.seek(0)
         if self.format is PatchFormat.RDF_PATCH:
             return self._whole_lines()
         splitter = FrameSplitter(limits=self._limits)
         decoder = PatchDecoder(GenericFactory(), limits=self._limits)
         read = whole = 0
-        while piece := self._file.read(_PIECE):
+        file = self._reader()
+        while piece := file.read(_PIECE):
             for frame in splitter.feed(piece):
                 decoder.decode(frame)
                 read += len(delimit(frame))
@@ -321,7 +335,7 @@ class LogWriter:
 
     def _whole_lines(self) -> int:
         read = whole = 0
-        for line in self._file:
+        for line in self._reader():
             read += len(line)
             if line.endswith(b"\n") and _LAST_LINE.fullmatch(line[:-1]):
                 whole = read

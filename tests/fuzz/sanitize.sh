@@ -46,6 +46,7 @@ rm -f jelly_plugins/*/_native.*.so jelly_plugins/*/_native.c
 echo "== build"
 # What is fuzzed is the codec's kernel.
 [ -z "$short" ] || sed -i 's|, Path("jelly_plugins/rdflib")|,|' setup.py
+JELLY_POISON=1 \
 CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 LDFLAGS="-fsanitize=address,undefined" \
     "$python" setup.py -q build_ext --inplace >build.log 2>&1 || {

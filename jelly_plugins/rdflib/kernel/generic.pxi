@@ -121,7 +121,9 @@ cdef class Generic:
                     o_hash = term_hash(o)
                     triple = (subject, <object> p, <object> o)
                     own = get_known(contexts, triple, hash_of_three(s_hash, p_hash, o_hash))
-                    if not (in_usual if own == NULL else context in <object> own):
+                    # Held while its items are compared, which may be done in Python.
+                    held = None if own == NULL else <object> own
+                    if not (in_usual if held is None else context in held):
                         continue
                 o_term = self._term(o)
                 made = PyTuple_New(3 + more)
