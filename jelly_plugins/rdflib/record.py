@@ -18,6 +18,7 @@ from rdflib.term import URIRef
 
 from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
+from ..errors import ChainError
 from ..patch.position import Position
 from ..patch.recording import LogWriter
 from ..reserved import is_reserved
@@ -120,6 +121,8 @@ class GraphRecorder:
         self._watch = watch
         self._main: Final = watch.name_of(main)
         self._inside = False
+        #: Where the graph stood after the last transaction that was recorded here.
+        self._reached: Position | None = None
         # Its first use binds rdflib's own namespaces, which is no change.
         _ = graph.namespace_manager
         self._begin()
@@ -208,6 +211,7 @@ class GraphRecorder:
                 rows = self._namespace_changes()
                 rows += self._changes()
                 if rows:
+                    self._check_position()
                     self._writer.append(rows)
             except BaseException:
                 self.rollback()
@@ -262,16 +266,32 @@ class GraphRecorder:
         if self._name is None:
             known = [each.log for each in positions(self.graph) if each.patch == writer.before]
             self._name = known[0] if known else writer.root
-        set_position(
-            self.graph,
-            Position(
-                log=self._name,
-                patch=writer.head,
-                number=writer.patches,
-                transactions=1,
-                complete=True,
-            ),
+        self._reached = Position(
+            log=self._name,
+            patch=writer.head,
+            number=writer.patches,
+            transactions=1,
+            complete=True,
         )
+        set_position(self.graph, self._reached)
+
+    def _check_position(self) -> None:
+        """Refuse to go on where somebody else has moved the graph.
+
+        :raises ChainError: it stands elsewhere in the log.
+        """
+        reached = self._reached
+        if reached is None:
+            return
+        found = next((each for each in positions(self.graph) if each.log == reached.log), None)
+        # Where it is not known any more, all of the store was cleared: a change like others.
+        if found is not None and found.patch != reached.patch:
+            raise ChainError(
+                f"the graph stands at patch {found.patch} in log {reached.log} now: a replay or "
+                "another recorder is at work",
+                expected=reached.patch,
+                found=found.patch,
+            )
 
 
 def _name_of(context: Any) -> Any:

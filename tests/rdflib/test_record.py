@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ from pyoxigraph import Store
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, Variable
 from rdflib.namespace import XSD, Namespace
 
-from jelly_plugins import OptionsError, SourceError, TermError
+from jelly_plugins import ChainError, OptionsError, SourceError, TermError
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.oxigraph import replay as replay_into_oxigraph
 from jelly_plugins.patch import invert, read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter
-from jelly_plugins.rdflib import positions, record, replay
+from jelly_plugins.rdflib import positions, record, replay, set_position
 from jelly_plugins.rdflib.callers import default_graph
 from jelly_plugins.rdflib.oxigraph_store import graph_name, inner_store_of
 from jelly_plugins.rdflib.terms import read_form
@@ -290,6 +291,22 @@ def test_two_recorders(graph: Graph, path: Path) -> None:
         other.close()
         graph.add((S, P, ONE))
     check(graph, path)
+
+
+def test_a_graph_that_somebody_else_has_moved(graph: Graph, path: Path) -> None:
+    first, second, third = ((URIRef("urn:s"), URIRef("urn:p"), Literal(n)) for n in range(3))
+    with record(graph, path) as recorder:
+        graph.add(first)
+        recorder.commit()
+        [position] = positions(graph)
+        set_position(graph, replace(position, patch="<urn:other>", number=2))
+        graph.add(second)
+        with pytest.raises(ChainError, match=r"stands at patch <urn:other> in log .* at work"):
+            recorder.commit()
+        assert second not in graph
+        set_position(graph, position)
+        graph.add(third)
+    assert len(list(read_patches(path))) == 2
 
 
 def test_going_on(graph: Graph, path: Path) -> None:
