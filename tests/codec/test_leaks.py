@@ -194,4 +194,5 @@ def test_what_is_handed_over_is_given_back() -> None:
                 decoder.decode(frame)
         with pytest.raises(JellyError):
             kernel.Encoder(options, limits=limits).add([row])
+    del decoder
     assert counts() == before

@@ -9,7 +9,7 @@
 # The short form takes a minute or so: the corpus, and some hundred cases. Neither is run where gcc
 # or its sanitizers are missing: it says so.
 #
-# PYTHON has the dev extra and Cython installed. The kernel is built in a copy of the project, which
+# PYTHON has the dev extra installed. The kernel is built in a copy of the project, which
 # is removed afterwards: nothing that is installed changes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
