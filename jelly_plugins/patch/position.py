@@ -22,7 +22,11 @@ What a position means, and what is known by what:
 6. Operations outside of TX and TC that stand at the very end of a source, without a mark behind
    them, are one transaction of those that are there; of those that the source grows by later, the
    rest is applied. If the transaction does not begin with the same operations then, that is an
-   error.
+   error. Without an id there has to be a name or a patch before: by what else should the log be
+   known, if its first patch has changed?
+7. A patch that has more transactions than when it was applied has grown, whether it was complete
+   or not: those that it has more are applied, if the store stands at this patch still. What it
+   had before is not compared with what was applied.
 """
 
 from __future__ import annotations
