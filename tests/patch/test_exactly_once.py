@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ import pytest
 pytest.importorskip("pyoxigraph")
 pytest.importorskip("oxrdflib")
 
+import oxrdflib.store
 import pyoxigraph as ox
 from rdflib import Dataset, Graph, URIRef
 
@@ -576,3 +579,24 @@ def test_positions_can_be_given_to_another_graph() -> None:
     assert replace(moved, graph="") == replace(
         rdflib_backend.replay(first, log(ONE, TWO)).position, graph=""
     )
+
+
+def test_threads_that_use_an_oxigraph_store_of_rdflib_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make() -> ox.Store:
+        # Long enough for the other thread to come by.
+        time.sleep(0.02)
+        return ox.Store()
+
+    monkeypatch.setattr(oxrdflib.store, "ox", SimpleNamespace(Store=make))
+    graph = Graph(store="Oxigraph")
+    threads = [
+        threading.Thread(target=rdflib_backend.replay, args=(graph, log(patch(i, adds(i)))))
+        for i in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Store(graph).objects() == [f"urn:{i}" for i in range(4)]
