@@ -24,7 +24,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from ..codec.operations import Header, Operation, OperationKind
 from ..errors import ChainError, JellyError, OrderError, TruncatedError
 from .model import ID, PREV
-from .position import DIGEST, Position, Replayed
+from .position import DIGEST, Position, Replayed, check_name
 
 #: Told what was done so far, after each transaction.
 Progress: TypeAlias = Callable[[Replayed], object]
@@ -101,6 +101,7 @@ class Replay(Generic[C]):
     :param progress: told after each transaction.
     :param torn: whether the last end of a patch was nothing but the end of a text, behind headers.
     :param unmarked: whether it was nothing but the end of the source, which may grow.
+    :raises OptionsError: ``log`` cannot be a name.
 
     :ivar done: what was done so far.
     """
@@ -119,6 +120,7 @@ class Replay(Generic[C]):
         torn: Callable[[], bool] = lambda: False,
         unmarked: Callable[[], bool] = lambda: True,
     ) -> None:
+        check_name(log)
         self.done = Replayed()
         self._target = target
         self._text = text

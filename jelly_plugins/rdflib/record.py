@@ -18,7 +18,7 @@ from rdflib.term import URIRef
 
 from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
-from ..patch.position import Position
+from ..patch.position import Position, check_name
 from ..patch.recording import LogWriter
 from ..reserved import is_reserved
 from .callers import default_graph
@@ -66,6 +66,7 @@ def record(
     ...     replay(copy, f"{folder}/log.jellyp").operations, len(copy)
     (2, 2)
     """
+    check_name(name)
     if options is None:
         quads = isinstance(graph, ConjunctiveGraph)
         statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
@@ -126,6 +127,7 @@ class GraphRecorder:
 
     @uninterrupted
     def __enter__(self) -> Self:
+        self._writer.check_open()
         self._begin()
         self._watch.attach()
         self._inside = True
@@ -166,7 +168,11 @@ class GraphRecorder:
 
     @uninterrupted
     def _run(self, change: Callable[[], object]) -> None:
-        """Make a change: a transaction of its own, unless there is one already."""
+        """Make a change: a transaction of its own, unless there is one already.
+
+        :raises SourceError: the recorder is closed.
+        """
+        self._writer.check_open()
         guard()
         try:
             with self._watch.lock:

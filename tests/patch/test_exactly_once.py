@@ -23,7 +23,7 @@ import oxrdflib.store
 import pyoxigraph as ox
 from rdflib import Dataset, Graph, URIRef
 
-from jelly_plugins import ChainError, JellyError, TruncatedError
+from jelly_plugins import ChainError, JellyError, OptionsError, TruncatedError
 from jelly_plugins import oxigraph as oxigraph_backend
 from jelly_plugins import rdflib as rdflib_backend
 from jelly_plugins.codec import (
@@ -579,6 +579,24 @@ def test_positions_can_be_given_to_another_graph() -> None:
     assert replace(moved, graph="") == replace(
         rdflib_backend.replay(first, log(ONE, TWO)).position, graph=""
     )
+
+
+@pytest.mark.parametrize("name", ["", "\ud800", "a\udfffb"])
+def test_a_name_that_is_none(store: Store, tmp_path: Path, name: str) -> None:
+    with pytest.raises(OptionsError, match="name of a log"):
+        store.replay(log(ONE, TWO), name=name)
+    path = tmp_path / "log.jellyp"
+    backend: Any = rdflib_backend if isinstance(store.store, Graph) else oxigraph_backend
+    with pytest.raises(OptionsError, match="name of a log"):
+        backend.record(store.store, path, name=name)
+    assert not path.exists()
+    assert (store.objects(), store.positions()) == ([], [])
+
+
+@pytest.mark.parametrize("graph", [None, "urn:g", URIRef("urn:g"), ox.Literal("g")])
+def test_a_graph_that_is_no_term_of_the_store(graph: Any) -> None:
+    with pytest.raises(TypeError, match="NamedNode, BlankNode or DefaultGraph"):
+        oxigraph_backend.replay(ox.Store(), log(ONE), graph=graph)
 
 
 def test_threads_that_use_an_oxigraph_store_of_rdflib_first(
