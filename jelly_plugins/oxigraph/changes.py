@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from pyoxigraph import Quad, Store
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
 
 from ..codec.operations import Namespace, Operation, OperationKind
 from ..errors import ChainError, ConflictError
@@ -132,11 +132,17 @@ class StoreTarget:
 
     :param graph: the graph in the place of the default graph.
     :param strict: whether each operation on a statement must change something.
+    :raises TypeError: the graph is no name of one.
     """
 
     def __init__(
         self, store: Store, *, graph: GraphName = DEFAULT_GRAPH, strict: bool = False
     ) -> None:
+        if not isinstance(graph, NamedNode | BlankNode | DefaultGraph):
+            raise TypeError(
+                "graph: a pyoxigraph.NamedNode, BlankNode or DefaultGraph is wanted, not "
+                f"{type(graph).__name__}"
+            )
         self._store = store
         self.graph: Final = graph_text(graph)
         self._make: Final = StrictChanges if strict else Changes

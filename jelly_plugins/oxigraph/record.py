@@ -22,7 +22,7 @@ from ..codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ..codec.operations import add, delete
 from ..errors import ChainError, TextError
 from ..patch.locks import lock_of
-from ..patch.position import Position
+from ..patch.position import Position, check_name
 from ..patch.recording import LogWriter, Place
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
 from .plain_text import lines_of
@@ -67,6 +67,7 @@ def record(
     ...     replay(copy, f"{folder}/log.jellyp").patches, quad in copy
     (1, True)
     """
+    check_name(name)
     writer = LogWriter(
         log,
         describe=describe_text,
@@ -146,8 +147,11 @@ class Recorder:
         other threads wait until then.
 
         An exception in the block leaves store and log as they were.
+
+        :raises SourceError: the recorder is closed.
         """
         with self._lock:
+            self._writer.check_open()
             transaction = Transaction(self.store, exact=self._exact)
             yield transaction
             self._commit(transaction)

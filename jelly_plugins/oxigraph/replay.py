@@ -80,7 +80,8 @@ def replay(
     :raises ConflictError: with ``strict``, an operation does nothing; nothing was applied of its
         transaction.
     :raises JellyError: the log cannot be read, or says what the store cannot hold. What was applied
-        before stays, and the message names the patch.
+        before stays, and the message names the patch. Or ``name`` is empty, or no text.
+    :raises TypeError: ``graph`` is no term of pyoxigraph.
     :raises OSError: the store cannot be written.
 
     >>> from pyoxigraph import Store

@@ -6,7 +6,9 @@ them is the store's affair; that a position moves together with the data is the 
 What a position means, and what is known by what:
 
 1. A patch is known by its ``id``. One without is known by a digest of what it changes and of what
-   all patches without an id before it have changed, so that two that change the same differ.
+   all patches without an id before it have changed, so that two that change the same differ. Ids
+   are compared as a store has terms: to Oxigraph literals are the same whose language tags differ
+   in case, or whose forms are of one value, and to other stores they are not. IRIs have one form.
 2. A patch without an id that changes nothing (a keepalive) cannot be told from another one, and
    need not be: it is passed over, wherever it stands, and moves no position.
 3. An id names one patch of a log. The same patch again right behind itself, as when its sender was
@@ -22,7 +24,11 @@ What a position means, and what is known by what:
 6. Operations outside of TX and TC that stand at the very end of a source, without a mark behind
    them, are one transaction of those that are there; of those that the source grows by later, the
    rest is applied. If the transaction does not begin with the same operations then, that is an
-   error.
+   error. Without an id there has to be a name or a patch before: by what else should the log be
+   known, if its first patch has changed?
+7. A patch that has more transactions than when it was applied has grown, whether it was complete
+   or not: those that it has more are applied, if the store stands at this patch still. What it
+   had before is not compared with what was applied.
 """
 
 from __future__ import annotations
@@ -30,8 +36,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ..errors import OptionsError
+
 #: How the key of a patch begins that has no id.
 DIGEST: Final = "sha256:"
+
+
+def check_name(name: str | None) -> None:
+    """Refuse what cannot be the name of a log.
+
+    :param name: as a caller gives it, None for none.
+    :raises OptionsError: it is empty, or has a surrogate.
+    """
+    if name == "":
+        raise OptionsError("the name of a log is empty")
+    if name is not None:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise OptionsError(
+                f"the name of a log has a surrogate, which is no character: {name!r}"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,6 +135,14 @@ class LogWriter:
             finally:
                 self._file.close()
 
+    def check_open(self) -> None:
+        """Refuse to go on with a log that was closed.
+
+        :raises SourceError: it was.
+        """
+        if self._file.closed:
+            raise SourceError("the log that is recorded was closed", source=self.name)
+
     @property
     def head(self) -> str | None:
         """Id of the last patch, in the syntax of N-Triples; None if there is none."""
@@ -179,6 +187,7 @@ class LogWriter:
         :param parts: what writes operations, and what it takes.
         """
         with self._lock:
+            self.check_open()
             if self._begun:
                 self.cut(self.place)
             self._begun = True

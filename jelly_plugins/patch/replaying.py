@@ -24,7 +24,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from ..codec.operations import Header, Operation, OperationKind
 from ..errors import ChainError, JellyError, OrderError, TruncatedError
 from .model import ID, PREV
-from .position import DIGEST, Position, Replayed
+from .position import DIGEST, Position, Replayed, check_name
 
 #: Told what was done so far, after each transaction.
 Progress: TypeAlias = Callable[[Replayed], object]
@@ -101,6 +101,7 @@ class Replay(Generic[C]):
     :param progress: told after each transaction.
     :param torn: whether the last end of a patch was nothing but the end of a text, behind headers.
     :param unmarked: whether it was nothing but the end of the source, which may grow.
+    :raises OptionsError: ``log`` cannot be a name.
 
     :ivar done: what was done so far.
     """
@@ -119,6 +120,7 @@ class Replay(Generic[C]):
         torn: Callable[[], bool] = lambda: False,
         unmarked: Callable[[], bool] = lambda: True,
     ) -> None:
+        check_name(log)
         self.done = Replayed()
         self._target = target
         self._text = text
@@ -131,7 +133,8 @@ class Replay(Generic[C]):
         self._torn = torn
         self._unmarked = unmarked
         #: Patches and numbers of transactions at which the store stands, and that may have grown.
-        self._growing: set[tuple[str, int]] = set()
+        #: Patches without an id are named by their numbers: their keys come of what they change.
+        self._growing: set[tuple[str | int, int]] = set()
         #: The operations of such a transaction.
         self._kept: list[Operation] = []
         #: Where the store stands, as it says itself.
@@ -191,7 +194,11 @@ class Replay(Generic[C]):
 
     def _run(self, rows: Iterator[Operation]) -> bool:
         known = self._target.positions()
-        self._growing = {(each.patch, each.transactions) for each in known if each.loose}
+        self._growing = {
+            (each.number if each.patch.startswith(DIGEST) else each.patch, each.transactions)
+            for each in known
+            if each.loose
+        }
         changes = self._target.changes()
         inside = False
         while True:
@@ -335,8 +342,8 @@ class Replay(Generic[C]):
             # What went before is not in the source.
             self._ids.update(map(hash, (position.log, position.patch)))
 
-    def _chained(self, changes: C) -> str:
-        digest = hashlib.sha256(self._digest.encode())
+    def _chained(self, changes: C, before: str | None = None) -> str:
+        digest = hashlib.sha256((self._digest if before is None else before).encode())
         digest.update(changes.fingerprint())
         return DIGEST + digest.hexdigest()
 
@@ -354,6 +361,7 @@ class Replay(Generic[C]):
         if named or changes.operations:
             self._enter(changes)
         self._transactions += 1
+        before = self._digest
         if not named:
             self._digest = self._chained(changes)
         if not self._entered:
@@ -362,24 +370,31 @@ class Replay(Generic[C]):
         rest: C | None = changes
         if named:
             self._content = hash((self._content, changes.content()))
-            self._loose = "" if ended or not self._unmarked() else _note(changes)
+        self._loose = "" if ended or not self._unmarked() else _note(changes)
         if self._repeated or self._sought:
-            rest = self._seek(changes)
+            rest = self._seek(changes, before)
         if rest is None:
             self.done.skipped += 1
         else:
             self._pending = (rest, self._position())
         self._kept = []
 
-    def _seek(self, changes: C) -> C | None:
+    def _seek(self, changes: C, before: str) -> C | None:
         """Skip no more if it is here that the store stands.
 
         :param changes: of the transaction that has come last.
+        :param before: the digest of what patches without ids had changed before it.
         :return: what of them the store has not.
         """
         rest = None
-        position = self._sought.get(self._key())
-        if position is not None and position.transactions == self._transactions:
+        position = self._sought.get(self._key()) or self._grown(before)
+        if position is None:
+            return None
+        if not position.transactions and self._id is not None:
+            # When the patch had none; all that it has now is new.
+            self._found(position)
+            return changes
+        if position.transactions == self._transactions:
             if position.loose not in ("", _note(changes)):
                 rest = self._rest(changes, position)
             self._found(position)
@@ -388,9 +403,12 @@ class Replay(Generic[C]):
     # A transaction that has grown
 
     def _may_have_grown(self) -> bool:
-        if ID not in self._headers:
-            return False
-        return (self._text(self._headers[ID]), self._transactions + 1) in self._growing
+        patch: str | int
+        if ID in self._headers:
+            patch = self._text(self._headers[ID])
+        else:
+            patch = self._number if self._entered else self._number + 1
+        return (patch, self._transactions + 1) in self._growing
 
     def _keep(self, changes: C, rows: Iterator[Operation]) -> Operation | None:
         """Have operations gathered, and keep them."""
@@ -405,12 +423,24 @@ class Replay(Generic[C]):
         self._kept += kept
         return found
 
+    def _grown(self, before: str) -> Position | None:
+        """Where the store stands, if that is in a transaction without an id that has grown."""
+        for position in self._sought.values():
+            if not position.loose or self._id is not None:
+                continue
+            if (position.number, position.transactions) == (self._number, self._transactions):
+                first = self._target.changes()
+                first.gather(iter(self._kept[: _size(position)]))
+                if self._chained(first, before) == position.patch:
+                    return position
+        return None
+
     def _rest(self, changes: C, position: Position) -> C:
         """What a transaction has grown by.
 
         :raises ChainError: it does not begin with what was applied of it.
         """
-        size = int(position.loose.partition(":")[0])
+        size = _size(position)
         first, rest = self._target.changes(), self._target.changes()
         first.gather(iter(self._kept[:size]))
         if _note(first) != position.loose:
@@ -475,7 +505,7 @@ class Replay(Generic[C]):
             self._flush(complete=True)
         elif not self._repeated:
             if not self._transactions:
-                self._seek(nothing)
+                self._seek(nothing, self._digest)
             if not self._sought and (end := self._position(complete=True)) != self.done.position:
                 self._apply(nothing, end)
                 self._count_patch(not self._transactions)
@@ -544,3 +574,8 @@ class Replay(Generic[C]):
 def _note(changes: Changes) -> str:
     """What a position notes of a transaction that may grow."""
     return f"{changes.operations}:{changes.fingerprint().hex()}"
+
+
+def _size(position: Position) -> int:
+    """Number of operations of a transaction that may have grown."""
+    return int(position.loose.partition(":")[0])

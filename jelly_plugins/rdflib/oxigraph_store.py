@@ -6,7 +6,8 @@ made. It is found by its entry point; nothing here knows how it works.
 
 from __future__ import annotations
 
-from typing import Any
+from threading import Lock
+from typing import Any, Final
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
 from rdflib.term import BNode
@@ -18,6 +19,8 @@ from ..sinks import Destination
 from ..sources import Source
 from .namespaces import DeclaredNamespaces
 
+_MAKING: Final = Lock()
+
 
 def inner_store(graph: Graph) -> Any | None:
     """The ``pyoxigraph.Store`` inside a graph's store, if there is one."""
@@ -28,7 +31,9 @@ def inner_store_of(store: Any) -> Any | None:
     """The ``pyoxigraph.Store`` inside a store, if there is one."""
     kind = type(store)
     if (kind.__module__, kind.__name__) == ("oxrdflib.store", "OxigraphStore"):
-        return store._inner
+        # It is made at its first use: two threads would make one each, and one would be lost.
+        with _MAKING:
+            return store._inner
     return None
 
 

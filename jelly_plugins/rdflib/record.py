@@ -19,7 +19,7 @@ from rdflib.term import URIRef
 from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ..codec.operations import Operation, OperationKind, add_namespace, delete_namespace
 from ..errors import ChainError
-from ..patch.position import Position
+from ..patch.position import Position, check_name
 from ..patch.recording import LogWriter
 from ..reserved import is_reserved
 from .callers import default_graph
@@ -67,6 +67,7 @@ def record(
     ...     replay(copy, f"{folder}/log.jellyp").operations, len(copy)
     (2, 2)
     """
+    check_name(name)
     if options is None:
         quads = isinstance(graph, ConjunctiveGraph)
         statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
@@ -129,6 +130,7 @@ class GraphRecorder:
 
     @uninterrupted
     def __enter__(self) -> Self:
+        self._writer.check_open()
         self._begin()
         self._watch.attach()
         self._inside = True
@@ -169,7 +171,11 @@ class GraphRecorder:
 
     @uninterrupted
     def _run(self, change: Callable[[], object]) -> None:
-        """Make a change: a transaction of its own, unless there is one already."""
+        """Make a change: a transaction of its own, unless there is one already.
+
+        :raises SourceError: the recorder is closed.
+        """
+        self._writer.check_open()
         guard()
         try:
             with self._watch.lock:

@@ -204,7 +204,7 @@ class GraphTarget:
 
         :raises ChainError: the graph does not stand where it did: somebody else has moved it.
         :raises ConflictError: an operation does nothing, and that is not to be.
-        :raises TermError: the store refuses a statement.
+        :raises TermError: the store refuses a statement, or one is in the reserved graph.
         """
         # Whoever else replays into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
@@ -250,6 +250,8 @@ class GraphTarget:
             raise ConflictError(f"the statement {statement[:200]} is {what}")
 
     def _namespace(self, journal: Journal, kind: OperationKind, namespace: Namespace) -> None:
+        if namespace.graph is not None:
+            refuse_graph(str(namespace.graph), what="a namespace")
         if kind is OperationKind.DELETE_NAMESPACE:
             journal.unbind(self._graph, namespace.name)
             return

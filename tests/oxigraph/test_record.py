@@ -216,6 +216,23 @@ def test_an_interrupt_when_all_is_done(
     assert len(list(store.quads_for_pattern(None, None, None, BOOKKEEPING))) == 1
 
 
+def test_a_recorder_that_is_closed(store: ox.Store, path: Path) -> None:
+    with record(store, path) as recorder:
+        recorder.add(quad("x"))
+    before = everything(store), path.read_bytes()
+    for change in (
+        lambda: recorder.add(quad("y")),
+        lambda: recorder.remove(quad("x")),
+        lambda: recorder.update("CLEAR ALL"),
+        # What would change nothing too.
+        lambda: recorder.extend([]),
+    ):
+        with pytest.raises(SourceError, match=r"log\.\w+: .*closed"):
+            change()
+    recorder.close()
+    assert (everything(store), path.read_bytes()) == before
+
+
 def test_recording_goes_on(store: ox.Store, path: Path) -> None:
     copy = ox.Store()
     for number in range(5):

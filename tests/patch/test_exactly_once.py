@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,10 +19,11 @@ import pytest
 pytest.importorskip("pyoxigraph")
 pytest.importorskip("oxrdflib")
 
+import oxrdflib.store
 import pyoxigraph as ox
 from rdflib import Dataset, Graph, URIRef
 
-from jelly_plugins import ChainError, JellyError, TruncatedError
+from jelly_plugins import ChainError, JellyError, OptionsError, TruncatedError
 from jelly_plugins import oxigraph as oxigraph_backend
 from jelly_plugins import rdflib as rdflib_backend
 from jelly_plugins.codec import (
@@ -388,6 +391,84 @@ def test_behind_loose_operations_a_log_goes_on(store: Store, between: str) -> No
     assert store.replay(whole + (TWO + THREE).encode()).patches == 0
 
 
+@pytest.mark.parametrize("name", [None, "plain"])
+def test_loose_operations_without_an_id_that_grow(store: Store, name: str | None) -> None:
+    first = patch(None, adds(0), adds(9))
+    rows = [adds(1), deletes(0), adds(2), adds(0), deletes(1)]
+    before = 0
+    for size in (1, 2, 5):
+        cut = log(first, *(f"{row}\n" for row in rows[:size]))
+        done = store.replay(cut, name=name)
+        assert done.operations == size - before + 2 * (before == 0)
+        before = size
+        assert store.replay(cut, name=name).transactions == 0
+    whole = log(first, *(f"{row}\n" for row in rows), "Z .\n", patch(None, deletes(9)))
+    assert store.replay(whole, name=name).operations == 1
+    assert store.objects() == ["urn:0", "urn:2"]
+
+
+def test_loose_operations_without_an_id_that_say_something_else_now(store: Store) -> None:
+    first = patch(None, adds(0))
+    store.replay(log(first, adds(1), "\n", adds(2), "\n"))
+    with pytest.raises(ChainError, match="which the log does not have"):
+        store.replay(log(first, adds(1), "\n", adds(3), "\n", adds(2), "\n"))
+    assert store.objects() == ["urn:0", "urn:1", "urn:2"]
+
+
+# Patches that had no transaction when the log ended, and have some now
+
+
+def streamed(text: bytes, stream_type: PatchStreamType) -> bytes:
+    """The rows of a text without the mark that ends it, one a frame."""
+    rows = list(PatchReader(text))
+    encoder = PatchEncoder(PatchOptions(stream_type=stream_type, rdf_star=False), frame_rows=1)
+    return b"".join(map(delimit, encoder.add(rows[:-1])))
+
+
+ABORTED_ROWS = f"TX .\n{adds(7)}\nTA .\n"
+
+
+@pytest.mark.parametrize("form", ["text", "punctuated"])
+@pytest.mark.parametrize("before", [[], [ONE]])
+@pytest.mark.parametrize("more", [f"{adds(2)}\n", f"TX .\n{adds(2)}\nTC .\n", ABORTED_ROWS])
+def test_a_log_cut_behind_an_aborted_transaction(
+    store: Store, form: str, before: list[str], more: str
+) -> None:
+    cut = log(*before, f"H id <urn:2> .\n{ABORTED_ROWS}")
+    whole = cut + more.encode()
+    if form == "punctuated":
+        cut, whole = (streamed(each, PatchStreamType.PUNCTUATED) for each in (cut, whole))
+        assert whole.startswith(cut)
+    store.replay(cut)
+    count = int(more != ABORTED_ROWS)
+    assert store.replay(whole).transactions == count
+    assert store.replay(whole).transactions == 0
+    assert ("urn:2" in store.objects()) is bool(count)
+    assert "urn:7" not in store.objects()
+    assert [each.transactions for each in store.positions()] == [count]
+
+
+def test_a_flat_stream_cut_behind_its_headers(store: Store) -> None:
+    cut, whole = (
+        streamed(log("H id <urn:1> .\n", rows), PatchStreamType.FLAT)
+        for rows in ("", f"{adds(1)}\n{adds(2)}\n{deletes(1)}\n")
+    )
+    assert whole.startswith(cut)
+    store.replay(cut)
+    assert store.replay(whole).operations == 3
+    assert store.replay(whole).operations == 0
+    assert store.objects() == ["urn:2"]
+
+
+def test_a_patch_that_has_more_transactions_than_when_it_was_complete(store: Store) -> None:
+    whole = log(ONE)
+    store.replay(whole)
+    more = whole.replace(b"Z .\n", f"TX .\n{adds(2)}\nTC .\nZ .\n".encode())
+    assert store.replay(more).transactions == 1
+    assert store.replay(more).transactions == 0
+    assert [each.transactions for each in store.positions()] == [2]
+
+
 # until
 
 
@@ -498,3 +579,42 @@ def test_positions_can_be_given_to_another_graph() -> None:
     assert replace(moved, graph="") == replace(
         rdflib_backend.replay(first, log(ONE, TWO)).position, graph=""
     )
+
+
+@pytest.mark.parametrize("name", ["", "\ud800", "a\udfffb"])
+def test_a_name_that_is_none(store: Store, tmp_path: Path, name: str) -> None:
+    with pytest.raises(OptionsError, match="name of a log"):
+        store.replay(log(ONE, TWO), name=name)
+    path = tmp_path / "log.jellyp"
+    backend: Any = rdflib_backend if isinstance(store.store, Graph) else oxigraph_backend
+    with pytest.raises(OptionsError, match="name of a log"):
+        backend.record(store.store, path, name=name)
+    assert not path.exists()
+    assert (store.objects(), store.positions()) == ([], [])
+
+
+@pytest.mark.parametrize("graph", [None, "urn:g", URIRef("urn:g"), ox.Literal("g")])
+def test_a_graph_that_is_no_term_of_the_store(graph: Any) -> None:
+    with pytest.raises(TypeError, match="NamedNode, BlankNode or DefaultGraph"):
+        oxigraph_backend.replay(ox.Store(), log(ONE), graph=graph)
+
+
+def test_threads_that_use_an_oxigraph_store_of_rdflib_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make() -> ox.Store:
+        # Long enough for the other thread to come by.
+        time.sleep(0.02)
+        return ox.Store()
+
+    monkeypatch.setattr(oxrdflib.store, "ox", SimpleNamespace(Store=make))
+    graph = Graph(store="Oxigraph")
+    threads = [
+        threading.Thread(target=rdflib_backend.replay, args=(graph, log(patch(i, adds(i)))))
+        for i in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Store(graph).objects() == [f"urn:{i}" for i in range(4)]

@@ -309,6 +309,24 @@ def test_a_graph_that_somebody_else_has_moved(graph: Graph, path: Path) -> None:
     assert len(list(read_patches(path))) == 2
 
 
+def test_a_recorder_that_is_closed(graph: Graph, path: Path) -> None:
+    with record(graph, path) as recorder:
+        graph.add((S, P, ONE))
+    before = contents(graph), path.read_bytes()
+    for change in (
+        lambda: recorder.add((S, P, TWO)),
+        lambda: recorder.remove((S, P, None)),
+        lambda: recorder.update("CLEAR ALL"),
+        recorder.__enter__,
+    ):
+        with pytest.raises(SourceError, match=r"log\.\w+: .*closed"):
+            change()
+    recorder.close()
+    graph.add((S, P, TWO))
+    graph.remove((S, P, TWO))
+    assert (contents(graph), path.read_bytes()) == before
+
+
 def test_going_on(graph: Graph, path: Path) -> None:
     for number in range(4):
         with record(graph, path):

@@ -48,6 +48,14 @@ def test_replay(dataset: Any) -> None:
     assert list(dataset.quads()) == []
 
 
+@pytest.mark.parametrize("operation", ['PA "x" <urn:x>', 'PD "x" <urn:x>'])
+def test_replay_of_a_namespace(dataset: Any, operation: str) -> None:
+    forged = LOG.replace(b"Z .", f"{operation} <{BOOKKEEPING.value}> .\nZ .".encode())
+    with pytest.raises(TermError, match=r"<urn:1>: .*bookkeeping"):
+        replay(dataset, forged)
+    assert list(dataset.quads()) == []
+
+
 def test_replay_into_it(dataset: Any) -> None:
     with pytest.raises(TermError, match="bookkeeping"):
         replay(Graph(dataset.store, RESERVED), b"A <urn:s> <urn:p> <urn:o> .\n")

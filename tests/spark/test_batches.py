@@ -345,7 +345,7 @@ def test_blank_nodes_of_each_file_are_its_own(tmp_path: Path) -> None:
     assert labels[0][0].endswith("a")
     assert found[1] == found[4] == kept[1]
     node = labels[0][0]
-    assert found[2]["object"] == kept[2]["object"].replace("<< _:a", f"<< {node}")
+    assert found[2]["object"] == kept[2]["object"].replace("<<( _:a", f"<<( {node}")
     assert read(files[0], blankNodes="file") == found[:3]
 
 
