@@ -30,6 +30,7 @@ from .layout import STAGING, Root, ShardBy, checksum_of, make_root, new_store_na
 from .probe import put_probe
 from .repeatable import Repeatable
 from .resolve import Resolved, Stager, resolve
+from .settings import text, whole_number
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER, staged_file
 
@@ -97,10 +98,14 @@ class Settings:
     def __post_init__(self) -> None:
         if (self.application is None) is not (self.batch is None):
             raise ValueError("application and batch go together")
-        if self.batch is not None and self.batch < 0:
-            raise ValueError(f"batch is {self.batch}, and cannot be negative")
-        if self.retries < 0:
-            raise ValueError(f"retries is {self.retries}, and cannot be negative")
+        checked: dict[str, object] = {"retries": whole_number("retries", self.retries)}
+        if self.application is not None:
+            checked["application"] = text("application", self.application)
+            checked["batch"] = whole_number("batch", self.batch)
+        if self.log is not None:
+            checked["log"] = text("name", self.log)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 def apply_batch(

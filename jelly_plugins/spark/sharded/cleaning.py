@@ -23,9 +23,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from .checksums import LIST
 from .commits import CommitLog
 from .errors import CommitConflictError
-from .layout import COMMITS, STAGING, open_root, shard_folder
+from .layout import COMMITS, STAGING, Root, open_root, shard_folder
 from .positions import FOLDER
 
 DEFAULT_KEEP: Final = 10
@@ -68,11 +69,7 @@ def vacuum(
     log = CommitLog(root, layout)
     now = datetime.now(UTC)
     limit, at_work = now - grace, now - max(grace, LEAST_GRACE)
-    stores = [
-        f"{shard_folder(shard)}/{name}"
-        for shard in range(layout.shards)
-        for name in _names(log.root / shard_folder(shard))
-    ]
+    stores = _stores(log.root, layout)
     while True:
         head = log.head()
         forgotten, needed = _versions(log, keep, limit)
@@ -130,6 +127,28 @@ def _versions(log: CommitLog, keep: int, limit: datetime) -> tuple[list[int], se
             needed.update(shard.store for shard in commit.shards if shard.store is not None)
         newer = commit
     return forgotten, needed
+
+
+def unclaimed(log: CommitLog, layout: Root) -> list[str]:
+    """Finished stores of versions that do not exist, relative to the root.
+
+    An attempt has made them that is at work, or was killed; or the commit was lost that named them.
+    """
+    # In this order: what an attempt commits meanwhile is not among them.
+    stores = _stores(log.root, layout)
+    newest = max(log.versions(), default=0)
+    return [
+        name for name in stores if _made_for(name) > newest and (log.root / name / LIST).exists()
+    ]
+
+
+def _stores(root: Path, layout: Root) -> list[str]:
+    """All stores there are, relative to the root."""
+    return [
+        f"{shard_folder(shard)}/{name}"
+        for shard in range(layout.shards)
+        for name in _names(root / shard_folder(shard))
+    ]
 
 
 def _made_for(store: str) -> int:

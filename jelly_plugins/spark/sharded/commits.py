@@ -149,6 +149,17 @@ class CommitLog:
             return []
         return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
 
+    def gaps(self) -> Iterator[tuple[int, int]]:
+        """The versions before the newest that have no commit file: first and last of each gap.
+
+        No writer leaves any: a file was removed. What other versions are is not changed by that.
+        """
+        expected = 1
+        for version in self.versions():
+            if version > expected:
+                yield expected, version - 1
+            expected = version + 1
+
     def head(self) -> Commit:
         """The newest version."""
         versions = self.versions()

@@ -19,6 +19,7 @@ from uuid import uuid4
 import xxhash
 
 from .errors import RootError
+from .settings import whole_number
 
 #: The version of the layout that this code writes, and the only one that it reads.
 FORMAT: Final = 1
@@ -143,9 +144,10 @@ def make_root(
     :param shards: number of shards; without it, that of the root, or 16 in a new one.
     :param shard_by: likewise; ``"subject"`` in a new one.
     :raises RootError: the root has another layout, or the folder something else in it.
+    :raises TypeError, ValueError: a setting is of another type, or out of range.
     """
-    if shards is not None and not 0 < shards <= MAX_SHARDS:
-        raise ValueError(f"shards is a number from 1 to {MAX_SHARDS}, not {shards!r}")
+    if shards is not None:
+        shards = whole_number("shards", shards, 1, MAX_SHARDS)
     if shard_by is not None and shard_by not in get_args(ShardBy):
         raise ValueError(f"shard_by is one of {get_args(ShardBy)}, not {shard_by!r}")
     folder = local_path(root)

@@ -87,7 +87,14 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
     """
     # Before Oxigraph sees it, which would ask what SERVICE names.
     analysis = _Analysis(shard_by)
-    key = analysis.key(_algebra(query))
+    algebra = _algebra(query)
+    try:
+        key = analysis.key(algebra)
+    except JellyError:
+        raise
+    except Exception as error:
+        # What rdflib makes of a query is documented nowhere in full.
+        raise QueryError(f"the query cannot be checked: {error!r}") from error
     if key is _NONE:
         raise QueryError("the query has no triple pattern, and each shard would answer it")
     keys = analysis.constants
@@ -201,7 +208,7 @@ class _Analysis:
             if left is _NONE or right is _NONE:
                 raise QueryError("a side of a UNION has no triple pattern")
             return left if _equal(left, right) else _SEVERAL
-        if name == "ToMultiSet" and part.p.name == "values":
+        if name == "ToMultiSet" and _is_values(part.p):
             return _NONE
         raise QueryError(f"{name} looks at more than one shard can see: use the result for it")
 
@@ -257,6 +264,11 @@ def _pattern(found: Any) -> Any:
     if not hasattr(found, "part"):
         return found
     return translateGroupGraphPattern(traverse(found, visitPost=translatePath))
+
+
+def _is_values(table: Any) -> bool:
+    """Whether solutions are listed in the query; without any, rdflib has an empty list."""
+    return isinstance(table, list) or table.name == "values"
 
 
 def _equal(left: Any, right: Any) -> bool:

@@ -20,7 +20,7 @@ from ...oxigraph.terms import GraphName, describe
 from ...sinks import Destination
 from ...streams import encode, write_delimited
 from .checksums import damages
-from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, vacuum
+from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .errors import RootError
 from .layout import Root, local_path, open_root, shard_of
@@ -249,6 +249,9 @@ class ShardedStore:
 
         That every file of every store has the bytes that were written; that each quad is in the
         right shard, and that the counts are right. A store whose files are damaged is not opened.
+        Of all versions, that none before the newest lacks its commit, and that no store is finished
+        which no commit names, of a version that is newer than all: an attempt is at work or was
+        killed, or the newest commit was lost.
 
         :return: what is wrong, in words: a text for each file that is damaged, which names the
             root, the version, the shard and the file; empty if all is well.
@@ -260,6 +263,14 @@ class ShardedStore:
             check_archives(self.root, self.commit.archives)
         except (JellyError, OSError) as error:
             problems.append(f"version {self.version}: {error}")
+        for first, last in self._log.gaps():
+            which = f"version {first}" if first == last else f"versions {first} to {last}"
+            problems.append(f"{which}: not there, and newer ones are: commits were lost")
+        for name in unclaimed(self._log, self.layout):
+            problems.append(
+                f"{name}: not of any commit: an attempt that is at work or did not end, or a "
+                "commit that was lost"
+            )
         for number, shard in enumerate(self._shards):
             if shard.store is not None:
                 found = self._verify_shard(number, shard)

@@ -431,3 +431,40 @@ def test_a_store_that_cannot_be_linked_is_not_copied(
     ):
         apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
     assert ShardedStore(root).version == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"application": "a", "batch": True}, "batch is True, not a whole number"),
+        ({"application": "a", "batch": 1.5}, "batch is 1.5, not a whole number"),
+        ({"application": "a", "batch": "1"}, "batch is '1', not a whole number"),
+        ({"application": "a", "batch": -1}, "batch is -1, and cannot be negative"),
+        ({"application": "a", "batch": 1 << 63}, "not a number from 0 to"),
+        ({"application": 5, "batch": 1}, "application is 5, not a str"),
+        ({"application": "\ud800", "batch": 1}, "half of a surrogate pair"),
+        ({"name": 5}, "name is 5, not a str"),
+        ({"name": "\ud800"}, "half of a surrogate pair"),
+        ({"shards": True}, "shards is True, not a whole number"),
+        ({"shards": 2.0}, "shards is 2.0, not a whole number"),
+        ({"shards": 0}, "shards is 0, not a number from 1 to 65536"),
+        ({"retries": None}, "retries is None, not a whole number"),
+    ],
+)
+def test_settings_are_checked_before_anything_is_written(
+    tmp_path: Path, settings: dict[str, object], said: str
+) -> None:
+    root = tmp_path / "root"
+    settings = {("log" if name == "name" else name): each for name, each in settings.items()}
+    with pytest.raises((TypeError, ValueError), match=said):
+        apply(root, b"TX . A <urn:s> <urn:p> <urn:o> . TC . Z .", **settings)  # type: ignore[arg-type]
+    assert not root.exists()
+
+
+def test_settings_can_be_numbers_of_numpy(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    log = b"TX . A <urn:s> <urn:p> <urn:o> . TC . Z ."
+    apply(root, log, shards=np.int64(2), application="a", batch=np.int32(7))  # type: ignore[arg-type]
+    head = CommitLog(root, open_root(root)).head()
+    assert (len(head.shards or ()), head.applications["a"].number) == (2, 7)
+    assert_same(root, replayed(log))

@@ -106,7 +106,7 @@ def test_what_is_no_json_object_is_refused(tmp_path: Path, data: bytes) -> None:
 
 
 def test_bad_arguments_are_told(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="shards is a number"):
+    with pytest.raises(ValueError, match="shards is 0, not a number from 1"):
         make_root(tmp_path, 0)
     with pytest.raises(ValueError, match="shard_by is one of"):
         make_root(tmp_path, 1, "object")  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import pytest
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 
+from jelly_plugins.spark.sharded import queries
 from jelly_plugins.spark.sharded.layout import ShardBy
 from jelly_plugins.spark.sharded.queries import QueryError, scope_of
 from jelly_plugins.spark.sharded.store import ShardedStore, solutions
@@ -67,6 +68,11 @@ STARS = [
     "{ S e:p ?o } UNION { S e:q ?x } UNION { e:s1 a ?t }",
     "VALUES ?o { e:s1 e:s2 UNDEF } S e:p ?o",
     "VALUES (?p ?o) { (e:p e:s1) (a UNDEF) } S ?p ?o",
+    "S ?p ?o VALUES ?z {}",
+    "S ?p ?o VALUES () { () () }",
+    "S ?p ?o OPTIONAL { VALUES (?z ?o) {} }",
+    "S ?p ?o OPTIONAL { S a ?z VALUES ?z {} }",
+    "S ?p ?o MINUS { VALUES ?o {} }",
     "S ?p ?o . FILTER(isBlank(?o) || isIRI(?o))",
     "{ { S ?p ?o } }",
     "{ S e:p ?o } S e:q ?x",
@@ -418,3 +424,14 @@ def test_a_service_is_refused_before_it_is_asked() -> None:
         server.settimeout(0.05)
         with pytest.raises(TimeoutError):
             server.accept()
+
+
+def test_whatever_a_query_cannot_be_checked_for_is_an_error_of_the_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def key(*_: object) -> None:
+        raise AttributeError("no such part")
+
+    monkeypatch.setattr(queries._Analysis, "key", key)
+    with pytest.raises(QueryError, match="cannot be checked: AttributeError"):
+        scope_of("SELECT * { ?s ?p ?o }", "subject")

@@ -188,6 +188,47 @@ def test_verify_finds_files_that_are_gone_cut_or_new(root: Path) -> None:
     assert "_files.json: is not there" in ShardedStore(root).verify()[0]
 
 
+def _commit_file(root: Path, version: int) -> Path:
+    return root / "_commits" / f"{version:012d}.json"
+
+
+def test_verify_finds_commits_that_are_gone(root: Path) -> None:
+    stores = {name for name in _used(root) if "/v3-" in name}
+    assert stores
+    _commit_file(root, 2).unlink()
+    found = ShardedStore(root).verify()
+    assert found == [f"{root}: version 2: not there, and newer ones are: commits were lost"]
+    _commit_file(root, 1).unlink()
+    assert "versions 1 to 2: not there" in ShardedStore(root).verify()[0]
+    # What remains is whole, and can be read and gone on from.
+    assert len(list(ShardedStore(root))) == len(ShardedStore(root))
+
+
+@pytest.mark.parametrize("all_of_them", [False, True])
+def test_verify_finds_stores_whose_commit_is_gone(root: Path, all_of_them: bool) -> None:
+    if all_of_them:
+        shutil.rmtree(root / "_commits")
+    else:
+        _commit_file(root, 3).unlink()
+    lost = {
+        str(path.parent.relative_to(root))
+        for path in root.glob("shard=*/v*/_files.json")
+        if all_of_them or path.parent.name.startswith("v3-")
+    }
+    store = ShardedStore(root)
+    assert store.version == (0 if all_of_them else 2)
+    found = store.verify()
+    assert lost
+    assert len(found) == len(lost)
+    for name in lost:
+        assert any(f"{name}: not of any commit" in each for each in found)
+    # Once the version is made again, they are what any attempt leaves that was too late.
+    shard_by = store.layout.shard_by
+    apply(root, b"A <urn:new> <urn:p> <urn:o> <urn:g> . Z .", shards=4, shard_by=shard_by)
+    if not all_of_them:
+        assert ShardedStore(root).verify() == []
+
+
 def test_files_that_a_version_shares_are_not_read_again(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
