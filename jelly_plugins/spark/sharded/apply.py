@@ -397,7 +397,7 @@ def _commit(
         reached = resolved.replayed.position
         log = before.log if before else None
         if reached is not None:
-            positions = _positions(positions, reached, log)
+            positions = _positions(resolved, reached, log, settings.log)
             log = reached.log
         query = settings.query or (before.query if before else None)
         applications[settings.application] = Batch(settings.batch, log, last, query)
@@ -420,16 +420,25 @@ def _commit(
 
 
 def _positions(
-    positions: Iterable[Position], reached: Position, before: str | None
+    resolved: Resolved, reached: Position, before: str | None, name: str | None
 ) -> tuple[Position, ...]:
-    """The positions after a batch of an application: one for all batches, even where each of them
-    looks like a new log. The last batch stands for patches without ids."""
+    """The positions after a batch of an application. Those of logs with ids stay for ever, so that
+    a log that is given again is known. For patches without ids it is the last batch that stands.
+
+    :param before: the log that the last batch has reached a position in.
+    :param name: of the log, if the caller gives one.
+    """
     return tuple(
         each
-        for each in positions
-        if (each.log == reached.log or each.log != before)
-        and not (each.log == reached.log and each.patch.startswith(DIGEST))
+        for each in resolved.positions
+        if not (each.log == reached.log and each.patch.startswith(DIGEST) and _unnamed(each, name))
+        and not (before and each.log == before != reached.log and before.startswith(DIGEST))
     )
+
+
+def _unnamed(position: Position, name: str | None) -> bool:
+    """Whether a log has no id that it begins with."""
+    return position.log == name or position.log.startswith(DIGEST)
 
 
 def _discard(root: Path, head: Commit, results: Iterable[ShardResult]) -> None:
