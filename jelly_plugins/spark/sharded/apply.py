@@ -55,6 +55,11 @@ DEFAULT_RETRIES: Final = 10
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
+_BEHIND_HEADERS: Final = (
+    "the log ends behind the headers of a patch, which may be torn: a row Z or a transaction would "
+    "say that it is whole"
+)
+
 #: Stages a log into a folder, which is there.
 Staging: TypeAlias = Callable[[Path, Root], Staged]
 
@@ -238,8 +243,9 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     """Stage logs that are read here, one after the other, in memory that does not grow."""
 
     def stage(folder: Path, layout: Root) -> Staged:
-        rows = Stager(folder, layout).stage(_batches(sources, limits))
-        return Staged(rows, checked=True)
+        torn: list[str] = []
+        rows = Stager(folder, layout).stage(_batches(sources, limits, torn))
+        return Staged(_whole(rows, torn), checked=True)
 
     return stage
 
@@ -251,7 +257,31 @@ def run_here(works: Sequence[ShardWork]) -> Iterator[ShardResult]:
     return map(apply_shard, works)
 
 
-def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationColumns]:
+def _whole(rows: Iterable[Operation], torn: list[str]) -> Iterator[Operation]:
+    """The rows of a log, unless its last patch may be torn behind its headers.
+
+    :param torn: once the rows were read, the names of sources that end so.
+    :raises TruncatedError: in the place of that patch's end.
+    """
+    last: Operation | None = None
+    for row in rows:
+        if last is not None:
+            yield last
+        last = row
+    if torn:
+        raise TruncatedError(_BEHIND_HEADERS, source=torn[0])
+    if last is not None:
+        yield last
+
+
+def _batches(
+    sources: Sequence[Source], limits: Limits, torn: list[str]
+) -> Iterator[OperationColumns]:
+    """The operations of logs, one after the other.
+
+    :param torn: gets the name of the last one, if that ends behind headers.
+    :raises SourceError: one ends inside a patch, and another follows.
+    """
     for number, source in enumerate(sources):
         with PatchColumnReader(
             source,
@@ -269,6 +299,12 @@ def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationCol
                 raise SourceError(
                     f"{error.message}, and another log follows", source=batches.name
                 ) from error
+            if batches.ends_behind_headers:
+                if number + 1 < len(sources):
+                    raise SourceError(
+                        f"{_BEHIND_HEADERS}; and another log follows", source=batches.name
+                    )
+                torn.append(batches.name)
 
 
 def _is_repeated(head: Commit, settings: Settings) -> bool:

@@ -214,6 +214,23 @@ def test_a_torn_log_before_another_is_refused(tmp_path: Path) -> None:
     assert quads(tmp_path / "root") == []
 
 
+def test_a_log_that_is_torn_behind_headers_is_refused(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, b"H id <urn:0> . A <urn:s> <urn:p> <urn:o> . Z .")
+    torn = b"H id <urn:1> .\nH prev <urn:0> .\n"
+    more = b"H id <urn:2> . H prev <urn:1> . A <urn:t> <urn:p> <urn:o> . Z ."
+    before = ShardedStore(root).commit.positions
+    for _ in range(2):
+        with pytest.raises(TruncatedError, match=r"patch <urn:1>: .* behind the headers"):
+            apply(root, torn)
+    with pytest.raises(SourceError, match=r"behind the headers .* another log follows"):
+        apply(root, torn, more)
+    with pytest.raises(ChainError):
+        apply(root, more)
+    assert ShardedStore(root).commit.positions == before
+    assert apply(root, torn + b"Z .", more).replayed.patches == 2
+
+
 def test_a_torn_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
     writer = Writer(subjects=3)
     patches = [writer.patch(6) for _ in range(3)]
