@@ -56,6 +56,11 @@ DEFAULT_RETRIES: Final = 10
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
+_BEHIND_HEADERS: Final = (
+    "the log ends behind the headers of a patch, which may be torn: a row Z or a transaction would "
+    "say that it is whole"
+)
+
 #: Stages a log into a folder, which is there.
 Staging: TypeAlias = Callable[[Path, Root], Staged]
 
@@ -243,8 +248,9 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     """Stage logs that are read here, one after the other, in memory that does not grow."""
 
     def stage(folder: Path, layout: Root) -> Staged:
-        rows = Stager(folder, layout).stage(_batches(sources, limits))
-        return Staged(rows, checked=True)
+        torn: list[str] = []
+        rows = Stager(folder, layout).stage(_batches(sources, limits, torn))
+        return Staged(_whole(rows, torn), checked=True)
 
     return stage
 
@@ -256,7 +262,31 @@ def run_here(works: Sequence[ShardWork]) -> Iterator[ShardResult]:
     return map(apply_shard, works)
 
 
-def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationColumns]:
+def _whole(rows: Iterable[Operation], torn: list[str]) -> Iterator[Operation]:
+    """The rows of a log, unless its last patch may be torn behind its headers.
+
+    :param torn: once the rows were read, the names of sources that end so.
+    :raises TruncatedError: in the place of that patch's end.
+    """
+    last: Operation | None = None
+    for row in rows:
+        if last is not None:
+            yield last
+        last = row
+    if torn:
+        raise TruncatedError(_BEHIND_HEADERS, source=torn[0])
+    if last is not None:
+        yield last
+
+
+def _batches(
+    sources: Sequence[Source], limits: Limits, torn: list[str]
+) -> Iterator[OperationColumns]:
+    """The operations of logs, one after the other.
+
+    :param torn: gets the name of the last one, if that ends behind headers.
+    :raises SourceError: one ends inside a patch, and another follows.
+    """
     for number, source in enumerate(sources):
         with PatchColumnReader(
             source,
@@ -274,6 +304,12 @@ def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationCol
                 raise SourceError(
                     f"{error.message}, and another log follows", source=batches.name
                 ) from error
+            if batches.ends_behind_headers:
+                if number + 1 < len(sources):
+                    raise SourceError(
+                        f"{_BEHIND_HEADERS}; and another log follows", source=batches.name
+                    )
+                torn.append(batches.name)
 
 
 def _is_repeated(head: Commit, settings: Settings) -> bool:
@@ -402,7 +438,7 @@ def _commit(
         reached = resolved.replayed.position
         log = before.log if before else None
         if reached is not None:
-            positions = _positions(positions, reached, log)
+            positions = _positions(resolved, reached, log, settings.log)
             log = reached.log
         query = settings.query or (before.query if before else None)
         applications[settings.application] = Batch(settings.batch, log, last, query)
@@ -425,16 +461,25 @@ def _commit(
 
 
 def _positions(
-    positions: Iterable[Position], reached: Position, before: str | None
+    resolved: Resolved, reached: Position, before: str | None, name: str | None
 ) -> tuple[Position, ...]:
-    """The positions after a batch of an application: one for all batches, even where each of them
-    looks like a new log. The last batch stands for patches without ids."""
+    """The positions after a batch of an application. Those of logs with ids stay for ever, so that
+    a log that is given again is known. For patches without ids it is the last batch that stands.
+
+    :param before: the log that the last batch has reached a position in.
+    :param name: of the log, if the caller gives one.
+    """
     return tuple(
         each
-        for each in positions
-        if (each.log == reached.log or each.log != before)
-        and not (each.log == reached.log and each.patch.startswith(DIGEST))
+        for each in resolved.positions
+        if not (each.log == reached.log and each.patch.startswith(DIGEST) and _unnamed(each, name))
+        and not (before and each.log == before != reached.log and before.startswith(DIGEST))
     )
+
+
+def _unnamed(position: Position, name: str | None) -> bool:
+    """Whether a log has no id that it begins with."""
+    return position.log == name or position.log.startswith(DIGEST)
 
 
 def _discard(root: Path, head: Commit, results: Iterable[ShardResult]) -> None:

@@ -214,6 +214,23 @@ def test_a_torn_log_before_another_is_refused(tmp_path: Path) -> None:
     assert quads(tmp_path / "root") == []
 
 
+def test_a_log_that_is_torn_behind_headers_is_refused(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, b"H id <urn:0> . A <urn:s> <urn:p> <urn:o> . Z .")
+    torn = b"H id <urn:1> .\nH prev <urn:0> .\n"
+    more = b"H id <urn:2> . H prev <urn:1> . A <urn:t> <urn:p> <urn:o> . Z ."
+    before = ShardedStore(root).commit.positions
+    for _ in range(2):
+        with pytest.raises(TruncatedError, match=r"patch <urn:1>: .* behind the headers"):
+            apply(root, torn)
+    with pytest.raises(SourceError, match=r"behind the headers .* another log follows"):
+        apply(root, torn, more)
+    with pytest.raises(ChainError):
+        apply(root, more)
+    assert ShardedStore(root).commit.positions == before
+    assert apply(root, torn + b"Z .", more).replayed.patches == 2
+
+
 def test_a_torn_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
     writer = Writer(subjects=3)
     patches = [writer.patch(6) for _ in range(3)]
@@ -309,6 +326,32 @@ def test_a_batch_is_applied_once(tmp_path: Path) -> None:
     assert_same(root, replayed(*logs))
 
 
+@pytest.mark.parametrize("application", ["a", "b", None])
+def test_the_earlier_logs_of_an_application_are_known(
+    tmp_path: Path, application: str | None
+) -> None:
+    """Patches with ids that do not say what they follow: each is the beginning of a log."""
+    root = tmp_path / "root"
+    kinds = enumerate("ADA")
+    logs = [f"H id <urn:{n}> . TX . {k} <urn:x> <urn:p> <urn:o> . TC . Z ." for n, k in kinds]
+    for batch, log in enumerate(logs):
+        assert apply(root, log.encode(), application="a", batch=batch).replayed.patches == 1
+    for number, log in enumerate(logs, 3):
+        batch = None if application is None else number
+        done = apply(root, log.encode(), application=application, batch=batch)
+        assert (done.replayed.patches, done.replayed.skipped) == (0, 1)
+    assert len(quads(root)) == 1
+
+
+def test_a_log_that_begins_with_an_id_is_known_though_it_ends_without(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    log = b"H id <urn:1> . A <urn:x> <urn:p> <urn:o> . Z . A <urn:y> <urn:p> <urn:o> . Z ."
+    apply(root, log, application="a", batch=0)
+    apply(root, b"D <urn:x> <urn:p> <urn:o> . Z .", application="a", batch=1)
+    assert apply(root, log, application="b", batch=0).replayed.skipped == 2
+    assert [str(each.subject) for each in quads(root)] == ["<urn:y>"]
+
+
 def test_batches_of_patches_without_ids_leave_no_trail(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for batch in range(5):
@@ -318,7 +361,7 @@ def test_batches_of_patches_without_ids_leave_no_trail(tmp_path: Path) -> None:
     for batch in range(5, 9):
         log = f"H id <urn:{batch}> . TX . A <urn:s{batch}> <urn:p> <urn:o> . TC . Z .".encode()
         assert apply(root, log, application="a", batch=batch).committed
-        assert len(ShardedStore(root).commit.positions) == 1
+        assert len(ShardedStore(root).commit.positions) == batch - 4
     assert len(quads(root)) == 9
 
 
