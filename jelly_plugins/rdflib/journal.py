@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from rdflib import namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
-from rdflib.namespace import XSD
 from rdflib.plugins.stores.memory import Memory
 from rdflib.store import Store
 from rdflib.term import Literal, Node, URIRef
@@ -151,7 +151,7 @@ def twin_finder(store: Store) -> TwinFinder:
         subject, predicate, object_ = triple
         if type(object_) is not Literal or object_.language is not None:
             return None
-        if object_.datatype is not None and object_.datatype != XSD.string:
+        if object_.datatype is not None and object_.datatype != namespace.XSD.string:
             return None
         if index is not None:
             objects = index.get(subject, {}).get(predicate)

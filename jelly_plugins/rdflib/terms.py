@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import rdflib
+from rdflib import namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
-from rdflib.namespace import XSD
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
@@ -116,8 +116,8 @@ def other_form(term: Any) -> Literal | None:
     if not isinstance(term, Literal) or term.language is not None:
         return None
     if term.datatype is None:
-        return Literal(str(term), datatype=XSD.string)
-    return Literal(str(term)) if term.datatype == XSD.string else None
+        return Literal(str(term), datatype=namespace.XSD.string)
+    return Literal(str(term)) if term.datatype == namespace.XSD.string else None
 
 
 def read_form(term: Any) -> Any:
@@ -125,7 +125,7 @@ def read_form(term: Any) -> Any:
     the form that rdflib's constructor gives it."""
     if type(term) is not Literal or term.datatype is None:
         return term
-    if term.datatype == XSD.string:
+    if term.datatype == namespace.XSD.string:
         return Literal(str(term))
     read = _read_literal()(str(term), None, str(term.datatype))
     # The one that is there has its hash by now.
