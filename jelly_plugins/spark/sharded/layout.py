@@ -49,21 +49,25 @@ _SIGN: Final = 1 << 63
 _SEAL: Final = re.compile(rb',\n "checksum": "[0-9a-f]{32}"\n}\n\Z')
 _SEAL_BYTES: Final = 64
 #: How a URL begins; ``pathlib`` makes one slash of two, and a drive has one letter.
-_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/")
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/|(?i:file):")
 
 
 def local_path(root: str | os.PathLike[str]) -> Path:
     """The folder that a root means: a path, or a ``file:`` URL.
 
-    :raises RootError: it is on no local file system.
+    :raises RootError: it is on no local file system, or not a path.
 
     >>> local_path("file:///data/my%20store").as_posix()
     '/data/my store'
     """
-    text = os.fspath(root)
+    text = os.fsdecode(root)
+    if "\0" in text:
+        raise RootError(f"{text!r} has a NUL in it, which no path may have")
     url = _URL.match(text)
     if url is None:
         return Path(text)
+    if url[1] is None:
+        raise RootError("a file URL has an absolute path: file:///folder", source=text)
     parts = urlsplit(text)
     if url[1].lower() != "file" or parts.netloc not in ("", "localhost"):
         raise RootError(
@@ -71,7 +75,15 @@ def local_path(root: str | os.PathLike[str]) -> Path:
             "executors have under the same path, such as NFS; object stores and HDFS are not",
             source=text,
         )
-    return Path(url2pathname(parts.path))
+    if "?" in text or "#" in text:
+        raise RootError(
+            "a file URL of a root has no query and no fragment; in a name, ? is %3F and # is %23",
+            source=text,
+        )
+    path = url2pathname(parts.path)
+    if "\0" in path:
+        raise RootError("%00 is a NUL, which no path may have", source=text)
+    return Path(path)
 
 
 def shard_of(key: str, shards: int) -> int:
@@ -117,6 +129,8 @@ def open_root(root: str | os.PathLike[str]) -> Root:
         found = read_json(path)
     except FileNotFoundError:
         raise RootError("no sharded store is here", source=os.fspath(root)) from None
+    except (OSError, UnicodeEncodeError) as error:
+        raise RootError(f"no sharded store can be read here: {error}", source=str(path)) from error
     problem = _problem(found)
     if problem is not None:
         raise RootError(problem, source=str(path))

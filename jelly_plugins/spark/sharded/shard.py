@@ -91,12 +91,13 @@ def apply_shard(work: ShardWork) -> ShardResult:
         _copy(base, folder)
     size = sum(Path(staged).stat().st_size for staged, _ in work.staged)
     kind = _Large if size >= work.quads * _LARGE else _Small
-    applying = kind(Store(str(folder)), work.quads, work.checked)
     operations = 0
     try:
+        applying = kind(Store(str(folder)), work.quads, work.checked)
         for chunk in _chunks(chain((first,), blocks)):
             applying.apply(chunk)
             operations += sum(block.statements for block in chunk)
+        quads = applying.finish()
     except (SyntaxError, ValueError) as error:
         if isinstance(error, JellyError):
             raise
@@ -104,7 +105,6 @@ def apply_shard(work: ShardWork) -> ShardResult:
     except RuntimeError as error:
         message = f"{work.base or name} cannot be read, or its copy not written: {error}"
         raise RootError(message, source=work.root) from error
-    quads = applying.finish()
     # Closed: until then Oxigraph may write.
     del applying
     checksum = list_files(folder, base)
@@ -120,7 +120,10 @@ def _copy(base: Path, folder: Path) -> None:
     try:
         Store.read_only(str(base)).backup(str(folder))
     except (OSError, RuntimeError, ValueError) as error:
-        message = f"{base.name} cannot be copied, for which hard links are needed: {error}"
+        message = f"{base.name} cannot be copied: {error}"
+        # RocksDB's words for what it was at.
+        if "link file" in str(error):
+            message += "; a root needs a file system that has hard links"
         raise RootError(message, source=str(base)) from error
 
 

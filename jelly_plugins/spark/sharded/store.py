@@ -26,6 +26,7 @@ from .errors import RootError
 from .layout import Root, local_path, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, scope_of
+from .settings import whole_number
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -45,6 +46,7 @@ class ShardedStore:
     :param root: its folder.
     :param version: the version to open; by default the newest.
     :raises RootError: there is no sharded store, or the version is gone.
+    :raises TypeError, ValueError: the version is not a whole number.
 
     :ivar root: its folder.
     :ivar layout: number of shards, and what they are made by.
@@ -54,6 +56,8 @@ class ShardedStore:
     def __init__(self, root: str | os.PathLike[str], *, version: int | None = None) -> None:
         self.root: Final = local_path(root)
         self.layout: Final[Root] = open_root(root)
+        if version is not None:
+            version = whole_number("version", version)
         self._log: Final = CommitLog(root, self.layout)
         self.commit: Final[Commit] = (
             self._log.head() if version is None else self._log.read(version)

@@ -123,4 +123,5 @@ def assert_same(root: Path, expected: set[StoredQuad]) -> None:
     found = list(store)
     assert len(found) == len(set(found)) == len(store)
     assert set(found) == expected
-    assert store.verify() == []
+    # What an attempt that was killed has left is no damage.
+    assert [each for each in store.verify() if "not of any commit" not in each] == []

@@ -469,9 +469,7 @@ def test_a_store_that_cannot_be_linked_is_not_copied(
             raise OSError("IO error: Operation not permitted: While link file to " + target)
 
     monkeypatch.setattr(shard, "Store", Linkless)
-    with pytest.raises(
-        RootError, match=r"cannot be copied, for which hard links are needed: .*not"
-    ):
+    with pytest.raises(RootError, match=r"cannot be copied: .*not.*that has hard links"):
         apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
     assert ShardedStore(root).version == 1
 
@@ -511,3 +509,41 @@ def test_settings_can_be_numbers_of_numpy(tmp_path: Path) -> None:
     head = CommitLog(root, open_root(root)).head()
     assert (len(head.shards or ()), head.applications["a"].number) == (2, 7)
     assert_same(root, replayed(log))
+
+
+def test_a_copy_that_finds_no_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "root"
+    apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", shards=1)
+
+    class Full:
+        """A store on a full disk."""
+
+        @staticmethod
+        def read_only(_: str) -> Full:
+            return Full()
+
+        def backup(self, _: str) -> None:
+            raise OSError("IO error: No space left on device: While appending to file: x")
+
+    monkeypatch.setattr(shard, "Store", Full)
+    with pytest.raises(RootError, match=r"cannot be copied: .*No space left") as caught:
+        apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
+    assert "link" not in caught.value.message
+
+
+def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root"
+    apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", shards=1)
+    copy = shard._copy
+
+    def losing(base: Path, folder: Path) -> None:
+        copy(base, folder)
+        for path in folder.glob("MANIFEST*"):
+            path.write_bytes(b"x" * 100)
+
+    monkeypatch.setattr(shard, "_copy", losing)
+    with pytest.raises(RootError, match="cannot be read, or its copy not written"):
+        apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
+    assert ShardedStore(root).version == 1

@@ -260,3 +260,35 @@ def test_a_file_system_without_links_is_told(
     (tmp_path / "file").touch()
     with pytest.raises(RootError, match="cannot be made: "):
         make_root(tmp_path / "file" / "root")
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [
+        ("file:///root?x=1", "no query and no fragment"),
+        ("file:///root#f", "no query and no fragment"),
+        ("file:///root?", "no query and no fragment"),
+        ("file:tmp/x", "has an absolute path"),
+        ("FILE:x", "has an absolute path"),
+        ("file:///a%00b", "NUL"),
+        ("a\0b", "NUL"),
+    ],
+)
+def test_a_root_that_is_not_a_path_is_refused(root: str, said: str) -> None:
+    for opening in (open_root, make_root):
+        with pytest.raises(RootError, match=said):
+            opening(root)
+
+
+def test_a_file_or_a_name_that_is_too_long_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name in ("file", "file/x", "x" * 5000):
+        with pytest.raises(RootError, match="no sharded store can be read here"):
+            ShardedStore(tmp_path / name)
+
+
+@pytest.mark.parametrize("version", ["1", True, 1.0, -1])
+def test_a_version_is_a_whole_number(tmp_path: Path, version: object) -> None:
+    make_root(tmp_path, 4)
+    with pytest.raises((TypeError, ValueError), match="version is"):
+        ShardedStore(tmp_path, version=version)  # type: ignore[arg-type]
