@@ -66,7 +66,10 @@ def replay(
         It is an error if the store stands further on already.
         Whether the log has it is found out before anything is applied, where the log can be read
         twice (a file, bytes, a list of patches); otherwise, as in a pipe, once it has ended.
-    :param follow: apply what is complete and wait for more, in a file given by its path.
+    :param follow: apply what is complete and wait for more, in a file given by its path. It is an
+        error if the file is deleted or replaced (rotated), or gets shorter than what was read of
+        it; what it had is applied then, and a new replay goes on in the new file. One that is
+        rewritten in place and not shorter is not found out: a log is appended to, nothing else.
     :param interval: seconds between two looks at a file that is followed.
     :param stop: asked before each wait; ends the replay when it says True.
     :param dry_run: read the log and check that its patches follow one another and the store's

@@ -24,6 +24,7 @@ from ..codec.openings import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
 from ..sources import Input, Source
 from ..streams import GENERIC
+from .following import Followed
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
 from .text_reader import PatchTextReader
@@ -45,7 +46,9 @@ class PatchReader:
     :param generalized: for text, which does not tell: whether generalized statements are taken.
     :param wait: makes the reader follow a source that grows. It is called where the source ends for
         now, and says whether to look again; if not, iteration ends, and what is not complete yet is
-        no error (see :attr:`inside_patch`). Compressed sources cannot be followed.
+        no error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file, given by
+        its path, that is deleted or replaced meanwhile, or gets shorter than what was read, is an
+        error; one that is rewritten in place and is as long or longer is read on where it was.
     :param strict: whether to refuse what other implementations write though it is not valid, and
         that has one sensible reading. Without it, :attr:`deviations` names it.
     :param resumable: whether the same source may be read again, once it has grown, to go on behind
@@ -79,6 +82,7 @@ class PatchReader:
     ) -> None:
         self._input = Input(src)
         self._wait = wait
+        self._followed = Followed(src)
         self._resumable = resumable
         self._limits = limits
         self._splitter = FrameSplitter(limits=limits)
@@ -219,9 +223,20 @@ class PatchReader:
         return head, chain((head,), pieces)
 
     def _pieces(self) -> Iterator[bytes]:
-        yield from self._input.pieces()
-        while self._wait is not None and self._wait():
+        if self._wait is None:
             yield from self._input.pieces()
+            return
+        while True:
+            more = False
+            for piece in self._input.pieces():
+                more = True
+                self._followed.read += len(piece)
+                yield piece
+            # A file that was replaced may have got more before.
+            if not more:
+                self._followed.check()
+            if not self._wait():
+                return
 
 
 def read_patches(

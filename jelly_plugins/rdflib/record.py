@@ -49,6 +49,12 @@ def record(
     :meth:`GraphRecorder.commit`. An exception in the block takes the transaction back. Namespaces
     that are bound are recorded too.
 
+    Literals are written as they are read back. Of two forms of one literal that rdflib keeps apart
+    (``"x"`` with and without the datatype xsd:string; ``"01"^^xsd:integer``, as SPARQL makes it,
+    and ``"1"^^xsd:integer``, as rdflib's constructor does) the log has one: it is added with the
+    first and deleted with the last of them. So a replica may have fewer statements, that say the
+    same.
+
     :param graph: a Graph, whose changes are recorded as triples; or a Dataset or ConjunctiveGraph,
         whose changes are recorded as quads.
     :param log: path of the log; made if there is none. Only one recorder at a time may have it.

@@ -399,8 +399,10 @@ def test_interrupts_at_any_line(path: Path) -> None:
                 transaction.add(quad(f"{at}"))
                 transaction.remove(quad(f"{at - 1}"))
             reached = not interrupting.done
-            if at % 10 == 0 and path.stat().st_size:
+            if at % 5 == 0 and path.stat().st_size:
                 replay(copy, path)
+                # What an interrupt has left is settled by the next change, if it changes nothing.
+                recorder.extend([])
                 assert recorder.position is None or recorder.position in positions(store)
         recorder.add(quad("last"))
     assert at > 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -70,6 +71,60 @@ def test_transactions_of_a_patch_that_is_not_complete(store: ox.Store, tmp_path:
     assert replay(store, growing.path).transactions == 1
     assert count(store) == 4
     assert positions(store)[0].complete
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def rotated(path: Path) -> None:
+    # The last of the old file is read before it is known that there is another one.
+    with path.open("ab") as file:
+        file.write(log(PATCHES[2]))
+    path.rename(path.with_suffix(".1"))
+    path.write_bytes(log(*PATCHES))
+
+
+def replaced(path: Path) -> None:
+    other = path.with_suffix(".new")
+    other.write_bytes(log(*PATCHES))
+    other.replace(path)
+
+
+def shortened(path: Path) -> None:
+    path.write_bytes(log(PATCHES[3]))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "count_then"),
+    [
+        (removed, "not there any more", 6),
+        (rotated, "replaced by another", 9),
+        (replaced, "replaced by another", 6),
+        (shortened, "was rewritten", 6),
+    ],
+)
+def test_a_file_that_does_not_just_grow(
+    store: ox.Store, tmp_path: Path, change: Callable[[Path], None], error: str, count_then: int
+) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_bytes(log(*PATCHES[:2]))
+    looks = 0
+
+    def stop() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            change(path)
+        return looks > 4
+
+    with pytest.raises(SourceError, match=rf"log\.rdfp: .*{error}"):
+        replay(store, path, follow=True, interval=0, stop=stop)
+    assert count(store) == count_then
+    # In the new file, a new replay goes on.
+    path.write_bytes(log(*PATCHES))
+    replay(store, path)
+    assert count(store) == 12
 
 
 def test_it_begins_where_the_store_stands(store: ox.Store, tmp_path: Path) -> None:

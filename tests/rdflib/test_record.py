@@ -508,6 +508,22 @@ def test_two_forms_of_a_string(path: Path) -> None:
     check(graph, path)
 
 
+def test_two_forms_of_a_number_as_sparql_makes_them(path: Path) -> None:
+    graph = Graph()
+    padded = f'<urn:s> <urn:p> "01"^^<{XSD.integer}>'
+    with record(graph, path) as recorder:
+        graph.update(f"INSERT DATA {{ {padded}, 1 }}")
+        assert len(graph) == 2
+        recorder.commit()
+        # Still there.
+        graph.update(f"DELETE DATA {{ {padded} }}")
+        recorder.commit()
+        graph.update("DELETE DATA { <urn:s> <urn:p> 1 }")
+        assert len(graph) == 0
+    assert codes(path) == ["A", "D"]
+    check(graph, path)
+
+
 def test_what_is_parsed_is_recorded(graph: Graph, path: Path) -> None:
     """However it goes into the store."""
     source = Graph()
