@@ -29,7 +29,7 @@ from .errors import CheckpointError, CommitConflictError, RootError
 from .layout import STAGING, Root, ShardBy, checksum_of, make_root, new_store_name
 from .probe import put_probe
 from .repeatable import Repeatable
-from .resolve import Resolved, Stager, resolve
+from .resolve import Resolved, Stager, is_anonymous, resolve
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER, staged_file
 
@@ -193,6 +193,7 @@ def _resolve(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -
             log=settings.log,
             check_prev=settings.check_prev,
             continued=rows is not staged.rows,
+            numbered=settings.application is not None,
         )
 
     try:
@@ -433,7 +434,7 @@ def _commit(
         reached = resolved.replayed.position
         log = before.log if before else None
         if reached is not None:
-            positions = _positions(resolved, reached, log, settings.log)
+            positions = _positions(head, resolved, reached, log, settings.log)
             log = reached.log
         query = settings.query or (before.query if before else None)
         applications[settings.application] = Batch(settings.batch, log, last, query)
@@ -456,20 +457,26 @@ def _commit(
 
 
 def _positions(
-    resolved: Resolved, reached: Position, before: str | None, name: str | None
+    head: Commit, resolved: Resolved, reached: Position, before: str | None, name: str | None
 ) -> tuple[Position, ...]:
     """The positions after a batch of an application. Those of logs with ids stay for ever, so that
-    a log that is given again is known. For patches without ids it is the last batch that stands.
+    a log that is given again is known. For patches without ids it is the last batch that stands;
+    where logs of such were applied without an application, it stays as it was.
 
     :param before: the log that the last batch has reached a position in.
     :param name: of the log, if the caller gives one.
     """
-    return tuple(
+    passing = _unnamed(reached, name) and reached.patch.startswith(DIGEST)
+    left = before if before and before.startswith(DIGEST) and before != reached.log else None
+    kept = (
         each
         for each in resolved.positions
-        if not (each.log == reached.log and each.patch.startswith(DIGEST) and _unnamed(each, name))
-        and not (before and each.log == before != reached.log and before.startswith(DIGEST))
+        if is_anonymous(each) or not (each.log == left or (passing and each.log == reached.log))
     )
+    if not is_anonymous(reached):
+        return tuple(kept)
+    others = [each for each in kept if each.log != reached.log]
+    return (*others, *(each for each in head.positions if each.log == reached.log))
 
 
 def _unnamed(position: Position, name: str | None) -> bool:

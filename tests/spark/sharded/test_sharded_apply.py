@@ -365,6 +365,19 @@ def test_batches_of_patches_without_ids_leave_no_trail(tmp_path: Path) -> None:
     assert len(quads(root)) == 9
 
 
+def test_a_batch_without_ids_is_not_taken_for_what_said_the_same(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    added, deleted = (b"TX . %s <urn:x> <urn:p> <urn:o> . TC . Z ." % kind for kind in (b"A", b"D"))
+    apply(root, added)
+    before = ShardedStore(root).commit.positions
+    for batch, log in enumerate([deleted, added, deleted]):
+        done = apply(root, log, application="a", batch=batch)
+        assert (done.replayed.patches, len(quads(root))) == (1, batch % 2)
+    # Without an application, it is the log that was applied.
+    assert ShardedStore(root).commit.positions == before
+    assert not apply(root, added).committed
+
+
 def test_a_batch_that_ends_inside_a_transaction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TruncatedError, match="batch 0 of a ends inside"):
         apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", application="a", batch=0)
