@@ -116,12 +116,13 @@ def apply_batch(
     :param stage: stages the log.
     :param run: does the work of shards.
     :raises CommitConflictError: another writer was first, as often as may be; nothing was applied.
-    :raises CheckpointError: the batch comes from another streaming query than those before it.
+    :raises CheckpointError: the batch comes from another streaming query than those before it, or
+        one of its number was applied, from another log.
     :raises JellyError: the log cannot be read or applied; nothing was.
     """
     layout = make_root(root, settings.shards, settings.shard_by)
     log = CommitLog(root, layout)
-    if _is_repeated(head := log.head(), settings):
+    if _is_repeated(head := log.head(), settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
     folder = log.root / STAGING / uuid4().hex
     try:
@@ -150,6 +151,8 @@ def _apply_staged(
     """Apply what was staged to the head, as it is now."""
     head = log.head()
     if _is_repeated(head, settings):
+        if _is_doubtful(head, settings):
+            _check_same_log(staged, log, head, settings)
         return Applied(version=head.version, committed=False, replayed=Replayed())
     resolved = _resolve(staged, log, head, settings)
     if resolved.held_back and settings.application is not None:
@@ -322,6 +325,37 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
             "name: what was applied of a log with ids is passed over"
         )
     return settings.batch <= done.number
+
+
+def _is_doubtful(head: Commit, settings: Settings) -> bool:
+    """Whether a batch whose number was applied may be another program's: no streaming query says
+    that it is the same, but the log's id may say that it is not."""
+    done = head.applications[settings.application or ""]
+    if None not in (done.query, settings.query) or done.log is None:
+        return False
+    return done.log != settings.log and not done.log.startswith(DIGEST)
+
+
+def _check_same_log(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -> None:
+    """Refuse a batch whose number was applied, but from another log.
+
+    :raises CheckpointError: it is of a log with ids of which nothing was applied.
+    """
+    try:
+        found = _resolve(staged, log, head, settings).replayed
+    except ChainError:
+        # It says what it follows, and that is no more where the store stands.
+        return
+    position = found.position
+    if position is None or not found.transactions or _unnamed(position, settings.log):
+        return
+    if all(each.log != position.log for each in head.positions):
+        raise CheckpointError(
+            f"batch {settings.batch} of application {settings.application!r} was applied, but it "
+            f"is of log {position.log} now, of which nothing was: another program has the same "
+            "name, or numbers its batches anew. Give another application name: what was applied "
+            "of a log with ids is passed over"
+        )
 
 
 def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[Operation]:

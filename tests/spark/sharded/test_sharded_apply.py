@@ -438,6 +438,21 @@ def test_a_lost_checkpoint_is_told(tmp_path: Path) -> None:
     assert_same(root, replayed(*logs))
 
 
+def test_two_programs_with_the_name_of_one_application_are_told(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    logs = [b"H id <urn:%d> . TX . A <urn:x> <urn:p> <urn:%d> . TC . Z ." % (n, n) for n in (1, 2)]
+    for batch in range(2):
+        apply(root, logs[0] if not batch else logs[0] + logs[1], application="a", batch=batch)
+    other = logs[0].replace(b"urn:1", b"urn:other")
+    for batch in range(2):
+        with pytest.raises(CheckpointError, match=r"'a' was applied, .* of log <urn:other> now"):
+            apply(root, other, application="a", batch=batch)
+        assert not apply(root, logs[0], application="a", batch=batch).committed
+    assert apply(root, other, application="b", batch=0).replayed.patches == 1
+    # Without ids, one cannot tell.
+    assert not apply(root, b"A <urn:x> <urn:p> <urn:3> . Z .", application="a", batch=0).committed
+
+
 def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "0" / "00000"
     writer = staging.StageWriter(tmp_path / "0", 1)
