@@ -29,7 +29,7 @@ from .errors import CheckpointError, CommitConflictError, RootError
 from .layout import STAGING, Root, ShardBy, checksum_of, make_root, new_store_name
 from .probe import put_probe
 from .repeatable import Repeatable
-from .resolve import Resolved, Stager, resolve
+from .resolve import Resolved, Stager, is_anonymous, resolve
 from .settings import text, whole_number
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER, staged_file
@@ -121,12 +121,13 @@ def apply_batch(
     :param stage: stages the log.
     :param run: does the work of shards.
     :raises CommitConflictError: another writer was first, as often as may be; nothing was applied.
-    :raises CheckpointError: the batch comes from another streaming query than those before it.
+    :raises CheckpointError: the batch comes from another streaming query than those before it, or
+        one of its number was applied, from another log.
     :raises JellyError: the log cannot be read or applied; nothing was.
     """
     layout = make_root(root, settings.shards, settings.shard_by)
     log = CommitLog(root, layout)
-    if _is_repeated(head := log.head(), settings):
+    if _is_repeated(head := log.head(), settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
     folder = log.root / STAGING / uuid4().hex
     try:
@@ -155,6 +156,8 @@ def _apply_staged(
     """Apply what was staged to the head, as it is now."""
     head = log.head()
     if _is_repeated(head, settings):
+        if _is_doubtful(head, settings):
+            _check_same_log(staged, log, head, settings)
         return Applied(version=head.version, committed=False, replayed=Replayed())
     resolved = _resolve(staged, log, head, settings)
     if resolved.held_back and settings.application is not None:
@@ -198,6 +201,7 @@ def _resolve(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -
             log=settings.log,
             check_prev=settings.check_prev,
             continued=rows is not staged.rows,
+            numbered=settings.application is not None,
         )
 
     try:
@@ -328,6 +332,37 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
     return settings.batch <= done.number
 
 
+def _is_doubtful(head: Commit, settings: Settings) -> bool:
+    """Whether a batch whose number was applied may be another program's: no streaming query says
+    that it is the same, but the log's id may say that it is not."""
+    done = head.applications[settings.application or ""]
+    if None not in (done.query, settings.query) or done.log is None:
+        return False
+    return done.log != settings.log and not done.log.startswith(DIGEST)
+
+
+def _check_same_log(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -> None:
+    """Refuse a batch whose number was applied, but from another log.
+
+    :raises CheckpointError: it is of a log with ids of which nothing was applied.
+    """
+    try:
+        found = _resolve(staged, log, head, settings).replayed
+    except ChainError:
+        # It says what it follows, and that is no more where the store stands.
+        return
+    position = found.position
+    if position is None or not found.transactions or _unnamed(position, settings.log):
+        return
+    if all(each.log != position.log for each in head.positions):
+        raise CheckpointError(
+            f"batch {settings.batch} of application {settings.application!r} was applied, but it "
+            f"is of log {position.log} now, of which nothing was: another program has the same "
+            "name, or numbers its batches anew. Give another application name: what was applied "
+            "of a log with ids is passed over"
+        )
+
+
 def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[Operation]:
     """The rows of a log. Where a file of an application grows in the middle of a patch, they begin
     with as many empty transactions as were applied of that patch before: by their number it is
@@ -438,7 +473,7 @@ def _commit(
         reached = resolved.replayed.position
         log = before.log if before else None
         if reached is not None:
-            positions = _positions(resolved, reached, log, settings.log)
+            positions = _positions(head, resolved, reached, log, settings.log)
             log = reached.log
         query = settings.query or (before.query if before else None)
         applications[settings.application] = Batch(settings.batch, log, last, query)
@@ -461,20 +496,26 @@ def _commit(
 
 
 def _positions(
-    resolved: Resolved, reached: Position, before: str | None, name: str | None
+    head: Commit, resolved: Resolved, reached: Position, before: str | None, name: str | None
 ) -> tuple[Position, ...]:
     """The positions after a batch of an application. Those of logs with ids stay for ever, so that
-    a log that is given again is known. For patches without ids it is the last batch that stands.
+    a log that is given again is known. For patches without ids it is the last batch that stands;
+    where logs of such were applied without an application, it stays as it was.
 
     :param before: the log that the last batch has reached a position in.
     :param name: of the log, if the caller gives one.
     """
-    return tuple(
+    passing = _unnamed(reached, name) and reached.patch.startswith(DIGEST)
+    left = before if before and before.startswith(DIGEST) and before != reached.log else None
+    kept = (
         each
         for each in resolved.positions
-        if not (each.log == reached.log and each.patch.startswith(DIGEST) and _unnamed(each, name))
-        and not (before and each.log == before != reached.log and before.startswith(DIGEST))
+        if is_anonymous(each) or not (each.log == left or (passing and each.log == reached.log))
     )
+    if not is_anonymous(reached):
+        return tuple(kept)
+    others = [each for each in kept if each.log != reached.log]
+    return (*others, *(each for each in head.positions if each.log == reached.log))
 
 
 def _unnamed(position: Position, name: str | None) -> bool:

@@ -83,7 +83,8 @@ def apply_patches(
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
         nothing was.
     :raises CheckpointError: the application's batches came from another streaming query so far:
-        its checkpoint was lost, and it numbers other data alike.
+        its checkpoint was lost, and it numbers other data alike; or a batch of this number was
+        applied, and this one is of another log with ids.
     :raises IncompleteLogError: rows of a DataFrame are missing, doubled or in another order than
         that in which they were read.
     :raises RootError: the root has another layout or is none, is no local path, or is not the same

@@ -24,7 +24,7 @@ from ...codec import OperationColumns
 from ...codec.operations import Namespace, Operation, OperationKind
 from ...errors import TruncatedError
 from ...patch.model import ID
-from ...patch.position import Position, Replayed
+from ...patch.position import DIGEST, Position, Replayed
 from ...patch.replaying import Replay
 from ...reserved import refuse_graph
 from .commits import Commit
@@ -260,11 +260,17 @@ class _Changes:
         return self.statements, content, tuple(self.namespaces)
 
 
+def is_anonymous(position: Position) -> bool:
+    """Whether nothing but digests says which log it is in, and where."""
+    return position.log.startswith(DIGEST) and position.patch.startswith(DIGEST)
+
+
 class _Target:
     """The version that a log leads to, see ``patch.replaying.Target``."""
 
-    def __init__(self, head: Commit, continued: bool) -> None:
+    def __init__(self, head: Commit, continued: bool, numbered: bool) -> None:
         self.head = head
+        self._numbered = numbered
         self._continued = continued
         self.logs = {each.log: each for each in head.positions}
         self.namespaces = {graph: dict(bound) for graph, bound in head.namespaces.items()}
@@ -274,9 +280,13 @@ class _Target:
 
     def positions(self) -> Iterable[Position]:
         """Where the head stands."""
+        known: Iterable[Position] = self.head.positions
+        if self._numbered:
+            # What says the same as an earlier patch without an id is not that patch.
+            known = [each for each in known if not is_anonymous(each)]
         if self._continued:
-            return [replace(each, loose="") for each in self.head.positions]
-        return self.head.positions
+            known = [replace(each, loose="") for each in known]
+        return known
 
     def changes(self) -> _Changes:
         """Where the changes of the next transaction are gathered."""
@@ -327,6 +337,7 @@ def resolve(
     log: str | None = None,
     check_prev: bool = True,
     continued: bool = False,
+    numbered: bool = False,
 ) -> Resolved:
     """Decide which of the transactions that were staged count.
 
@@ -338,9 +349,10 @@ def resolve(
     :param log: the log's name, see :func:`jelly_plugins.oxigraph.replay`; likewise ``check_prev``.
     :param continued: whether the rows go on behind what was applied, which does not
         come again.
+    :param numbered: whether they are a batch of an application, which its number tells from others.
     :raises JellyError: the log cannot be read, or does not follow what was applied.
     """
-    target = _Target(head, continued)
+    target = _Target(head, continued, numbered)
     replay = Replay(target, text=str, log=log, check_prev=check_prev)
     replay.run(iter(rows))
     replay.wait()

@@ -365,6 +365,19 @@ def test_batches_of_patches_without_ids_leave_no_trail(tmp_path: Path) -> None:
     assert len(quads(root)) == 9
 
 
+def test_a_batch_without_ids_is_not_taken_for_what_said_the_same(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    added, deleted = (b"TX . %s <urn:x> <urn:p> <urn:o> . TC . Z ." % kind for kind in (b"A", b"D"))
+    apply(root, added)
+    before = ShardedStore(root).commit.positions
+    for batch, log in enumerate([deleted, added, deleted]):
+        done = apply(root, log, application="a", batch=batch)
+        assert (done.replayed.patches, len(quads(root))) == (1, batch % 2)
+    # Without an application, it is the log that was applied.
+    assert ShardedStore(root).commit.positions == before
+    assert not apply(root, added).committed
+
+
 def test_a_batch_that_ends_inside_a_transaction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TruncatedError, match="batch 0 of a ends inside"):
         apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", application="a", batch=0)
@@ -423,6 +436,21 @@ def test_a_lost_checkpoint_is_told(tmp_path: Path) -> None:
     assert apply(root, logs[1], application="a", batch=1, query="one").committed
     assert apply(root, *logs, application="b", batch=0, query="two").replayed.patches == 1
     assert_same(root, replayed(*logs))
+
+
+def test_two_programs_with_the_name_of_one_application_are_told(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    logs = [b"H id <urn:%d> . TX . A <urn:x> <urn:p> <urn:%d> . TC . Z ." % (n, n) for n in (1, 2)]
+    for batch in range(2):
+        apply(root, logs[0] if not batch else logs[0] + logs[1], application="a", batch=batch)
+    other = logs[0].replace(b"urn:1", b"urn:other")
+    for batch in range(2):
+        with pytest.raises(CheckpointError, match=r"'a' was applied, .* of log <urn:other> now"):
+            apply(root, other, application="a", batch=batch)
+        assert not apply(root, logs[0], application="a", batch=batch).committed
+    assert apply(root, other, application="b", batch=0).replayed.patches == 1
+    # Without ids, one cannot tell.
+    assert not apply(root, b"A <urn:x> <urn:p> <urn:3> . Z .", application="a", batch=0).committed
 
 
 def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
