@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Store
-from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, Variable
-from rdflib.namespace import XSD, Namespace
+from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, Variable, namespace
+from rdflib.namespace import Namespace
 
 from jelly_plugins import ChainError, OptionsError, SourceError, TermError
 from jelly_plugins.oxigraph import BOOKKEEPING
@@ -375,25 +375,28 @@ def test_into_oxigraph(path: Path) -> None:
     )
 
 
-_DECIMALS = [Literal(form, datatype=XSD.decimal) for form in ("1", "1.0", "1.00", "+1.0")]
+_DECIMALS = [Literal(form, datatype=namespace.XSD.decimal) for form in ("1", "1.0", "1.00", "+1.0")]
 #: Forms of few literals, each of which is one literal for some stores, and several for others.
 _FORMS = [
     *_DECIMALS,
-    *(Literal(form, datatype=XSD.integer) for form in ("1", "01")),
-    *(Literal(form, datatype=XSD.int) for form in ("1", "2")),
-    *(Literal(form, datatype=XSD.double) for form in ("1", "1.0", "1e0", "INF")),
+    *(Literal(form, datatype=namespace.XSD.integer) for form in ("1", "01")),
+    *(Literal(form, datatype=namespace.XSD.int) for form in ("1", "2")),
+    *(Literal(form, datatype=namespace.XSD.double) for form in ("1", "1.0", "1e0", "INF")),
     *(Literal("x", lang=tag) for tag in ("EN-gb", "en-GB")),
     Literal("x"),
-    Literal("x", datatype=XSD.string),
-    Literal("1", datatype=XSD.boolean),
-    Literal("P12M", datatype=XSD.duration),
-    Literal("0a", datatype=XSD.hexBinary),
+    Literal("x", datatype=namespace.XSD.string),
+    Literal("1", datatype=namespace.XSD.boolean),
+    Literal("P12M", datatype=namespace.XSD.duration),
+    Literal("0a", datatype=namespace.XSD.hexBinary),
     BNode("label-612062"),
 ]
 #: What only a store that has forms of its own makes one of.
 _UNUSUAL = [
     Literal(form, datatype=datatype, normalize=False)
-    for datatype, forms in ((XSD.integer, ("01", "+1")), (XSD.hexBinary, ("0a", "0A")))
+    for datatype, forms in (
+        (namespace.XSD.integer, ("01", "+1")),
+        (namespace.XSD.hexBinary, ("0a", "0A")),
+    )
     for form in forms
 ]
 _UPDATES = [
@@ -475,7 +478,10 @@ def test_a_replica_is_equal_after_every_commit(
 
 def test_forms_of_one_literal(graph: Graph, path: Path) -> None:
     """Additions and deletions of a literal meet, whatever its form."""
-    one, other = Literal("1.0", datatype=XSD.decimal), Literal("x", datatype=XSD.string)
+    one, other = (
+        Literal("1.0", datatype=namespace.XSD.decimal),
+        Literal("x", datatype=namespace.XSD.string),
+    )
     with record(graph, path) as recorder:
         for term in one, other:
             graph.add((S, P, term))
@@ -490,7 +496,7 @@ def test_forms_of_one_literal(graph: Graph, path: Path) -> None:
 
 def test_two_forms_of_a_string(path: Path) -> None:
     graph = Graph()
-    plain, typed = Literal("x"), Literal("x", datatype=XSD.string)
+    plain, typed = Literal("x"), Literal("x", datatype=namespace.XSD.string)
     with record(graph, path) as recorder:
         graph.add((S, P, typed))
         recorder.commit()
@@ -510,7 +516,7 @@ def test_two_forms_of_a_string(path: Path) -> None:
 
 def test_two_forms_of_a_number_as_sparql_makes_them(path: Path) -> None:
     graph = Graph()
-    padded = f'<urn:s> <urn:p> "01"^^<{XSD.integer}>'
+    padded = f'<urn:s> <urn:p> "01"^^<{namespace.XSD.integer}>'
     with record(graph, path) as recorder:
         graph.update(f"INSERT DATA {{ {padded}, 1 }}")
         assert len(graph) == 2
@@ -527,7 +533,7 @@ def test_two_forms_of_a_number_as_sparql_makes_them(path: Path) -> None:
 def test_what_is_parsed_is_recorded(graph: Graph, path: Path) -> None:
     """However it goes into the store."""
     source = Graph()
-    source.add((S, P, Literal("01", datatype=XSD.integer, normalize=False)))
+    source.add((S, P, Literal("01", datatype=namespace.XSD.integer, normalize=False)))
     data = source.serialize(format="jelly-plugins", encoding="utf-8")
     with record(graph, path):
         graph.parse(data=data, format="jelly-plugins")

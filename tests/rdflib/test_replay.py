@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rdflib import XSD, BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
+from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import Memory
 
@@ -174,7 +174,7 @@ def test_two_prefixes_of_one_iri(graph: Graph) -> None:
 
 
 def test_a_string_is_deleted_in_both_forms(graph: Graph) -> None:
-    typed = Literal("x", datatype=XSD.string)
+    typed = Literal("x", datatype=namespace.XSD.string)
     graph.add((S, P, typed))
     log = patch(1, 'D <urn:s> <urn:p> "x" .')
     replay(graph, log, strict=True)
@@ -185,7 +185,7 @@ def test_a_string_is_deleted_in_both_forms(graph: Graph) -> None:
     graph.add((S, P, Literal("x")))
     with pytest.raises(ConflictError):
         replay(graph, log + patch(2) + patch(3, 'A <urn:s> <urn:p> "x" .'), strict=True)
-    text = f'D <urn:s> <urn:p> "x"^^<{XSD.string}> .'
+    text = f'D <urn:s> <urn:p> "x"^^<{namespace.XSD.string}> .'
     replay(graph, log + patch(2) + patch(3, text))
     assert triples(graph) == set()
 
