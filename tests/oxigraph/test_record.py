@@ -11,8 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -34,11 +33,16 @@ from jelly_plugins.oxigraph.transaction import Update
 from jelly_plugins.patch import invert, read_patches, recording, write_patches
 from jelly_plugins.patch.locks import lock_of
 
+from ..interrupting import Interrupting
 from .replays import XSD, data, everything
 
 record_module = sys.modules[Recorder.__module__]
 N, P = ox.NamedNode("urn:n"), ox.NamedNode("urn:p")
 INTEGER = ox.NamedNode(f"{XSD}integer")
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def quad(value: Any, *graph: Any) -> ox.Quad:
@@ -393,7 +397,7 @@ def test_interrupts_at_any_line(path: Path) -> None:
             at += 1
             with (
                 suppress(KeyboardInterrupt),
-                Interrupting(at, files) as interrupting,
+                Interrupting(at, files.__contains__, interrupt) as interrupting,
                 recorder.transaction() as transaction,
             ):
                 transaction.add(quad(f"{at}"))
@@ -408,36 +412,6 @@ def test_interrupts_at_any_line(path: Path) -> None:
     assert at > 80
     replay(copy, path)
     assert data(copy) == data(store)
-
-
-class Interrupting:
-    """Raises KeyboardInterrupt where a line of some files is the so-and-so-many-th that runs.
-
-    :ivar done: whether it was raised.
-    """
-
-    def __init__(self, at: int, files: set[Any]) -> None:
-        self._left = at
-        self._files = files
-        self.done = False
-
-    def __enter__(self) -> Self:
-        sys.settrace(self._call)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
-
-    def _call(self, frame: FrameType, _event: str, _: Any) -> Any:
-        return self._line if frame.f_code.co_filename in self._files else None
-
-    def _line(self, _frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            self._left -= 1
-            if not self._left:
-                self.done = True
-                raise KeyboardInterrupt
-        return self._line
 
 
 #: Forms of few literals, some of which are one in the store.

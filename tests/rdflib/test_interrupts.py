@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
 
 import pytest
 import rdflib
@@ -20,6 +18,7 @@ import jelly_plugins
 from jelly_plugins.rdflib import interrupts, record, replay
 from jelly_plugins.rdflib.interrupts import guarded, interruptible, uninterrupted
 
+from ..interrupting import Interrupting
 from .test_replay import FILLING, G, O, P, S, patch, state
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(Conjunctive|default_context|Dataset.contexts).*")
@@ -36,39 +35,16 @@ MAKERS: dict[str, Callable[[], Graph]] = {
 _FOLDERS = (str(Path(jelly_plugins.__file__).parent), str(Path(rdflib.__file__).parent))
 
 
-class Interrupting:
-    """Sends this process SIGINT at the so-and-so-many-th line.
-
-    :ivar done: whether there were so many.
-    """
-
-    def __init__(self, at: int) -> None:
-        self._left = at
-        self.done = False
-
-    def __enter__(self) -> Self:
-        sys.settrace(self._call)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
-
-    def _call(self, frame: FrameType, _event: str, _: Any) -> Any:
-        return self._line if frame.f_code.co_filename.startswith(_FOLDERS) else None
-
-    def _line(self, _frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            self._left -= 1
-            if not self._left:
-                self.done = True
-                signal.raise_signal(signal.SIGINT)
-        return self._line
+def is_watched(file: str) -> bool:
+    return file.startswith(_FOLDERS)
 
 
 def interrupt(at: int, act: Callable[[], object]) -> bool:
     """Do something, and be interrupted; say whether that came so late that it never came."""
     with suppress(KeyboardInterrupt):
-        with Interrupting(at) as interrupting:
+        with Interrupting(
+            at, is_watched, partial(signal.raise_signal, signal.SIGINT)
+        ) as interrupting:
             act()
         if not interrupting.done:
             return True
