@@ -304,7 +304,3 @@ class GraphRecorder:
                 expected=reached.patch,
                 found=found.patch,
             )
-
-
-def _name_of(context: Any) -> Any:
-    return context.identifier if isinstance(context, Graph) else context
