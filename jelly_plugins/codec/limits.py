@@ -47,7 +47,9 @@ class Limits:
     #: Characters of IRIs that one frame may make out of prefixes and names, and of datatypes in its
     #: literals. A few bytes can name entries of megabytes, over and over. Likewise, where each
     #: statement has a copy of its terms, as in text: bytes of terms of more than 1024 that a frame
-    #: repeats.
+    #: repeats. Columns have bounds of their own, those of a batch. What many frames expand to is
+    #: for those to bound who keep it: Oxigraph's bulk loader holds a million statements with a copy
+    #: of each term.
     frame_expansion: int = 256 << 20
 
     def __post_init__(self) -> None:

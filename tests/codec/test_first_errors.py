@@ -145,6 +145,32 @@ def test_a_wrong_row_behind_too_many_long_terms(behind: bytes) -> None:
     assert found[2] == len(before) + len(rows)
 
 
+def test_a_row_that_is_read_a_second_time_is_counted_once() -> None:
+    """One with a quoted triple is begun as a line, and then left to the reader; the subject and the
+    predicate share a name, whose prefix changes twice in each row."""
+    rows = [
+        w.triple(
+            s=w.iri(prefix=1, name=1), p=w.iri(prefix=2, name=1), o=w.quoted(S, P, w.literal(lex))
+        )
+        for lex in "abc"
+    ]
+    entries = [*map(w.prefix, ("urn:1/", "urn:2/")), *map(w.name, "np")]
+    before = [w.options(star=True), *entries]
+    frame = w.frame(*before, *rows)
+    # An IRI without a prefix has the last one: so the name stays as it was for the quoted triple.
+    each, once = 2 * len("urn:1/n"), len("urn:2/p")
+    needed = 3 * each + once
+    for most in range(needed + 1):
+        ends = []
+        for module in (text, native()):
+            decoder = module.TextDecoder(limits=Limits(frame_expansion=most))
+            if most < needed:
+                ends.append(error_of(decoder, frame))
+            else:
+                ends.append((b"".join(decoder.decode(frame)),))
+        assert ends[0] == ends[1]
+
+
 @pytest.mark.parametrize("judge", [None, RowFactory])
 def test_the_graph_of_a_namespace_before_a_wrong_row(judge: Callable[[], Any] | None) -> None:
     before = [p.options(p.FRAME, p.QUADS, generalized=True), *map(p.name, NAMES), p.start()]

@@ -162,6 +162,21 @@ def test_columns_say_what_the_operations_say(
         assert max(batch.statements.rows for batch in batches) == 7
 
 
+@pytest.mark.parametrize("batch_rows", [1, 2, 4, 5])
+def test_a_batch_that_the_end_of_a_patch_fills_comes_with_its_frame(
+    make: Maker, batch_rows: int
+) -> None:
+    data = frames([BEGIN, COMMIT, BEGIN, COMMIT, END], stream_type=PatchStreamType.FRAME)
+    decoder = make(Notation.RDF_1_2, batch_rows=batch_rows)
+    assert len(data) == 1
+    found = [[row for _, row in batch.others] for batch in decoder.decode(data[0])]
+    left = [[row for _, row in batch.others] for batch in decoder.finish()]
+    rows = [BEGIN, COMMIT, BEGIN, COMMIT, END]
+    whole = [rows[at : at + batch_rows] for at in range(0, len(rows), batch_rows)]
+    full = len(rows) // batch_rows
+    assert (found, left) == (whole[:full], whole[full:])
+
+
 def test_a_judge_makes_the_text(make: Maker) -> None:
     good: list[Operation] = []
     for row in [*rows(star=True)[:-2], add(Quad(P, P, Literal("a", "en--ltr"), P)), COMMIT, END]:

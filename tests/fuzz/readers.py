@@ -207,11 +207,7 @@ def terms_case(rng: random.Random, frames: Frames) -> Outcome:
 
 
 def text_case(rng: random.Random, frames: Frames) -> Outcome:
-    limits = limits_for(rng)
-    if limits.frame_expansion < DEFAULT_LIMITS.frame_expansion:
-        # The kernels do not count at the same places what a frame expands to as text.
-        limits = DEFAULT_LIMITS
-    given = (limits, rng.choice(JUDGES), rng.choice(list(Notation)))
+    given = (limits_for(rng), rng.choice(JUDGES), rng.choice(list(Notation)))
     return compare(text, TextDecoder, frames(rng), *given)
 
 

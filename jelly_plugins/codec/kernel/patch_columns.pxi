@@ -23,6 +23,8 @@ cdef class PatchColumnDecoder(PieceDecoder):
     cdef object begin
     # What stays of the rows above if the frame is refused.
     cdef Py_ssize_t kept_others
+    # Whether all of the frame is gathered.
+    cdef bint gathered_all
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, judge=None, limits=DEFAULT_LIMITS,
                   batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
@@ -115,6 +117,13 @@ cdef class PatchColumnDecoder(PieceDecoder):
             self._gather()
             if self._is_full():
                 return self._batch()
+            if self.gathered_all:
+                self.gathered_all = False
+                self.frame.rows = reader.rows
+                self.last_frame = self.frame
+                self.frame = None
+                self.next_frame += 1
+                return None
             status = self._plan_more()
             if status == READ:
                 continue
@@ -135,11 +144,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
                 self._placed_reference()._end_frame(self.frame)
                 reader.state = self.reference._state
                 self._take_noted()
-                self.frame.rows = reader.rows
-                self.last_frame = self.frame
-                self.frame = None
-                self.next_frame += 1
-                return None
+                self.gathered_all = True
             elif status == NOT_RDF_1_2:
                 raise judged_statement(reader, self.judge)
             else:

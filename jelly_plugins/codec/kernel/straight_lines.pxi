@@ -20,6 +20,12 @@ cdef struct Straight:
     uint64_t long_bytes
     # Statements that were written, in all frames.
     uint64_t statements
+    # Names of the row whose last prefix has changed, with the prefix before, and what was counted
+    # before the row.
+    Entry *renamed[4]
+    uint64_t prefixes_before[4]
+    int renames
+    uint64_t expansion_before
 
 
 cdef Status write_straight(Reader *reader, Straight *lines, Buffer *out,
@@ -39,8 +45,11 @@ cdef Status write_straight(Reader *reader, Straight *lines, Buffer *out,
             break
         if row == ROW_TRIPLE or row == ROW_QUAD:
             size = out.size
+            lines.renames = 0
+            lines.expansion_before = reader.expansion
             if not line_statement(reader, lines, out, field.start, field.stop):
                 out.size = size
+                take_names_back(reader, lines)
                 take_row_back(reader)
                 break
         elif row != ROW_NAME and row != ROW_PREFIX and row != ROW_DATATYPE:
@@ -58,13 +67,21 @@ cdef Status write_straight(Reader *reader, Straight *lines, Buffer *out,
 
 
 cdef void take_row_back(Reader *reader) noexcept nogil:
-    """Stand before the row again. What it made of names' last prefixes stays: so does what it
-    counted for them, and neither is done again."""
+    """Stand before the row again."""
     reader.pos = reader.row
     reader.rows -= 1
     reader.prefix_id = reader.row_prefix_id
     reader.name_id = reader.row_name_id
     reader.given = reader.row_given
+
+
+cdef void take_names_back(Reader *reader, Straight *lines) noexcept nogil:
+    """Let names have the last prefixes that they had before the row, and count nothing for it: who
+    reads it again counts it again."""
+    while lines.renames:
+        lines.renames -= 1
+        lines.renamed[lines.renames].prefix_serial = lines.prefixes_before[lines.renames]
+    reader.expansion = lines.expansion_before
 
 
 cdef bint keep_last(Reader *reader, Straight *lines, Buffer *out) noexcept nogil:
@@ -129,7 +146,8 @@ cdef bint line_statement(Reader *reader, Straight *lines, Buffer *out, const uin
         given |= 1 << position
         terms[position].kind = TERM_KINDS[field.number]
         terms[position].start = out.size
-        if not line_term(reader, out, terms[position].kind, field.start, field.stop, &datatypes):
+        if not line_term(reader, lines, out, terms[position].kind, field.start, field.stop,
+                         &datatypes):
             return False
         if not end_term(out, &terms[position]):
             return False
@@ -219,10 +237,11 @@ cdef bint line_again(Reader *reader, Straight *lines, Buffer *out, int position,
     return append(out, term.text.bytes, term.text.size) and end_term(out, again)
 
 
-cdef inline bint line_term(Reader *reader, Buffer *out, int kind, const uint8_t *pos,
-                            const uint8_t *end, uint64_t *datatypes) noexcept nogil:
+cdef inline bint line_term(Reader *reader, Straight *lines, Buffer *out, int kind,
+                           const uint8_t *pos, const uint8_t *end,
+                           uint64_t *datatypes) noexcept nogil:
     if kind == IRI:
-        return line_iri(reader, out, pos, end, datatypes[0])
+        return line_iri(reader, lines, out, pos, end, datatypes[0])
     if kind == LITERAL:
         return line_literal(reader, out, pos, end, datatypes)
     if kind == BLANK_NODE:
@@ -239,8 +258,8 @@ cdef bint line_blank_node(Reader *reader, Buffer *out, Slice label) noexcept nog
     return not reader.judged or out.size - start == label.size + 2
 
 
-cdef bint line_iri(Reader *reader, Buffer *out, const uint8_t *pos, const uint8_t *end,
-                    uint64_t counted) noexcept nogil:
+cdef bint line_iri(Reader *reader, Straight *lines, Buffer *out, const uint8_t *pos,
+                   const uint8_t *end, uint64_t counted) noexcept nogil:
     """Write an IRI that is not long.
 
     :param counted: characters that are to be added to the frame's.
@@ -272,6 +291,10 @@ cdef bint line_iri(Reader *reader, Buffer *out, const uint8_t *pos, const uint8_
     reader.expansion += characters
     drop(name.term, &reader.pool)
     name.term = NULL
+    # No statement has more IRIs than positions.
+    lines.renamed[lines.renames] = name
+    lines.prefixes_before[lines.renames] = name.prefix_serial
+    lines.renames += 1
     name.prefix_serial = prefix_serial
     start = out.size
     return append_entries(out, prefix, name) and (
