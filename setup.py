@@ -13,7 +13,9 @@ from setuptools import Extension, setup
 #: second of the first one's too.
 COMPILED = (Path("jelly_plugins/codec"), Path("jelly_plugins/rdflib"))
 
-KERNELS = [str(path) for package in COMPILED for path in sorted((package / "kernel").glob("*.pxi"))]
+KERNELS = [
+    str(path) for package in COMPILED for path in sorted((package / "kernel").rglob("*.pxi"))
+]
 
 #: Debugging symbols would make it five times as large. Who sets CFLAGS knows better.
 CHOSEN = sys.platform == "win32" or "CFLAGS" in os.environ

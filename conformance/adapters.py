@@ -26,8 +26,8 @@ from jelly_plugins.codec import (
     delimit,
 )
 from jelly_plugins.errors import JellyError, MissingExtraError, TermError
+from jelly_plugins.io.streams import FrameReader, encode_frames
 from jelly_plugins.patch import PatchFormat, PatchReader
-from jelly_plugins.streams import FrameReader, encode_frames
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 

@@ -20,13 +20,13 @@ from jelly_plugins.codec import (
     Triple,
     is_delimited,
 )
-from jelly_plugins.codec.operations import END
-from jelly_plugins.codec.patch_decoder import read_patch_options
-from jelly_plugins.compare import compare_streams
+from jelly_plugins.codec.patch.decoder import read_patch_options
+from jelly_plugins.codec.patch.operations import END
 from jelly_plugins.errors import JellyError, OptionsError, TermError
 from jelly_plugins.patch import PatchFormat, PatchReader
-from jelly_plugins.patch.text_reader import PatchTextReader
+from jelly_plugins.patch.text.reader import PatchTextReader
 from jelly_plugins.proto import patch_pb2
+from jelly_plugins.tools.compare import compare_streams
 
 from .adapters import Adapter, GenericAdapter, convert_row
 from .manifest import Case

@@ -16,13 +16,13 @@ from jelly_plugins.codec import (
     Iri,
     StreamOptions,
 )
-from jelly_plugins.codec.decoder import read_options
-from jelly_plugins.codec.ntriples import parse_nquads, parse_ntriples, term_text
-from jelly_plugins.codec.terms import Statement
-from jelly_plugins.compare import compare_streams
+from jelly_plugins.codec.common.terms import Statement
+from jelly_plugins.codec.rdf.decoder import read_options
+from jelly_plugins.codec.text.ntriples import parse_nquads, parse_ntriples, term_text
 from jelly_plugins.errors import JellyError, OptionsError, TermError
+from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.proto import rdf_pb2
-from jelly_plugins.streams import FrameReader
+from jelly_plugins.tools.compare import compare_streams
 
 from .adapters import Adapter, GenericAdapter
 from .manifest import Case, Task

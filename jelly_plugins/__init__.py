@@ -43,7 +43,7 @@ from .errors import (
     TruncatedError,
     WireError,
 )
-from .streams import read, read_frames, write, write_frames
+from .io.streams import read, read_frames, write, write_frames
 
 __version__ = "0.1.0"
 

@@ -32,11 +32,11 @@ from .codec import (
     StreamOptions,
     delimit,
 )
-from .codec.ntriples import Dialect, Notation
+from .codec.text.ntriples import Dialect, Notation
 from .errors import JellyError, MissingExtraError, StatementError
-from .sinks import Destination, open_output
-from .sources import Source
-from .streams import FrameBytes
+from .io.sinks import Destination, open_output
+from .io.sources import Source
+from .io.streams import FrameBytes
 
 try:
     import pyarrow  # type: ignore[import-untyped,unused-ignore]

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, Protocol
 
 from .codec import Describe, TermFactory
 from .errors import MissingExtraError
-from .sinks import Destination
-from .sources import Source
+from .io.sinks import Destination
+from .io.sources import Source
 
 GROUP: Final = "jelly_plugins.backends"
 

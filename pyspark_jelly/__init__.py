@@ -11,6 +11,6 @@ from contextlib import suppress
 from jelly_plugins.errors import MissingExtraError
 
 with suppress(MissingExtraError):
-    from jelly_plugins.spark.datasource import JellyDataSource as DefaultSource
+    from jelly_plugins.spark.datasource.sources import JellyDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

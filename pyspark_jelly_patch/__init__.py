@@ -7,6 +7,6 @@ from contextlib import suppress
 from jelly_plugins.errors import MissingExtraError
 
 with suppress(MissingExtraError):
-    from jelly_plugins.spark.datasource import JellyPatchDataSource as DefaultSource
+    from jelly_plugins.spark.datasource.sources import JellyPatchDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -10,9 +10,9 @@ import pytest
 
 from jelly_plugins import JellyError, Literal, PhysicalType, StreamOptions, Triple
 from jelly_plugins import read as read_statements
-from jelly_plugins.codec.ntriples import term_text
+from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import StatementError, TextError, TruncatedError
-from jelly_plugins.streams import write_bytes
+from jelly_plugins.io.streams import write_bytes
 
 from .codec.test_columns import ROWS, P, S
 

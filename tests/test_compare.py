@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, LimitError, Literal, Quad, Triple
-from jelly_plugins.codec.ntriples import parse_ntriples
-from jelly_plugins.codec.terms import Statement
-from jelly_plugins.compare import SHOWN, compare_datasets, compare_streams
+from jelly_plugins.codec.common.terms import Statement
+from jelly_plugins.codec.text.ntriples import parse_ntriples
+from jelly_plugins.tools.compare import SHOWN, compare_datasets, compare_streams
 
 from .shared_data import shared
 

@@ -20,9 +20,9 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.convert import OptionChanges, convert, jelly_to_text, text_to_jelly
-from jelly_plugins.formats import Format
-from jelly_plugins.streams import write_bytes
+from jelly_plugins.formats.convert import OptionChanges, convert, jelly_to_text, text_to_jelly
+from jelly_plugins.formats.names import Format
+from jelly_plugins.io.streams import write_bytes
 
 NT, JELLY = Format.N_TRIPLES, Format.JELLY
 PLAIN = b"<urn:s> <urn:p> <urn:o> .\n" * 2000

@@ -12,7 +12,8 @@ import pytest
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Literal, Quad, Triple
 from jelly_plugins.errors import SourceError, TermError, TextError
-from jelly_plugins.formats import Format, TextReader, format_of
+from jelly_plugins.formats.names import Format, format_of
+from jelly_plugins.formats.reading import TextReader
 
 TEXTS = {
     Format.N_TRIPLES: b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:p> _:b .\n',
@@ -100,7 +101,7 @@ def test_triple_terms() -> None:
 
 
 def test_more_terms_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly_plugins.formats._CACHE_ENTRIES", 5)
+    monkeypatch.setattr("jelly_plugins.formats.reading._CACHE_ENTRIES", 5)
     text = "".join(f"<urn:s{n % 7}> <urn:p> <urn:o{n % 3}> ." for n in range(50))
     found = list(TextReader(text.encode(), Format.TURTLE))
     assert found == [

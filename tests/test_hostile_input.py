@@ -24,11 +24,10 @@ from jelly_plugins import (
     Triple,
     read,
 )
-from jelly_plugins.codec.ntriples import statement_text
-from jelly_plugins.compare import compare_datasets, compare_streams
-from jelly_plugins.convert import convert
+from jelly_plugins.codec.text.ntriples import statement_text
 from jelly_plugins.errors import LimitError, TermError
-from jelly_plugins.formats import Format
+from jelly_plugins.formats.convert import convert
+from jelly_plugins.formats.names import Format
 from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
@@ -39,6 +38,7 @@ from jelly_plugins.patch import (
     read_patches,
     write_patches,
 )
+from jelly_plugins.tools.compare import compare_datasets, compare_streams
 
 S, P, OB = Iri("urn:s"), Iri("urn:p"), Iri("urn:o")
 

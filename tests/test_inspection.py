@@ -16,9 +16,9 @@ from jelly_plugins import (
     read_frames,
     write_frames,
 )
-from jelly_plugins.codec.rules import Row
-from jelly_plugins.codec.wire import bytes_field, varint_field
-from jelly_plugins.inspection import LISTED, FrameReport, count_rows, inspect
+from jelly_plugins.codec.common.wire import bytes_field, varint_field
+from jelly_plugins.codec.rdf.rules import Row
+from jelly_plugins.tools.inspection import LISTED, FrameReport, count_rows, inspect
 
 from .shared_data import shared
 

@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 
 from jelly_plugins import Iri, Literal, StreamOptions, Triple
+from jelly_plugins.io.streams import encode
 from jelly_plugins.proto import grpc_pb2, patch_pb2, rdf_pb2
-from jelly_plugins.streams import encode
 
 from .shared_data import ROOT
 

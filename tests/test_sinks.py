@@ -19,8 +19,8 @@ import pytest
 import zstandard
 
 from jelly_plugins import MissingExtraError, SourceError
-from jelly_plugins.sinks import compression_of, open_output
-from jelly_plugins.sources import Input
+from jelly_plugins.io.sinks import compression_of, open_output
+from jelly_plugins.io.sources import Input
 
 DATA = b"abc" * 100_000
 
@@ -198,7 +198,7 @@ def test_errors_of_the_writer_are_not_blamed_on_a_device() -> None:
 
 
 WRITE_TO_STDOUT = """
-from jelly_plugins.sinks import open_output
+from jelly_plugins.io.sinks import open_output
 with open_output("/dev/stdout") as out:
     out.write(b"data")
 """

@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from jelly_plugins import JellyError, MissingExtraError, SourceError, TruncatedError
-from jelly_plugins.sources import PIECE, Input
+from jelly_plugins.io.sources import PIECE, Input
 
 from . import programs
 from .codec.input_kinds import INPUT_KINDS, Trickle
@@ -247,7 +247,7 @@ def test_flipped_bits(compression: str) -> None:
 
 BOMB = """
 import bz2, gzip, zstandard
-from jelly_plugins.sources import Input
+from jelly_plugins.io.sources import Input
 from tests.memory import peak
 
 zeros = bytes(32 << 20)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import jelly_plugins.streams
+import jelly_plugins.io.streams
 from jelly_plugins import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -37,7 +37,7 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.codec import GenericFactory
-from jelly_plugins.streams import FrameReader, encode, encode_frames, infer_options, write_bytes
+from jelly_plugins.io.streams import FrameReader, encode, encode_frames, infer_options, write_bytes
 
 from .codec import wire_builder as w
 from .codec.conftest import Kernel, kernel
@@ -55,8 +55,8 @@ BARE = w.frame(w.options(), *w.SPO, w.spo(), w.triple(o=w.literal()))
 @pytest.fixture
 def on(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """The streams run on each kernel."""
-    monkeypatch.setattr(jelly_plugins.streams, "Decoder", kernel.Decoder)
-    monkeypatch.setattr(jelly_plugins.streams, "Encoder", kernel.Encoder)
+    monkeypatch.setattr(jelly_plugins.io.streams, "Decoder", kernel.Decoder)
+    monkeypatch.setattr(jelly_plugins.io.streams, "Encoder", kernel.Encoder)
     return kernel
 
 

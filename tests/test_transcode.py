@@ -25,8 +25,8 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.streams import write_bytes, write_frames
-from jelly_plugins.transcode import merged_options, transcode
+from jelly_plugins.formats.transcode import merged_options, transcode
+from jelly_plugins.io.streams import write_bytes, write_frames
 
 S, P, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:g")
 TRIPLES = [Triple(S, P, Literal(str(number))) for number in range(100)]

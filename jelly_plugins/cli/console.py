@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
-from ..formats import Format, format_of
-from ..sinks import Destination
-from ..sources import Source
+from ..formats.names import Format, format_of
+from ..io.sinks import Destination
+from ..io.sources import Source
 
 STANDARD: Final = "-"
 

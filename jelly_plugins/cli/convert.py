@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..codec import PhysicalType
-from ..codec.ntriples import Notation
-from ..formats import Format
+from ..codec.text.ntriples import Notation
+from ..formats.names import Format
 from . import console, settings
 from .console import WrongUsageError
 from .settings import BlankNodesChoice
@@ -103,8 +103,8 @@ def convert(
     Or to other Jelly, and several files to one. Formats are told by the files' endings (.gz, .bz2
     and .zst after them compress). Memory stays flat.
     """
-    from ..convert import OptionChanges
-    from ..convert import convert as convert_
+    from ..formats.convert import OptionChanges
+    from ..formats.convert import convert as convert_
 
     source_format, target_format = _formats(sources, output, from_, to)
     dst = console.destination(output, force=force, binary=target_format is Format.JELLY)

@@ -9,7 +9,7 @@ import typer
 from . import console
 
 if TYPE_CHECKING:
-    from ..demo import Step
+    from ..tools.demo import Step
 
 
 def demo() -> None:
@@ -17,7 +17,7 @@ def demo() -> None:
 
     Works in a temporary folder, without network, server or configuration.
     """
-    from ..demo import demonstrate
+    from ..tools.demo import demonstrate
 
     print("Seven minutes of a weather station in Warsaw (ASSIST-IoT weather, CC BY 4.0)\n")
     result = demonstrate(_print_step)

@@ -10,7 +10,7 @@ import typer
 from . import console, settings
 
 if TYPE_CHECKING:
-    from ..inspection import FrameReport, StreamReport
+    from ..tools.inspection import FrameReport, StreamReport
 
 
 def inspect(
@@ -26,7 +26,7 @@ def inspect(
 
     With --json the report is one line of JSON; with --frames a line for each frame comes first.
     """
-    from ..inspection import inspect as inspect_
+    from ..tools.inspection import inspect as inspect_
 
     show_frame = _print_frame_json if as_json else _print_frame
     with console.open_sources([source], "inspect") as [opened]:
@@ -55,7 +55,7 @@ def _print_frame_json(frame: FrameReport) -> None:
 
 
 def _as_dict(report: StreamReport) -> dict[str, Any]:
-    from ..inspection import options_as_dict
+    from ..tools.inspection import options_as_dict
 
     return asdict(report) | {
         "options": options_as_dict(report.options),
@@ -64,7 +64,7 @@ def _as_dict(report: StreamReport) -> dict[str, Any]:
 
 
 def _print_report(report: StreamReport) -> None:
-    from ..inspection import options_as_dict
+    from ..tools.inspection import options_as_dict
 
     per_statement = report.bytes_per_statement
     framing = "delimited" if report.delimited else "bare"

@@ -13,25 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from ..codec import Iri, PatchStatementType, PatchStreamType
-from ..codec.ntriples import Notation
-from ..formats import Format
+from ..codec.text.ntriples import Notation
+from ..formats.names import Format
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .settings import StoreFolder
-from .store import (
-    graph_name,
-    is_store,
-    open_store,
-    refuse_no_store,
-    refuse_other_folder,
-)
+from .store import graph_name, is_store, open_store, refuse_no_store, refuse_other_folder
 
 if TYPE_CHECKING:
+    from ..io.sinks import Destination
+    from ..io.sources import Source
     from ..patch import Patch, PatchFormat, Report
-    from ..patch.listing import Line, Summary
-    from ..patch.position import Position, Replayed
-    from ..sinks import Destination
-    from ..sources import Source
+    from ..patch.logs.listing import Line, Summary
+    from ..patch.replay.position import Position, Replayed
 
 
 class LogFormat(StrEnum):
@@ -137,7 +131,7 @@ def apply(
     # What is not to be changed is not to be made either.
     opened_store = open_store(store) if is_store(store) or not dry_run else _empty_store()
     from ..oxigraph import replay
-    from ..patch.position import Replayed
+    from ..patch.replay.position import Replayed
 
     done = Replayed()
     try:
@@ -170,7 +164,7 @@ def apply(
 
 
 def _empty_store() -> Any:
-    from ..formats import pyoxigraph_module
+    from ..formats.reading import pyoxigraph_module
 
     return pyoxigraph_module().Store()
 
@@ -279,8 +273,8 @@ def convert(
     Or to other Jelly-Patch. Several logs become one: ids are kept, or made and chained where there
     are none. Memory stays flat.
     """
-    from ..patch.conversion import PatchOptionChanges
-    from ..patch.conversion import convert as convert_
+    from ..patch.logs.conversion import PatchOptionChanges
+    from ..patch.logs.conversion import convert as convert_
 
     target = _target(output, to, text_sources=all(map(_is_text, sources)))
     frames = {"frame_rows": frame_rows, "frame_bytes": frame_bytes}
@@ -350,7 +344,7 @@ def diff(
     """
     from ..patch import diff as diff_
     from ..patch import write_patches
-    from ..patch.logs import new_id
+    from ..patch.logs.whole import new_id
 
     if old == new == STANDARD:
         raise WrongUsageError("stdin can be one side only")
@@ -372,8 +366,8 @@ def _statements(
     name: str, given: Format | None, base: str | None, limits: Any, stack: ExitStack
 ) -> Any:
     """One side of a difference."""
-    from ..formats import TextReader
-    from ..streams import read
+    from ..formats.reading import TextReader
+    from ..io.streams import read
 
     if name != STANDARD and is_store(name):
         return open_store(name)
@@ -407,7 +401,7 @@ def invert(
     back if each addition added something and each deletion deleted something.
     """
     from ..patch import write_patches
-    from ..patch.logs import invert_log
+    from ..patch.logs.whole import invert_log
 
     target = _target(output, to)
     dst = _destination(output, target, force)
@@ -466,7 +460,7 @@ def show(
 
     IRIs are shortened by the prefixes that the log declares.
     """
-    from ..patch.listing import lines, summaries
+    from ..patch.logs.listing import lines, summaries
 
     with _reading([log], "show", from_, generalized, limit) as patches:
         if as_json:
@@ -564,7 +558,7 @@ def _print_report(report: Report) -> None:
 
 
 def _report_as_dict(report: Report) -> dict[str, Any]:
-    from ..codec.ntriples import term_text
+    from ..codec.text.ntriples import term_text
 
     ids = {name: getattr(report, name) for name in ("first_id", "first_prev", "last_id")}
     return {

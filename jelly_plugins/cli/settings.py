@@ -9,7 +9,7 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..formats import Format, format_named
+from ..formats.names import Format, format_named
 from .console import WrongUsageError
 
 EXIT_USAGE: Final = 2

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from ..formats import Format, pyoxigraph_module
+from ..formats.names import Format
+from ..formats.reading import pyoxigraph_module
 from . import console, settings
 from .console import WrongUsageError
 from .settings import BlankNodesChoice, StoreFolder

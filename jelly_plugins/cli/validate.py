@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import JellyError
-from ..formats import Format, format_of
+from ..formats.names import Format, format_of
 from . import console, settings
 from .console import WrongUsageError
 
 if TYPE_CHECKING:
     from ..backends import Backend
-    from ..compare import Comparison
-    from ..validation import Expected, FrameValidation, Validation
+    from ..tools.compare import Comparison
+    from ..tools.validation import Expected, FrameValidation, Validation
 
 
 def validate(
@@ -66,8 +66,8 @@ def validate(
     It is read strictly to its end. Without --ordered, RDF graphs or datasets are compared; blank
     nodes are mapped either way. Exit code 0: valid, and the same; 1: not.
     """
-    from ..validation import validate as validate_
-    from ..validation import validate_frames
+    from ..tools.validation import validate as validate_
+    from ..tools.validation import validate_frames
 
     backend = None if held_by is None else _backend(held_by)
     if backend is not None and (ordered or frames or not against):
@@ -179,7 +179,7 @@ def _print_result(result: Validation) -> None:
 
 
 def _as_dict(result: Validation) -> dict[str, Any]:
-    from ..inspection import options_as_dict
+    from ..tools.inspection import options_as_dict
 
     return {
         "valid": not result.deviations,

@@ -8,18 +8,10 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from .columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
-from .decoder import Frame
-from .framing import FrameSplitter, delimit, is_delimited
-from .limits import DEFAULT_LIMITS, Limits
-from .operations import Header, Namespace, Operation, OperationKind
-from .options import LogicalType, PhysicalType, StreamOptions
-from .patch_columns import OperationColumns
-from .patch_decoder import PatchFrame
-from .patch_options import PatchOptions, PatchStatementType, PatchStreamType
-from .restarts import RestartPoint, find_restarts
-from .row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
-from .terms import (
+from .common.framing import FrameSplitter, delimit, is_delimited
+from .common.limits import DEFAULT_LIMITS, Limits
+from .common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
+from .common.terms import (
     DEFAULT_GRAPH,
     BlankNode,
     DefaultGraph,
@@ -35,6 +27,13 @@ from .terms import (
     Triple,
     describe,
 )
+from .patch.columns import OperationColumns
+from .patch.decoder import PatchFrame
+from .patch.operations import Header, Namespace, Operation, OperationKind
+from .patch.options import PatchOptions, PatchStatementType, PatchStreamType
+from .rdf.decoder import Frame
+from .rdf.options import LogicalType, PhysicalType, StreamOptions
+from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 
 try:
     if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
@@ -51,13 +50,13 @@ try:
         TextEncoder,
     )
 except ImportError:
-    from .columns import ColumnDecoder, ColumnEncoder
-    from .decoder import Decoder
-    from .encoder import Encoder
-    from .patch_columns import PatchColumnDecoder
-    from .patch_decoder import PatchDecoder
-    from .patch_encoder import PatchEncoder
-    from .text import TextDecoder, TextEncoder
+    from .patch.columns import PatchColumnDecoder
+    from .patch.decoder import PatchDecoder
+    from .patch.encoder import PatchEncoder
+    from .rdf.decoder import Decoder
+    from .rdf.encoder import Encoder
+    from .text.columns import ColumnDecoder, ColumnEncoder
+    from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
 native: Final = Decoder.__module__.endswith("._native")
@@ -100,7 +99,6 @@ __all__ = [
     "PatchStreamType",
     "PhysicalType",
     "Quad",
-    "RestartPoint",
     "Statement",
     "StreamOptions",
     "Term",
@@ -110,7 +108,6 @@ __all__ = [
     "Triple",
     "delimit",
     "describe",
-    "find_restarts",
     "is_delimited",
     "native",
 ]

@@ -11,7 +11,7 @@ Memory, for whoever changes it:
    read, and lengths are compared with what is left, never added to a position first.
 2. Code marked ``nogil`` holds no Python objects, and allocates with PyMem_Raw… alone. A failed
    allocation is a status, not an exception.
-3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted (kernel/terms.pxi).
+3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted (kernel/common/terms.pxi).
    The one place where a Term owns a Python object is ``Term.object``; it is given up in ``sweep``.
 4. What is kept is owned. The bytes of a frame, or of a piece of text, are the caller's, and held for
    as long as it takes to read them: by the call, or, where what comes of a frame is given out piece
@@ -20,7 +20,7 @@ Memory, for whoever changes it:
    ``object``; only a long one of which an object is made borrows from the frame, and no longer than
    that takes (``borrow``). Nor does anything else that outlives a call point into a caller's bytes:
    its Slices point to what the same object owns, or to a constant of the module. A build with
-   JELLY_POISON=1 works on copies that are overwritten and freed at the end (kernel/borrowed.pxi).
+   JELLY_POISON=1 works on copies that are overwritten and freed at the end (kernel/common/borrowed.pxi).
 5. A decoder or encoder is for one thread at a time; a second one that enters is refused. Different
    ones share nothing that changes.
 """
@@ -41,27 +41,31 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
-from . import columns as reference_columns
-from . import decoder as reference_decoder
-from . import encoder as reference_encoder
-from . import lines, ntriples, patch_rules, replay, rules, terms
-from . import patch_columns as reference_patch_columns
-from . import patch_decoder as reference_patch_decoder
-from . import patch_encoder as reference_patch_encoder
-from . import patch_term_reader as reference_patch_terms
-from . import patch_term_writer as reference_patch_writer
-from . import term_reader as reference_terms
-from . import term_writer as reference_writer
-from . import text as reference_text
-from .decoder import Frame
-from .limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
-from .operations import END, Header, Namespace, Operation, OperationKind
-from .options import PhysicalType
-from .patch_decoder import PatchFrame
-from .patch_options import PatchStatementType
-from .patch_term_writer import check_width
-from .terms import XSD_STRING, BlankNode, GenericFactory, Iri, Kind, Literal, Quad, Triple
-from .wire import string_field
+from .text import columns as reference_columns
+from .rdf import decoder as reference_decoder
+from .rdf import encoder as reference_encoder
+from .text import lines, ntriples
+from .patch import rules as patch_rules
+from . import explain
+from .rdf import rules
+from .common import positions, terms
+from .patch import columns as reference_patch_columns
+from .patch import decoder as reference_patch_decoder
+from .patch import encoder as reference_patch_encoder
+from .patch import term_reader as reference_patch_terms
+from .patch import term_writer as reference_patch_writer
+from .common import term_reader as reference_terms
+from .common import term_writer as reference_writer
+from .text import transcoding as reference_text
+from .rdf.decoder import Frame
+from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
+from .patch.operations import END, Header, Namespace, Operation, OperationKind
+from .rdf.options import PhysicalType
+from .patch.decoder import PatchFrame
+from .patch.options import PatchStatementType
+from .patch.term_writer import check_width
+from .common.terms import XSD_STRING, BlankNode, GenericFactory, Iri, Kind, Literal, Quad, Triple
+from .common.wire import string_field
 
 cdef size_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
 cdef size_t CACHED_STRING = reference_terms.CACHED_STRING
@@ -73,29 +77,29 @@ cdef const uint8_t *XSD_STRING_BYTES = <const uint8_t *> <const char *> XSD_STRI
 cdef size_t XSD_STRING_SIZE = len(XSD_STRING_OBJECT)
 cdef int INSIDE_GRAPH = rules.State.INSIDE_GRAPH
 
-include "kernel/memory.pxi"
-include "kernel/borrowed.pxi"
-include "kernel/wire.pxi"
-include "kernel/slots.pxi"
-include "kernel/objects.pxi"
-include "kernel/terms.pxi"
-include "kernel/text_writer.pxi"
-include "kernel/judge.pxi"
-include "kernel/reader.pxi"
-include "kernel/judgement.pxi"
-include "kernel/decoder.pxi"
-include "kernel/patch_reader.pxi"
-include "kernel/patch_decoder.pxi"
-include "kernel/straight_lines.pxi"
-include "kernel/text_decoder.pxi"
-include "kernel/writer.pxi"
-include "kernel/text_encoder.pxi"
-include "kernel/columns.pxi"
-include "kernel/column_decoder.pxi"
-include "kernel/patch_columns.pxi"
-include "kernel/encoder.pxi"
-include "kernel/column_encoder.pxi"
-include "kernel/patch_encoder.pxi"
+include "kernel/common/memory.pxi"
+include "kernel/common/borrowed.pxi"
+include "kernel/common/wire.pxi"
+include "kernel/common/slots.pxi"
+include "kernel/common/objects.pxi"
+include "kernel/common/terms.pxi"
+include "kernel/text/writer.pxi"
+include "kernel/common/validator.pxi"
+include "kernel/common/reader.pxi"
+include "kernel/common/validation.pxi"
+include "kernel/rdf/decoder.pxi"
+include "kernel/patch/reader.pxi"
+include "kernel/patch/decoder.pxi"
+include "kernel/text/direct_text.pxi"
+include "kernel/text/decoder.pxi"
+include "kernel/common/writer.pxi"
+include "kernel/text/encoder.pxi"
+include "kernel/text/columns.pxi"
+include "kernel/text/column_decoder.pxi"
+include "kernel/patch/columns.pxi"
+include "kernel/rdf/encoder.pxi"
+include "kernel/text/column_encoder.pxi"
+include "kernel/patch/encoder.pxi"
 
 # Whether this build is one for finding errors.
 poisoned = IS_POISONED
@@ -106,15 +110,15 @@ load_writer_rules()
 load_line_rules()
 load_judge_rules()
 if (IRI, BLANK_NODE, LITERAL, TRIPLE, DEFAULT_GRAPH) != tuple(Kind):
-    raise ImportError("the kernel's kinds of terms are not those of codec.terms")
+    raise ImportError("the kernel's kinds of terms are not those of codec.common.terms")
 if (
     ROW_OPTIONS, ROW_TRIPLE, ROW_QUAD, ROW_GRAPH_START, ROW_GRAPH_END, ROW_NAMESPACE,
     ROW_NAME, ROW_PREFIX, ROW_DATATYPE,
 ) != tuple(rules.Row):
-    raise ImportError("the kernel's rows are not those of codec.rules")
+    raise ImportError("the kernel's rows are not those of codec.rdf.rules")
 if (
     PATCH_OPTIONS, PATCH_ADD, PATCH_DELETE, PATCH_NAMESPACE_ADD, PATCH_NAMESPACE_DELETE,
     PATCH_START, PATCH_COMMIT, PATCH_ABORT, PATCH_NAME, PATCH_PREFIX, PATCH_DATATYPE,
     PATCH_HEADER, PATCH_PUNCTUATION,
 ) != reference_patch_decoder._ROWS:
-    raise ImportError("the kernel's rows are not those of codec.patch_rules")
+    raise ImportError("the kernel's rows are not those of codec.patch.rules")

@@ -39,12 +39,12 @@ except ImportError as error:
         "Oxigraph needs a library: pip install 'jelly-plugins[oxigraph]'"
     ) from error
 
-from .bookkeeping import BOOKKEEPING, count, namespaces, positions, set_position
-from .dumper import dump
-from .feed import read_quads
-from .loader import load
-from .record import Recorder, record
-from .replay import replay
+from .dumping.dumper import dump
+from .loading.loader import load
+from .loading.quad_reader import read_quads
+from .patches.bookkeeping import BOOKKEEPING, count, namespaces, positions, set_position
+from .patches.record import Recorder, record
+from .patches.replay import replay
 
 __all__ = [
     "BOOKKEEPING",

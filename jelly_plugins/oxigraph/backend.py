@@ -10,17 +10,17 @@ from pyoxigraph import Store
 
 from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
+from ..io.sinks import Destination
+from ..io.sources import Source
 from ..patch import Patch
-from ..patch.position import Replayed
-from ..sinks import Destination
-from ..sources import Source
-from .bookkeeping import namespaces, positions, positions_in, set_position
-from .dumper import dump
-from .loader import load
+from ..patch.replay.position import Replayed
+from .dumping.dumper import dump
+from .loading.loader import load
+from .patches.bookkeeping import namespaces, positions, positions_in, set_position
+from .patches.record import Recorder, record
+from .patches.replay import replay
+from .patches.staging import Transaction
 from .plain_text import canonical_quads
-from .record import Recorder, record
-from .replay import replay
-from .staging import Transaction
 from .terms import OxigraphFactory, describe
 
 

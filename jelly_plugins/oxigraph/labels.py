@@ -11,14 +11,14 @@ from secrets import token_bytes
 
 from pyoxigraph import BlankNode
 
-from ..codec.ntriples import written_label
+from ..codec.text.ntriples import written_label
 
 
 def kept(label: str) -> BlankNode:
     """The blank node of a label that is kept.
 
     It has the label that stands for it in N-Quads, see
-    :func:`~jelly_plugins.codec.ntriples.written_label`; Oxigraph takes all of those. Different
+    :func:`~jelly_plugins.codec.text.ntriples.written_label`; Oxigraph takes all of those. Different
     labels stay different, the same label is always the same node, here and in text, and what comes
     out of a store has the label that went in (``terms.describe`` has ``ntriples.read_label``).
 

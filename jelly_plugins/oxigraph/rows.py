@@ -28,9 +28,9 @@ from pyoxigraph import (
 )
 
 from ..codec import Kind
-from ..codec.rules import GRAPH, OBJECT, POSITIONS
-from ..codec.terms import XSD_STRING
-from ..codec.text import LONG_TERM
+from ..codec.common.positions import GRAPH, OBJECT, POSITIONS
+from ..codec.common.terms import XSD_STRING
+from ..codec.text.transcoding import LONG_TERM
 from ..errors import TermError
 from ..reserved import private
 from .canonical import FORMS, canonical, is_canonical

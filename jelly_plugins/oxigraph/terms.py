@@ -15,11 +15,11 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Kind, Limits
-from ..codec.limits import over
-from ..codec.ntriples import read_label
-from ..codec.rules import GRAPH, POSITIONS, SUBJECT
-from ..codec.terms import XSD_STRING
-from ..codec.text import LONG_TERM
+from ..codec.common.limits import over
+from ..codec.common.positions import GRAPH, POSITIONS, SUBJECT
+from ..codec.common.terms import XSD_STRING
+from ..codec.text.ntriples import read_label
+from ..codec.text.transcoding import LONG_TERM
 from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
 from .labels import Fresh, kept

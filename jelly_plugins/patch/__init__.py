@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .checking import Problem, Report, check
-from .compaction import compact
 from .difference import diff
 from .formats import PatchFormat
+from .logs.checking import Problem, Report, check
+from .logs.compaction import compact
+from .logs.undo import invert
 from .model import (
     ABORT,
     BEGIN,
@@ -24,7 +25,6 @@ from .model import (
     header,
 )
 from .reader import PatchReader, read_patches
-from .undo import invert
 from .writer import PatchSerializer, infer_options, write_patches, write_rows
 
 __all__ = [

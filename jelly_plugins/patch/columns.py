@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..codec import DEFAULT_LIMITS, Limits, OperationColumns, PatchColumnDecoder, TermFactory
-from ..codec.ntriples import Notation
-from ..codec.patch_columns import OperationGatherer
-from ..codec.text import TextFactory
+from ..codec.patch.columns import OperationGatherer
+from ..codec.text.ntriples import Notation
+from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError
-from ..sources import Source
+from ..io.sources import Source
 from .reader import PatchReader
 
 

@@ -9,18 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..codec import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    Describe,
-    Kind,
-    Quad,
-    TermFactory,
-    Triple,
-    describe,
-)
+from ..codec import DEFAULT_GRAPH, BlankNode, Describe, Kind, Quad, TermFactory, Triple, describe
 from ..errors import MissingExtraError, TermError
-from ..streams import GENERIC
+from ..io.streams import GENERIC
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
 from .statements import Statements, statements_of
 

@@ -7,9 +7,9 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from ..codec.wire import read_varint
+from ..codec.common.wire import read_varint
 from ..errors import WireError
-from ..sinks import SUFFIXES
+from ..io.sinks import SUFFIXES
 
 #: Bytes of a source that tell its format, or all there are.
 DETECTION_BYTES: Final = 24

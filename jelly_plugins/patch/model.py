@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..codec.operations import (
+from ..codec.patch.operations import (
     ABORT,
     BEGIN,
     COMMIT,

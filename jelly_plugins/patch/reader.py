@@ -20,14 +20,14 @@ from ..codec import (
     PatchStatementType,
     TermFactory,
 )
-from ..codec.openings import StreamKind, kind_of
+from ..codec.common.detection import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
-from ..sources import Input, Source
-from ..streams import GENERIC
-from .following import Followed
+from ..io.sources import Input, Source
+from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
-from .text_reader import PatchTextReader
+from .replay.following import Followed
+from .text.reader import PatchTextReader
 
 #: Bytes at the start of a source that are kept to say what it is, if it is no log.
 _OPENING: Final = 1024

@@ -30,10 +30,10 @@ from ..codec import (
     delimit,
 )
 from ..codec import describe as describe_generic
-from ..codec.ntriples import term_text
-from ..codec.operations import BEGIN, COMMIT, END, Operation, OperationKind, header
+from ..codec.patch.operations import BEGIN, COMMIT, END, Operation, OperationKind, header
+from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
-from ..sinks import compression_of
+from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
 from .model import ID, PREV
 from .reader import PatchReader

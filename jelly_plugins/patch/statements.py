@@ -13,9 +13,10 @@ from typing import Any, TypeAlias, cast
 
 from ..backends import Backend, backend_names, get_backend
 from ..errors import MissingExtraError
-from ..formats import Format, TextReader, format_of
-from ..sources import Source
-from ..streams import read
+from ..formats.names import Format, format_of
+from ..formats.reading import TextReader
+from ..io.sources import Source
+from ..io.streams import read
 
 #: A file in any RDF format, a graph, dataset or store of a backend, or the statements themselves.
 Statements: TypeAlias = Source | Iterable[Any]

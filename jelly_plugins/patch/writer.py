@@ -26,18 +26,18 @@ from ..codec import (
     PatchStatementType,
     delimit,
     describe,
-    rules,
 )
 from ..codec import describe as describe_generic
-from ..codec.limits import NESTING_CEILING
-from ..codec.ntriples import Dialect, LineParser, Notation
-from ..codec.operations import END
-from ..codec.text import PIECE
+from ..codec.common import positions
+from ..codec.common.limits import NESTING_CEILING
+from ..codec.patch.operations import END
+from ..codec.text.ntriples import Dialect, LineParser, Notation
+from ..codec.text.transcoding import PIECE
 from ..errors import LimitError, StatementError
-from ..sinks import Destination, open_output
+from ..io.sinks import Destination, open_output
 from .formats import PatchFormat, format_of
 from .model import Patch
-from .text_writer import PatchTextWriter
+from .text.writer import PatchTextWriter
 
 #: Rows that :func:`infer_options` looks at.
 LOOK_AHEAD: Final = 1000
@@ -236,9 +236,9 @@ def infer_options(
 def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> tuple[bool, bool]:
     """Whether a term needs ``rdf_star``, and whether it needs ``generalized_statements``."""
     if term is DEFAULT_GRAPH:
-        return False, position != rules.GRAPH
+        return False, position != positions.GRAPH
     kind, *parts = describe(term)
-    generalized = rules.undeclared(position, kind, generalized=False, rdf_star=True) is not None
+    generalized = positions.undeclared(position, kind, generalized=False, rdf_star=True) is not None
     if kind == Kind.TRIPLE:
         if depth == NESTING_CEILING:
             raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")

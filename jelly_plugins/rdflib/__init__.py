@@ -29,10 +29,10 @@ urn:s urn:g
 from __future__ import annotations
 
 from . import _requirement  # noqa: F401
-from .record import GraphRecorder, record
-from .registration import activate, register_suffixes
-from .replay import positions, replay, set_position
-from .streams import read_graphs, read_statements, write_graphs
+from .patches.record import GraphRecorder, record
+from .patches.replay import positions, replay, set_position
+from .plugin.registration import activate, register_suffixes
+from .plugin.streams import read_graphs, read_statements, write_graphs
 
 register_suffixes()
 

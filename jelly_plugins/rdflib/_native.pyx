@@ -33,12 +33,12 @@ from rdflib import term as rdflib_term
 from rdflib.term import BNode, URIRef
 from rdflib.term import Literal as RdflibLiteral
 
-from ..codec.ntriples import STAND_IN
-from ..codec.terms import XSD_STRING, BlankNode, Iri, Literal
+from ..codec.text.ntriples import STAND_IN
+from ..codec.common.terms import XSD_STRING, BlankNode, Iri, Literal
 from ..errors import TermError
 from .labels import LABELS
 
-include "../codec/kernel/slots.pxi"
+include "../codec/kernel/common/slots.pxi"
 include "kernel/objects.pxi"
 include "kernel/terms.pxi"
 include "kernel/indices.pxi"

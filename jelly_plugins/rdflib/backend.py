@@ -7,9 +7,9 @@ from typing import Any, Final
 from rdflib.graph import Dataset, Graph
 
 from ..backends import Backend, BlankNodes
-from ..sinks import Destination
-from ..sources import Source
-from . import dump, load
+from ..io.sinks import Destination
+from ..io.sources import Source
+from .plugin import dump, load
 from .terms import RdflibFactory, describe
 
 
@@ -33,12 +33,12 @@ class RdflibBackend:
 
     def load(self, store: Graph, src: Source, /, **settings: Any) -> int:
         """Read a Jelly-RDF source into a Graph, Dataset or ConjunctiveGraph; see
-        :func:`~jelly_plugins.rdflib.load.load`."""
+        :func:`~jelly_plugins.rdflib.plugin.load.load`."""
         return load.load(store, src, **settings)
 
     def dump(self, store: Graph, dst: Destination, /, **settings: Any) -> int:
         """Write a Graph, Dataset or ConjunctiveGraph; see
-        :func:`~jelly_plugins.rdflib.dump.dump`."""
+        :func:`~jelly_plugins.rdflib.plugin.dump.dump`."""
         return dump.dump(store, dst, **settings)
 
 

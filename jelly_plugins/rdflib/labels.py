@@ -10,7 +10,7 @@ from typing import Final
 
 from rdflib.term import BNode
 
-from ..codec.ntriples import STAND_IN, StandIns
+from ..codec.text.ntriples import STAND_IN, StandIns
 
 #: What stands for the empty label, and for labels that look so.
 LABELS: Final = StandIns(bool)

@@ -15,8 +15,8 @@ from rdflib.term import BNode
 from ..backends import Backend, BlankNodes, get_backend
 from ..codec import Limits
 from ..errors import OptionsError
-from ..sinks import Destination
-from ..sources import Source
+from ..io.sinks import Destination
+from ..io.sources import Source
 from .namespaces import DeclaredNamespaces
 
 _MAKING: Final = Lock()

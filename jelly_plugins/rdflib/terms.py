@@ -23,12 +23,12 @@ from ..backends import BlankNodes
 from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Describe, Iri, Kind
 from ..codec import Literal as GenericLiteral
 from ..codec import describe as describe_generic
-from ..codec.rules import POSITIONS
-from ..codec.terms import XSD_STRING
+from ..codec.common.positions import POSITIONS
+from ..codec.common.terms import XSD_STRING
 from ..errors import JellyError, TermError
-from ..streams import BATCH
-from .compiled import compiled
+from ..io.streams import BATCH
 from .labels import LABELS, kept
+from .memory.compiled import compiled
 
 #: What factories make: a triple, or a quad whose last term is the name of its graph.
 Statement: TypeAlias = tuple[Node, Node, Node] | tuple[Node, Node, Node, Node]

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from pyspark.sql import SparkSession
 
-from .datasource import JellyDataSource, JellyPatchDataSource
+from .datasource.sources import JellyDataSource, JellyPatchDataSource
 
 #: Sessions that know the formats: Spark logs a warning where one is made known again.
 _REGISTERED: Final[WeakSet[SparkSession]] = WeakSet()

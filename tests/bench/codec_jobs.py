@@ -16,8 +16,10 @@ from pyjelly.integrations.generic.parse import parse_jelly_flat as pyjelly_read
 from pyjelly.integrations.generic.serialize import flat_stream_to_file as pyjelly_write
 
 from jelly_plugins import codec
-from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, decoder, delimit, encoder, text
-from jelly_plugins.codec.terms import BlankNode, Iri, Literal
+from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, delimit
+from jelly_plugins.codec.common.terms import BlankNode, Iri, Literal
+from jelly_plugins.codec.rdf import decoder, encoder
+from jelly_plugins.codec.text import transcoding as text
 
 from .data import OPTIONS, Data
 from .measure import Runs

@@ -20,9 +20,9 @@ from jelly_plugins.codec import (
     TextEncoder,
     delimit,
 )
-from jelly_plugins.sinks import open_output
-from jelly_plugins.sources import Input
-from jelly_plugins.streams import read
+from jelly_plugins.io.sinks import open_output
+from jelly_plugins.io.sources import Input
+from jelly_plugins.io.streams import read
 
 from ..shared_data import SHARED
 

@@ -21,18 +21,11 @@ import rdflib
 from pyoxigraph import Store
 
 from jelly_plugins import codec, oxigraph
-from jelly_plugins.codec import (
-    BlankNode,
-    FrameSplitter,
-    Iri,
-    Literal,
-    Operation,
-    OperationKind,
-    patch_decoder,
-    patch_encoder,
-)
-from jelly_plugins.codec.ntriples import statement_text
-from jelly_plugins.codec.operations import BEGIN, COMMIT, END, add, delete, header
+from jelly_plugins.codec import BlankNode, FrameSplitter, Iri, Literal, Operation, OperationKind
+from jelly_plugins.codec.patch import decoder as patch_decoder
+from jelly_plugins.codec.patch import encoder as patch_encoder
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add, delete, header
+from jelly_plugins.codec.text.ntriples import statement_text
 from jelly_plugins.patch import PatchFormat, infer_options, write_rows
 
 from . import memory_jobs

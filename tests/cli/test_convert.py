@@ -29,8 +29,8 @@ from jelly_plugins import (
     write,
     write_frames,
 )
-from jelly_plugins.codec import find_restarts
-from jelly_plugins.compare import compare_datasets, compare_streams
+from jelly_plugins.io.restarts import find_restarts
+from jelly_plugins.tools.compare import compare_datasets, compare_streams
 
 from ..shared_data import shared
 from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
@@ -94,7 +94,7 @@ def test_jelly_of_text_is_what_rdflib_wrote(ending: str, tmp_path: Path) -> None
 
 
 def _nquads(statements: Iterable[Any]) -> str:
-    from jelly_plugins.codec.ntriples import write_lines
+    from jelly_plugins.codec.text.ntriples import write_lines
 
     return b"".join(write_lines(statements)).decode()
 

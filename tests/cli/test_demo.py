@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins import read
-from jelly_plugins.demo import Step, demonstrate
-from jelly_plugins.streams import write_bytes
+from jelly_plugins.io.streams import write_bytes
+from jelly_plugins.tools.demo import Step, demonstrate
 
 from ..shared_data import shared
 from .command import jelly, jelly_process

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyoxigraph import Store
 
 from jelly_plugins import Iri, Literal, StreamOptions, Triple, read, write
-from jelly_plugins.compare import compare_datasets
+from jelly_plugins.tools.compare import compare_datasets
 
 from .command import (
     EX,
@@ -47,7 +47,7 @@ def test_several_files_and_json(tmp_path: Path) -> None:
 
 
 def _lines(statements: list[Triple]) -> list[str]:
-    from jelly_plugins.codec.ntriples import statement_text
+    from jelly_plugins.codec.text.ntriples import statement_text
 
     return [statement_text(statement) for statement in statements]
 

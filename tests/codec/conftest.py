@@ -12,7 +12,9 @@ from jelly_plugins.codec import DEFAULT_LIMITS, Frame, GenericFactory, Limits, S
 
 #: Modules that have the Decoder, the Encoder, and both for columns, by kernel.
 KERNELS = {
-    "python": tuple(f"jelly_plugins.codec.{name}" for name in ("decoder", "encoder", "columns")),
+    "python": tuple(
+        f"jelly_plugins.codec.{name}" for name in ("rdf.decoder", "rdf.encoder", "text.columns")
+    ),
     "native": ("jelly_plugins.codec._native",) * 3,
 }
 
@@ -86,7 +88,7 @@ def patch_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each kernel in turn, in the place of what a module calls PatchDecoder and PatchEncoder."""
     load_kernel(request.param)
     found = {}
-    for name, reference in (("PatchDecoder", "patch_decoder"), ("PatchEncoder", "patch_encoder")):
+    for name, reference in (("PatchDecoder", "patch.decoder"), ("PatchEncoder", "patch.encoder")):
         module = "_native" if request.param == "native" else reference
         found[name] = getattr(import_module(f"jelly_plugins.codec.{module}"), name)
     with pytest.MonkeyPatch.context() as patched:

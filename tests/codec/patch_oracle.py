@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from jelly_plugins.codec import Operation, OperationKind, Quad, Triple
-from jelly_plugins.codec.operations import END, Header, Namespace
+from jelly_plugins.codec.patch.operations import END, Header, Namespace
 from jelly_plugins.proto import patch_pb2
 
 from .oracle import Oracle

@@ -8,14 +8,10 @@ Terms, frames and lookup entries' terms are those of ``wire_builder``.
 
 from __future__ import annotations
 
-from jelly_plugins.codec.patch_options import PatchStatementType, PatchStreamType
-from jelly_plugins.codec.patch_rules import (
-    HEADER_VALUE_FIELDS,
-    NAMESPACE_GRAPH_FIELDS,
-    PatchRow,
-)
-from jelly_plugins.codec.rules import STATEMENT_FIELDS
-from jelly_plugins.codec.wire import bytes_field, varint_field
+from jelly_plugins.codec.common.positions import STATEMENT_FIELDS
+from jelly_plugins.codec.common.wire import bytes_field, varint_field
+from jelly_plugins.codec.patch.options import PatchStatementType, PatchStreamType
+from jelly_plugins.codec.patch.rules import HEADER_VALUE_FIELDS, NAMESPACE_GRAPH_FIELDS, PatchRow
 
 from .wire_builder import WireTerm, bnode, default_graph, frame, iri, literal, quoted, row, text
 

@@ -34,9 +34,9 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.codec import FrameSplitter, delimit, is_delimited
-from jelly_plugins.codec.wire import bytes_field, varint_field
+from jelly_plugins.codec.common.wire import bytes_field, varint_field
+from jelly_plugins.io.streams import encode, encode_frames, write_bytes
 from jelly_plugins.proto import rdf_pb2
-from jelly_plugins.streams import encode, encode_frames, write_bytes
 
 from . import wire_builder as w
 from .conftest import Kernel

@@ -22,7 +22,7 @@ from jelly_plugins.codec import (
     StreamOptions,
     Triple,
 )
-from jelly_plugins.codec.ntriples import Notation, term_text
+from jelly_plugins.codec.text.ntriples import Notation, term_text
 from jelly_plugins.errors import (
     JellyError,
     LimitError,

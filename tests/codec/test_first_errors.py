@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins.codec import DEFAULT_LIMITS, Limits, patch_columns, text
-from jelly_plugins.codec.ntriples import Notation
+from jelly_plugins.codec import DEFAULT_LIMITS, Limits
+from jelly_plugins.codec.patch import columns as patch_columns
+from jelly_plugins.codec.text import transcoding as text
+from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.errors import JellyError, LimitError
 from jelly_plugins.oxigraph.rows import RowFactory
 from jelly_plugins.oxigraph.terms import OxigraphFactory

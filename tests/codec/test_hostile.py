@@ -31,8 +31,8 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.codec import FrameSplitter, GenericFactory, PhysicalType, delimit
-from jelly_plugins.codec.wire import bytes_field, varint
-from jelly_plugins.streams import write_bytes
+from jelly_plugins.codec.common.wire import bytes_field, varint
+from jelly_plugins.io.streams import write_bytes
 
 from .. import programs
 from . import wire_builder as w
@@ -335,13 +335,13 @@ def test_very_deep_nesting_is_refused(kernel: Kernel) -> None:
 
 MEASURE = """
 from jelly_plugins import JellyError, Limits
-from jelly_plugins.streams import read_frames
+from jelly_plugins.io.streams import read_frames
 from tests.codec import test_hostile
-import jelly_plugins.streams
+import jelly_plugins.io.streams
 from tests.codec.conftest import load_kernel
 from tests.memory import peak
 
-jelly_plugins.streams.Decoder = load_kernel({kernel!r}).Decoder
+jelly_plugins.io.streams.Decoder = load_kernel({kernel!r}).Decoder
 data = test_hostile.{attack}()
 before = peak()
 statements = 0

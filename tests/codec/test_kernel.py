@@ -29,7 +29,7 @@ from jelly_plugins.codec import (
     Term,
     Triple,
 )
-from jelly_plugins.codec.text import TextDecoder, TextEncoder
+from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError, OrderError, TermError
 
 from ..fuzz.comparison import native

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins.codec import PhysicalType, StreamOptions, text
+from jelly_plugins.codec import PhysicalType, StreamOptions
+from jelly_plugins.codec.text import transcoding as text
 
 native = pytest.importorskip("jelly_plugins.codec._native", reason="the kernel is not built")
 
@@ -71,8 +72,8 @@ def test_both_kernels_write_the_same(
 
 def test_what_one_parser_takes_another_may_refuse() -> None:
     # An encoder may be given lines of more than one parser.
-    from jelly_plugins.codec.limits import DEFAULT_LIMITS
-    from jelly_plugins.codec.ntriples import Dialect, LineParser
+    from jelly_plugins.codec.common.limits import DEFAULT_LIMITS
+    from jelly_plugins.codec.text.ntriples import Dialect, LineParser
     from jelly_plugins.errors import TextError
 
     encoder = native.Encoder(StreamOptions())

@@ -21,7 +21,7 @@ from jelly_plugins.codec import (
     StreamOptions,
     Triple,
 )
-from jelly_plugins.codec.ntriples import Dialect
+from jelly_plugins.codec.text.ntriples import Dialect
 from jelly_plugins.errors import JellyError
 
 from ..fuzz import readers, writers

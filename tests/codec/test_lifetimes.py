@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from jelly_plugins.codec import GenericFactory
-from jelly_plugins.codec.ntriples import Notation
-from jelly_plugins.codec.patch_columns import PatchColumnDecoder
-from jelly_plugins.codec.text import TextDecoder, TextFactory
+from jelly_plugins.codec.patch.columns import PatchColumnDecoder
+from jelly_plugins.codec.text.ntriples import Notation
+from jelly_plugins.codec.text.transcoding import TextDecoder, TextFactory
 from jelly_plugins.errors import JellyError
 
 from .. import programs

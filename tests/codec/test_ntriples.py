@@ -24,8 +24,8 @@ from jelly_plugins import (
     Triple,
 )
 from jelly_plugins.codec import TextEncoder, delimit
-from jelly_plugins.codec.lines import LABEL
-from jelly_plugins.codec.ntriples import (
+from jelly_plugins.codec.text.lines import LABEL
+from jelly_plugins.codec.text.ntriples import (
     Dialect,
     Notation,
     parse_nquads,
@@ -37,7 +37,7 @@ from jelly_plugins.codec.ntriples import (
     written_label,
 )
 from jelly_plugins.errors import TextError
-from jelly_plugins.streams import TextPieces, infer_options, read, write_bytes
+from jelly_plugins.io.streams import TextPieces, infer_options, read, write_bytes
 
 from ..shared_data import shared
 

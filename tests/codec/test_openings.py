@@ -19,11 +19,11 @@ from jelly_plugins.codec import (
     PhysicalType,
     delimit,
 )
-from jelly_plugins.codec.openings import StreamKind, kind_of
-from jelly_plugins.codec.operations import BEGIN, COMMIT, END
-from jelly_plugins.inspection import inspect
+from jelly_plugins.codec.common.detection import StreamKind, kind_of
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END
+from jelly_plugins.io.streams import TextPieces
 from jelly_plugins.patch import PatchFormat, PatchReader, read_patches
-from jelly_plugins.streams import TextPieces
+from jelly_plugins.tools.inspection import inspect
 
 RDF_OPTIONS = [
     StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS),

@@ -33,7 +33,8 @@ from jelly_plugins.codec import (
     delimit,
     is_delimited,
 )
-from jelly_plugins.codec.operations import (
+from jelly_plugins.codec.common.wire import bytes_field, varint_field
+from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
     COMMIT,
@@ -44,7 +45,6 @@ from jelly_plugins.codec.operations import (
     delete_namespace,
     header,
 )
-from jelly_plugins.codec.wire import bytes_field, varint_field
 from jelly_plugins.errors import (
     JellyError,
     LimitError,

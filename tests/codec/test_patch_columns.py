@@ -24,12 +24,17 @@ from jelly_plugins.codec import (
     PatchStreamType,
     Quad,
     Triple,
-    patch_columns,
-    patch_decoder,
-    patch_encoder,
 )
-from jelly_plugins.codec.ntriples import Notation
-from jelly_plugins.codec.operations import (
+from jelly_plugins.codec.patch import (
+    columns as patch_columns,
+)
+from jelly_plugins.codec.patch import (
+    decoder as patch_decoder,
+)
+from jelly_plugins.codec.patch import (
+    encoder as patch_encoder,
+)
+from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
     COMMIT,
@@ -42,7 +47,8 @@ from jelly_plugins.codec.operations import (
     delete_namespace,
     header,
 )
-from jelly_plugins.codec.text import TextFactory
+from jelly_plugins.codec.text.ntriples import Notation
+from jelly_plugins.codec.text.transcoding import TextFactory
 from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 

@@ -21,7 +21,7 @@ from jelly_plugins.codec import (
     Triple,
     delimit,
 )
-from jelly_plugins.codec.operations import (
+from jelly_plugins.codec.patch.operations import (
     BEGIN,
     COMMIT,
     END,

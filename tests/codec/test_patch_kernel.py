@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from jelly_plugins.codec import GenericFactory, Iri, Literal, Operation, PatchOptions, Quad, Triple
-from jelly_plugins.codec.operations import (
+from jelly_plugins.codec.patch.decoder import PatchDecoder
+from jelly_plugins.codec.patch.operations import (
     BEGIN,
     COMMIT,
     END,
@@ -19,7 +20,6 @@ from jelly_plugins.codec.operations import (
     delete_namespace,
     header,
 )
-from jelly_plugins.codec.patch_decoder import PatchDecoder
 from jelly_plugins.errors import JellyError, OrderError, TermError
 
 from ..fuzz.comparison import native

@@ -17,8 +17,8 @@ from jelly_plugins.codec import (
     PatchStatementType,
     PatchStreamType,
 )
-from jelly_plugins.codec.ntriples import Dialect, LineParser
-from jelly_plugins.codec.operations import BEGIN, COMMIT, END, add_namespace, header
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add_namespace, header
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TextError
 
 pytestmark = pytest.mark.usefixtures("patch_kernel")

@@ -14,7 +14,7 @@ from jelly_plugins.codec import (
     PatchOptions,
     PatchStreamType,
 )
-from jelly_plugins.codec.operations import END
+from jelly_plugins.codec.patch.operations import END
 from jelly_plugins.proto import patch_pb2
 
 from ..patch.strategies import logs

@@ -25,8 +25,8 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.codec import GenericFactory
-from jelly_plugins.streams import encode
-from jelly_plugins.transcode import transcode
+from jelly_plugins.formats.transcode import transcode
+from jelly_plugins.io.streams import encode
 
 from .. import programs
 from . import wire_builder as w

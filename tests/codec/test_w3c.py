@@ -17,16 +17,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import pytest
 
 from jelly_plugins import PhysicalType, StreamOptions
-from jelly_plugins.codec import text
-from jelly_plugins.codec.decoder import Decoder
-from jelly_plugins.codec.ntriples import (
+from jelly_plugins.codec.common.terms import GenericFactory
+from jelly_plugins.codec.rdf.decoder import Decoder
+from jelly_plugins.codec.text import transcoding as text
+from jelly_plugins.codec.text.ntriples import (
     Dialect,
     Notation,
     parse_nquads,
     parse_ntriples,
     write_lines,
 )
-from jelly_plugins.codec.terms import GenericFactory
 from jelly_plugins.errors import TextError
 
 from ..shared_data import SHARED, shared
@@ -130,7 +130,10 @@ def read(request: pytest.FixtureRequest) -> Read:
             reason="the compiled kernel is not built",
             exc_type=ImportError,
         )
-        assert module.TextEncoder is not import_module("jelly_plugins.codec.text").TextEncoder
+        assert (
+            module.TextEncoder
+            is not import_module("jelly_plugins.codec.text.transcoding").TextEncoder
+        )
     return by_jelly(module, 1 if by_byte else None)
 
 

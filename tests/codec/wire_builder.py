@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jelly_plugins.codec.framing import delimit
-from jelly_plugins.codec.options import PhysicalType
-from jelly_plugins.codec.rules import GRAPH_START_FIELDS, POSITIONS, STATEMENT_FIELDS, Row
-from jelly_plugins.codec.terms import Kind
-from jelly_plugins.codec.wire import bytes_field, varint, varint_field
+from jelly_plugins.codec.common.framing import delimit
+from jelly_plugins.codec.common.positions import GRAPH_START_FIELDS, POSITIONS, STATEMENT_FIELDS
+from jelly_plugins.codec.common.terms import Kind
+from jelly_plugins.codec.common.wire import bytes_field, varint, varint_field
+from jelly_plugins.codec.rdf.options import PhysicalType
+from jelly_plugins.codec.rdf.rules import Row
 
 TRIPLES = PhysicalType.TRIPLES
 QUADS = PhysicalType.QUADS

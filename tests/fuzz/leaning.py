@@ -13,8 +13,8 @@ import random
 from typing import Any, Final
 
 from jelly_plugins.codec import PatchStatementType, PatchStreamType, PhysicalType
-from jelly_plugins.codec.rules import undeclared
-from jelly_plugins.codec.terms import Kind
+from jelly_plugins.codec.common.positions import undeclared
+from jelly_plugins.codec.common.terms import Kind
 
 from ..codec import patch_wire, wire_builder
 from ..codec.wire_builder import WireTerm

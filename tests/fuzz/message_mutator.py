@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from jelly_plugins.codec.wire import varint
+from jelly_plugins.codec.common.wire import varint
 
 from .leaning import leaning_log, leaning_stream
 from .texts import random_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from jelly_plugins.codec.wire import varint
+from jelly_plugins.codec.common.wire import varint
 
 #: Bytes that mean something: tags of rows and terms, ends of ranges of lengths.
 _INTERESTING = bytes.fromhex("00 01 02 0a 10 12 1a 22 2a 32 4a 52 5a 62 7a 7f 80 82 ff")

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory, Limits
-from jelly_plugins.codec.columns import ColumnDecoder, Columns
-from jelly_plugins.codec.decoder import Decoder
-from jelly_plugins.codec.ntriples import Notation
-from jelly_plugins.codec.patch_columns import OperationColumns, PatchColumnDecoder
-from jelly_plugins.codec.patch_decoder import PatchDecoder
-from jelly_plugins.codec.text import TextDecoder
+from jelly_plugins.codec.patch.columns import OperationColumns, PatchColumnDecoder
+from jelly_plugins.codec.patch.decoder import PatchDecoder
+from jelly_plugins.codec.rdf.decoder import Decoder
+from jelly_plugins.codec.text.columns import ColumnDecoder, Columns
+from jelly_plugins.codec.text.ntriples import Notation
+from jelly_plugins.codec.text.transcoding import TextDecoder
 from jelly_plugins.oxigraph.rows import RowFactory
 from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, OxigraphFactory, QuadFactory
 from jelly_plugins.rdflib.terms import RdflibFactory

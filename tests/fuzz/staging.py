@@ -14,15 +14,15 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits, OperationColumns, delimit
-from jelly_plugins.codec.ntriples import Notation
-from jelly_plugins.codec.patch_columns import PatchColumnDecoder
+from jelly_plugins.codec.patch.columns import PatchColumnDecoder
+from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.errors import JellyError
 from jelly_plugins.oxigraph.rows import RowFactory
 from jelly_plugins.patch.columns import PatchColumnReader
-from jelly_plugins.spark.operations import read_operations
-from jelly_plugins.spark.parts import Piece
-from jelly_plugins.spark.schema import patch_schema
-from jelly_plugins.spark.settings import ReadSettings
+from jelly_plugins.spark.datasource.operations import read_operations
+from jelly_plugins.spark.datasource.parts import Piece
+from jelly_plugins.spark.datasource.schema import patch_schema
+from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.frames import _Reading
 from jelly_plugins.spark.sharded.layout import Root
 from jelly_plugins.spark.sharded.resolve import Stager

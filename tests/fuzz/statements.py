@@ -20,7 +20,7 @@ from jelly_plugins.codec import (
     StreamOptions,
     Triple,
 )
-from jelly_plugins.codec.operations import ABORT, BEGIN, COMMIT, END, Header, Namespace
+from jelly_plugins.codec.patch.operations import ABORT, BEGIN, COMMIT, END, Header, Namespace
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

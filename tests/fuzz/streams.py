@@ -19,11 +19,11 @@ from jelly_plugins.codec import (
     PatchStatementType,
     StreamOptions,
 )
-from jelly_plugins.codec.decoder import Decoder
-from jelly_plugins.codec.encoder import Encoder
-from jelly_plugins.codec.ntriples import parse_ntriples
-from jelly_plugins.codec.operations import COMMIT, END
-from jelly_plugins.codec.patch_encoder import PatchEncoder
+from jelly_plugins.codec.patch.encoder import PatchEncoder
+from jelly_plugins.codec.patch.operations import COMMIT, END
+from jelly_plugins.codec.rdf.decoder import Decoder
+from jelly_plugins.codec.rdf.encoder import Encoder
+from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.errors import JellyError
 from jelly_plugins.patch import PatchReader
 

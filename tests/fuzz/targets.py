@@ -25,15 +25,15 @@ from jelly_plugins.codec import (
     PhysicalType,
     StreamOptions,
 )
-from jelly_plugins.codec.columns import ColumnDecoder, ColumnEncoder, Columns
-from jelly_plugins.codec.decoder import Decoder
-from jelly_plugins.codec.encoder import Encoder
-from jelly_plugins.codec.ntriples import Dialect, LineParser, Notation
-from jelly_plugins.codec.operations import END
-from jelly_plugins.codec.patch_columns import PatchColumnDecoder
-from jelly_plugins.codec.patch_decoder import PatchDecoder
-from jelly_plugins.codec.patch_encoder import PatchEncoder
-from jelly_plugins.codec.text import TextDecoder, TextEncoder
+from jelly_plugins.codec.patch.columns import PatchColumnDecoder
+from jelly_plugins.codec.patch.decoder import PatchDecoder
+from jelly_plugins.codec.patch.encoder import PatchEncoder
+from jelly_plugins.codec.patch.operations import END
+from jelly_plugins.codec.rdf.decoder import Decoder
+from jelly_plugins.codec.rdf.encoder import Encoder
+from jelly_plugins.codec.text.columns import ColumnDecoder, ColumnEncoder, Columns
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser, Notation
+from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 from jelly_plugins.oxigraph.rows import RowFactory
 

@@ -34,8 +34,8 @@ from jelly_plugins import (
     Triple,
 )
 from jelly_plugins.codec import FrameSplitter, GenericFactory
-from jelly_plugins.codec import wire as wire_format
-from jelly_plugins.streams import encode_frames, write_bytes
+from jelly_plugins.codec.common import wire as wire_format
+from jelly_plugins.io.streams import encode_frames, write_bytes
 
 from ..codec import wire_builder as w
 from ..codec.conftest import Kernel, kernel

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from jelly_plugins.codec import DEFAULT_GRAPH
-from jelly_plugins.codec.columns import Column, Columns
-from jelly_plugins.codec.ntriples import statement_text, term_text
+from jelly_plugins.codec.text.columns import Column, Columns
+from jelly_plugins.codec.text.ntriples import statement_text, term_text
 from jelly_plugins.errors import JellyError
 
 from .statements import Terms

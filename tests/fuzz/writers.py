@@ -21,13 +21,13 @@ from jelly_plugins.codec import (
     StreamOptions,
     describe,
 )
-from jelly_plugins.codec.columns import ColumnEncoder, Columns
-from jelly_plugins.codec.encoder import Encoder
-from jelly_plugins.codec.ntriples import Dialect, LineParser
-from jelly_plugins.codec.patch_encoder import PatchEncoder
-from jelly_plugins.codec.rules import POSITIONS
-from jelly_plugins.codec.terms import BlankNode, DefaultGraph, Iri, Literal, Triple
-from jelly_plugins.codec.text import TextEncoder
+from jelly_plugins.codec.common.positions import POSITIONS
+from jelly_plugins.codec.common.terms import BlankNode, DefaultGraph, Iri, Literal, Triple
+from jelly_plugins.codec.patch.encoder import PatchEncoder
+from jelly_plugins.codec.rdf.encoder import Encoder
+from jelly_plugins.codec.text.columns import ColumnEncoder, Columns
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser
+from jelly_plugins.codec.text.transcoding import TextEncoder
 from jelly_plugins.errors import JellyError
 from jelly_plugins.oxigraph.terms import OxigraphFactory
 from jelly_plugins.oxigraph.terms import describe as describe_oxigraph

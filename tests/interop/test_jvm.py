@@ -23,7 +23,7 @@ import pytest
 
 from jelly_plugins import BlankNode, Literal, PatchOptions, read
 from jelly_plugins.codec import PatchStreamType
-from jelly_plugins.codec.ntriples import parse_nquads, parse_ntriples
+from jelly_plugins.codec.text.ntriples import parse_nquads, parse_ntriples
 from jelly_plugins.patch import END, OperationKind, PatchReader, read_patches, write_patches
 from jelly_plugins.patch.writer import write_rows
 

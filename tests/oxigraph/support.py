@@ -18,7 +18,7 @@ from jelly_plugins import (
     StreamOptions,
     Triple,
 )
-from jelly_plugins.streams import write_bytes
+from jelly_plugins.io.streams import write_bytes
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
 

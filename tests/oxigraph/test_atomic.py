@@ -14,9 +14,9 @@ import pytest
 
 from jelly_plugins import JellyError, TermError, TruncatedError
 from jelly_plugins.codec import Encoder, delimit
+from jelly_plugins.io.streams import encode, write_bytes
 from jelly_plugins.oxigraph import load
-from jelly_plugins.oxigraph.loader import BATCH, SMALL
-from jelly_plugins.streams import encode, write_bytes
+from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL
 
 from .. import programs
 from .support import (

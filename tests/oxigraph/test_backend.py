@@ -11,8 +11,8 @@ import pytest
 from jelly_plugins import JellyError, TermError, read, read_frames
 from jelly_plugins.backends import backend_names, get_backend
 from jelly_plugins.codec import Encoder, delimit
+from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.oxigraph.backend import BACKEND
-from jelly_plugins.streams import FrameReader
 from tests.shared_data import shared
 
 from .. import programs

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins.oxigraph.canonical import (
-    FORMS,
-    canonical,
-    canonicals,
-    is_canonical,
-    odd_lines,
-)
+from jelly_plugins.oxigraph.canonical import FORMS, canonical, canonicals, is_canonical, odd_lines
 from jelly_plugins.oxigraph.rows import RowFactory
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

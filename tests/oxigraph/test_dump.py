@@ -13,8 +13,8 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import Frame, LimitError, Limits, OptionsError, TermError, read_frames
+from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.oxigraph import dump, load, read_quads
-from jelly_plugins.streams import FrameReader
 
 from .support import (
     DEFAULT_GRAPH,

@@ -16,8 +16,9 @@ import pytest
 
 from jelly_plugins import TermError
 from jelly_plugins.codec import native
-from jelly_plugins.oxigraph import dump, load, store_text, text_dump
-from jelly_plugins.oxigraph.store_text import StoreText
+from jelly_plugins.oxigraph import dump, load
+from jelly_plugins.oxigraph.dumping import store_text, text_dump
+from jelly_plugins.oxigraph.dumping.store_text import StoreText
 
 from .. import programs
 from .support import jelly, numbered

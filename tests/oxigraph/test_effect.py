@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jelly_plugins.oxigraph import BOOKKEEPING, record, replay
-from jelly_plugins.oxigraph.sparql_parts import operations_of, with_variables_as
+from jelly_plugins.oxigraph.patches.sparql_parts import operations_of, with_variables_as
 
 from .replays import data
 

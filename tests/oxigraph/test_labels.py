@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rdflib import BNode, Graph
 
 from jelly_plugins import TermError, read
-from jelly_plugins.codec.ntriples import written_label
+from jelly_plugins.codec.text.ntriples import written_label
 from jelly_plugins.oxigraph import BOOKKEEPING, dump, load, record, replay
 from jelly_plugins.patch import diff, read_patches
 from jelly_plugins.rdflib import replay as replay_into_rdflib

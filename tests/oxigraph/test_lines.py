@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from jelly_plugins import JellyError, LimitError, Limits, TermError
 from jelly_plugins.codec import Decoder, Encoder, native
-from jelly_plugins.codec import text as reference
-from jelly_plugins.codec.ntriples import Notation
-from jelly_plugins.oxigraph import descriptors, load, pipe, read_quads
-from jelly_plugins.oxigraph.feed import Feed
-from jelly_plugins.oxigraph.lines import LONGEST_LINE
-from jelly_plugins.oxigraph.loader import SMALL
+from jelly_plugins.codec.text import transcoding as reference
+from jelly_plugins.codec.text.ntriples import Notation
+from jelly_plugins.io.streams import encode
+from jelly_plugins.oxigraph import descriptors, load, read_quads
+from jelly_plugins.oxigraph.loading import pipe
+from jelly_plugins.oxigraph.loading.loader import SMALL
+from jelly_plugins.oxigraph.loading.nquads_reader import LONGEST_LINE
+from jelly_plugins.oxigraph.loading.quad_reader import Feed
 from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
-from jelly_plugins.streams import encode
 
 from .. import programs
 from ..fuzz.comparison import native as native_kernel

@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import JellyError, LimitError, Limits, OptionsError, TermError
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import read_quads
-from jelly_plugins.streams import write_bytes
 
 from .support import BlankNode, G, Iri, O, P, Quad, S, StreamOptions, Triple, jelly, numbered
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from jelly_plugins.io.streams import encode, read, write_delimited
 from jelly_plugins.oxigraph import dump, load, read_quads
 from jelly_plugins.oxigraph.terms import describe
-from jelly_plugins.streams import encode, read, write_delimited
 from tests.shared_data import shared
 
 from .support import contents

@@ -20,18 +20,11 @@ from hypothesis import strategies as st
 
 from jelly_plugins import ChainError, SourceError, TermError
 from jelly_plugins.codec import OperationKind
-from jelly_plugins.oxigraph import (
-    BOOKKEEPING,
-    Recorder,
-    positions,
-    record,
-    replay,
-    set_position,
-    staging,
-)
-from jelly_plugins.oxigraph.transaction import Update
+from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay, set_position
+from jelly_plugins.oxigraph.patches import staging
+from jelly_plugins.oxigraph.patches.transaction import Update
 from jelly_plugins.patch import invert, read_patches, recording, write_patches
-from jelly_plugins.patch.locks import lock_of
+from jelly_plugins.patch.replay.locks import lock_of
 
 from ..interrupting import Interrupting
 from .replays import XSD, data, everything

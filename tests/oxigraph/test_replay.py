@@ -24,7 +24,8 @@ from jelly_plugins import (
     TruncatedError,
 )
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad, Triple
-from jelly_plugins.codec.operations import BEGIN, COMMIT, add, add_namespace, delete
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
     count,
@@ -35,7 +36,6 @@ from jelly_plugins.oxigraph import (
     replay,
 )
 from jelly_plugins.patch import Patch, read_patches
-from jelly_plugins.streams import write_bytes
 
 from .replays import XSD, counting, data, everything, jelly_log, log, patch, patches_of, transaction
 

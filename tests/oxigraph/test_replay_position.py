@@ -9,10 +9,10 @@ import pytest
 
 from jelly_plugins import ChainError, JellyError, OrderError, TruncatedError
 from jelly_plugins.codec import Iri, PatchOptions, PatchStreamType
-from jelly_plugins.codec.operations import BEGIN, COMMIT, header
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, header
 from jelly_plugins.oxigraph import count, positions, replay, set_position
 from jelly_plugins.patch import Patch, read_patches, write_patches
-from jelly_plugins.patch.position import Position
+from jelly_plugins.patch.replay.position import Position
 
 from .replays import data, everything, jelly_log, log, patch, transaction
 

@@ -12,7 +12,8 @@ import pytest
 
 from jelly_plugins import PhysicalType, StreamOptions, TermError, read
 from jelly_plugins.codec import Encoder, delimit
-from jelly_plugins.codec.operations import BEGIN, COMMIT, add, add_namespace, delete
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
     count,
@@ -23,9 +24,8 @@ from jelly_plugins.oxigraph import (
     record,
     replay,
 )
-from jelly_plugins.oxigraph.loader import SMALL
+from jelly_plugins.oxigraph.loading.loader import SMALL
 from jelly_plugins.patch import Patch, diff
-from jelly_plugins.streams import write_bytes
 
 from .replays import data, everything, log, patch, transaction
 from .support import G, Iri, Literal, LogicalType, O, P, Quad, S, Triple, jelly

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins.codec.terms import XSD_STRING
+from jelly_plugins.codec.common.terms import XSD_STRING
 from jelly_plugins.errors import TermError
 from jelly_plugins.oxigraph.canonical import TEXTS
 from jelly_plugins.oxigraph.rows import RowFactory

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from jelly_plugins import JellyError
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad
-from jelly_plugins.codec.operations import BEGIN, COMMIT, add
-from jelly_plugins.oxigraph import replay, rows, transaction
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add
+from jelly_plugins.oxigraph import replay, rows
+from jelly_plugins.oxigraph.patches import transaction
+from jelly_plugins.oxigraph.patches.transaction import Update, apply
 from jelly_plugins.oxigraph.rows import RowFactory, describe_text, quads_of, row_of
-from jelly_plugins.oxigraph.transaction import Update, apply
 from jelly_plugins.patch import Patch
 
 from .replays import XSD, everything
@@ -244,7 +245,7 @@ def test_long_terms_are_not_copied_into_the_text() -> None:
 
 
 def test_what_is_handed_over_in_one_operation_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly_plugins.oxigraph.transaction._OPERATION_CHARACTERS", 50_000)
+    monkeypatch.setattr("jelly_plugins.oxigraph.patches.transaction._OPERATION_CHARACTERS", 50_000)
     factory = RowFactory()
     value = factory.literal("x" * 10_000, None, None)
     rows = [factory.quad((factory.iri(f"urn:{at}"), "<urn:p>", value, "")) for at in range(20)]

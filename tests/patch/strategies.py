@@ -14,7 +14,7 @@ from jelly_plugins.codec import (
     PatchStreamType,
     Quad,
 )
-from jelly_plugins.codec.operations import (
+from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
     COMMIT,

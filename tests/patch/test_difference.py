@@ -11,16 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    Iri,
-    Literal,
-    Quad,
-    Triple,
-    write,
-)
-from jelly_plugins.codec.ntriples import parse_ntriples, write_lines
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, write
+from jelly_plugins.codec.text.ntriples import parse_ntriples, write_lines
 from jelly_plugins.errors import TermError
 from jelly_plugins.patch import (
     BEGIN,

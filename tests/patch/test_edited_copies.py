@@ -17,8 +17,8 @@ import pytest
 from rdflib import Graph
 
 from jelly_plugins import Iri, PatchStreamType, oxigraph, rdflib
-from jelly_plugins.codec.ntriples import parse_ntriples
-from jelly_plugins.codec.patch_options import PatchOptions
+from jelly_plugins.codec.patch.options import PatchOptions
+from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.patch import (
     END,
     Operation,
@@ -31,7 +31,7 @@ from jelly_plugins.patch import (
     write_patches,
     write_rows,
 )
-from jelly_plugins.patch.replay import convert
+from jelly_plugins.patch.replay.log import convert
 from jelly_plugins.rdflib.terms import RdflibFactory
 
 from ..cli.command import jelly

@@ -1,6 +1,6 @@
 """What names a patch and a log, and where a replay goes on: the same for every kind of store.
 
-The rules are told in ``jelly_plugins.patch.position``.
+The rules are told in ``jelly_plugins.patch.replay.position``.
 """
 
 from __future__ import annotations
@@ -26,13 +26,7 @@ from rdflib import Dataset, Graph, URIRef
 from jelly_plugins import ChainError, JellyError, OptionsError, TruncatedError
 from jelly_plugins import oxigraph as oxigraph_backend
 from jelly_plugins import rdflib as rdflib_backend
-from jelly_plugins.codec import (
-    OperationKind,
-    PatchEncoder,
-    PatchOptions,
-    PatchStreamType,
-    delimit,
-)
+from jelly_plugins.codec import OperationKind, PatchEncoder, PatchOptions, PatchStreamType, delimit
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import PatchReader, write_rows
 

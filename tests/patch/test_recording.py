@@ -9,7 +9,7 @@ import pytest
 
 from jelly_plugins import ChainError, JellyError, OptionsError, SourceError
 from jelly_plugins.codec import Iri, Literal, PatchOptions, PatchStreamType, Quad, describe
-from jelly_plugins.codec.operations import Operation, add, delete
+from jelly_plugins.codec.patch.operations import Operation, add, delete
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter
 

@@ -15,8 +15,7 @@ from jelly_plugins.codec import (
     PatchOptions,
     PatchStatementType,
 )
-from jelly_plugins.codec.ntriples import Notation
-from jelly_plugins.codec.operations import (
+from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
     COMMIT,
@@ -27,6 +26,7 @@ from jelly_plugins.codec.operations import (
     delete_namespace,
     header,
 )
+from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.errors import (
     JellyError,
     LimitError,
@@ -36,8 +36,8 @@ from jelly_plugins.errors import (
     TextError,
     TruncatedError,
 )
-from jelly_plugins.patch.text_reader import PatchTextReader
-from jelly_plugins.patch.text_writer import PatchTextWriter
+from jelly_plugins.patch.text.reader import PatchTextReader
+from jelly_plugins.patch.text.writer import PatchTextWriter
 
 from .strategies import logs
 

@@ -22,8 +22,8 @@ from jelly_plugins import (
     Triple,
     write_frames,
 )
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib.callers import default_graph
-from jelly_plugins.streams import write_bytes
 
 S, P, O, G = (Iri(f"http://example.org/{name}") for name in "spog")  # noqa: E741
 

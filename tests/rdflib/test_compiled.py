@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from rdflib import BNode, Literal, URIRef
 
 from jelly_plugins import Iri
-from jelly_plugins.rdflib import compiled as compiled_module
-from jelly_plugins.rdflib.agreement import difference, differences_of_layout, parts_of
-from jelly_plugins.rdflib.compiled import compiled
 from jelly_plugins.rdflib.labels import kept as kept_node
+from jelly_plugins.rdflib.memory import compiled as compiled_module
+from jelly_plugins.rdflib.memory.agreement import difference, differences_of_layout, parts_of
+from jelly_plugins.rdflib.memory.compiled import compiled
 from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
 
 from ..shared_data import ROOT
@@ -249,7 +249,7 @@ def test_a_later_rdflib_is_told_from_the_one_that_is_known(
     source.write_text(text.replace(old, new))
     program = (
         "import logging; logging.basicConfig(format='%(message)s')\n"
-        "import rdflib; from jelly_plugins.rdflib.compiled import compiled\n"
+        "import rdflib; from jelly_plugins.rdflib.memory.compiled import compiled\n"
         "graph = rdflib.Graph().parse(data='<urn:s> <urn:p> 01, \"x\"@en .', format='turtle')\n"
         "data = graph.serialize(format='jelly-plugins', encoding='jelly')\n"
         "copy = rdflib.Graph().parse(data=data, format='jelly-plugins')\n"

@@ -15,8 +15,9 @@ import rdflib
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
 
 import jelly_plugins
-from jelly_plugins.rdflib import interrupts, record, replay
-from jelly_plugins.rdflib.interrupts import guarded, interruptible, uninterrupted
+from jelly_plugins.rdflib import record, replay
+from jelly_plugins.rdflib.patches import interrupts
+from jelly_plugins.rdflib.patches.interrupts import guarded, interruptible, uninterrupted
 
 from ..interrupting import Interrupting
 from .test_replay import FILLING, G, O, P, S, patch, state

@@ -18,8 +18,10 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import TripleAddedEvent
 
 from jelly_plugins import JellyError
-from jelly_plugins.rdflib import dump, memory, terms
-from jelly_plugins.rdflib.compiled import compiled
+from jelly_plugins.rdflib import terms
+from jelly_plugins.rdflib.memory import indices as memory
+from jelly_plugins.rdflib.memory.compiled import compiled
+from jelly_plugins.rdflib.plugin import dump
 
 from ..shared_data import ROOT
 from .support import (

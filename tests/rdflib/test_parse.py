@@ -31,8 +31,8 @@ from jelly_plugins import (
     TermError,
     TruncatedError,
 )
-from jelly_plugins.codec.wire import bytes_field, string_field, varint_field
-from jelly_plugins.rdflib.parser import JellyParser
+from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
+from jelly_plugins.rdflib.plugin.parser import JellyParser
 
 from .support import (
     DEFAULT_GRAPH,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jelly_plugins.rdflib.patches.replay import _POSITIONS
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import Memory
@@ -16,10 +17,9 @@ from rdflib.plugins.stores.memory import Memory
 from jelly_plugins import ChainError, ConflictError, JellyError, TermError
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import read_patches, write_patches
-from jelly_plugins.patch.position import Position
+from jelly_plugins.patch.replay.position import Position
 from jelly_plugins.rdflib import positions, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store_of
-from jelly_plugins.rdflib.replay import _POSITIONS
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
 

@@ -10,9 +10,9 @@ import pytest
 from rdflib import ConjunctiveGraph, Dataset, Graph, URIRef
 
 from jelly_plugins import Iri, Quad, TermError, read
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.rdflib import record, replay, write_graphs
-from jelly_plugins.streams import write_bytes
 
 S, P, O = (URIRef(f"urn:{letter}") for letter in "spo")  # noqa: E741
 RESERVED = URIRef(BOOKKEEPING.value)

@@ -32,7 +32,7 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.backends import get_backend
-from jelly_plugins.rdflib.serializer import JellySerializer
+from jelly_plugins.rdflib.plugin.serializer import JellySerializer
 
 from .support import (
     DEFAULT_GRAPH,

@@ -25,10 +25,10 @@ from jelly_plugins import (
 )
 from jelly_plugins.backends import get_backend
 from jelly_plugins.codec import Kind
-from jelly_plugins.codec.terms import XSD_STRING
+from jelly_plugins.codec.common.terms import XSD_STRING
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib import replay
 from jelly_plugins.rdflib.terms import RdflibFactory, describe, describe_node
-from jelly_plugins.streams import write_bytes
 
 from .support import EX, GRAPHS, QUADS, G, O, P, S, jelly, jelly_frames, parse, to_bytes
 

@@ -20,18 +20,18 @@ from jelly_plugins.errors import (
     SourceError,
     TruncatedError,
 )
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import read_patches, write_patches
-from jelly_plugins.spark.batches import read_part
-from jelly_plugins.spark.encoding import StreamWriter
-from jelly_plugins.spark.files import Files
-from jelly_plugins.spark.formats import Format
-from jelly_plugins.spark.operations import OPERATIONS
-from jelly_plugins.spark.parts import Piece, cut
-from jelly_plugins.spark.schema import arrow_schema, patch_schema, statement_schema
-from jelly_plugins.spark.settings import ReadSettings, WriteSettings
-from jelly_plugins.spark.statements import STATEMENTS
-from jelly_plugins.spark.writing import split_graphs
-from jelly_plugins.streams import write_bytes
+from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.encoding import StreamWriter
+from jelly_plugins.spark.datasource.files import Files
+from jelly_plugins.spark.datasource.formats import Format
+from jelly_plugins.spark.datasource.operations import OPERATIONS
+from jelly_plugins.spark.datasource.parts import Piece, cut
+from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema, statement_schema
+from jelly_plugins.spark.datasource.settings import ReadSettings, WriteSettings
+from jelly_plugins.spark.datasource.statements import STATEMENTS
+from jelly_plugins.spark.datasource.writing import split_graphs
 
 TRIPLES = [
     Triple(Iri(f"http://example.org/{n}"), Iri("http://example.org/p"), Literal(str(n)))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins.errors import OptionsError
-from jelly_plugins.spark.options import OPTIONS, check_options, table
-from jelly_plugins.spark.settings import ReadSettings, WriteSettings
+from jelly_plugins.spark.datasource.options import OPTIONS, check_options, table
+from jelly_plugins.spark.datasource.settings import ReadSettings, WriteSettings
 
 DOCS = Path(__file__).parents[2] / "docs" / "spark-options.md"
 

@@ -12,8 +12,8 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from jelly_plugins.errors import SourceError
-from jelly_plugins.spark.files import Files
-from jelly_plugins.spark.output import Output
+from jelly_plugins.spark.datasource.files import Files
+from jelly_plugins.spark.datasource.output import Output
 
 
 def write(output: Output, task: int, data: bytes = b"data") -> str:
@@ -103,7 +103,7 @@ def test_an_error_while_publishing_is_undone(
 KILLED = """
 import os, sys
 from fsspec.implementations.local import LocalFileSystem
-from jelly_plugins.spark.output import Output
+from jelly_plugins.spark.datasource.output import Output
 folder, job, steps, *names = sys.argv[1:]
 left = iter(range(int(steps)))
 move = LocalFileSystem.mv

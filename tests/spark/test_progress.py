@@ -11,15 +11,15 @@ import pytest
 
 from jelly_plugins import Iri, Triple
 from jelly_plugins.errors import JellyError
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import BEGIN, COMMIT, Operation, Patch, add, write_patches
-from jelly_plugins.spark.decoding import complete_frames
-from jelly_plugins.spark.files import DataFile, Files
-from jelly_plugins.spark.formats import Format
-from jelly_plugins.spark.operations import OPERATIONS
-from jelly_plugins.spark.patch_rows import boundary
-from jelly_plugins.spark.progress import INITIAL, Offset, Progress
-from jelly_plugins.spark.statements import STATEMENTS
-from jelly_plugins.streams import write_bytes
+from jelly_plugins.spark.datasource.decoding import complete_frames
+from jelly_plugins.spark.datasource.files import DataFile, Files
+from jelly_plugins.spark.datasource.formats import Format
+from jelly_plugins.spark.datasource.operations import OPERATIONS
+from jelly_plugins.spark.datasource.patch_rows import boundary
+from jelly_plugins.spark.datasource.progress import INITIAL, Offset, Progress
+from jelly_plugins.spark.datasource.statements import STATEMENTS
 
 STATEMENT = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
 

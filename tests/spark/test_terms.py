@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jelly_plugins import BlankNode, Iri, Literal, Triple
-from jelly_plugins.codec.ntriples import term_text
+from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import TermError
-from jelly_plugins.spark.terms import join_terms, split_terms
+from jelly_plugins.spark.datasource.terms import join_terms, split_terms
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -16,14 +16,14 @@ from typing import Final, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from ...codec import DEFAULT_LIMITS, Limits, OperationColumns
-from ...codec.ntriples import Notation
-from ...codec.operations import BEGIN, COMMIT, Operation, OperationKind
+from ...codec.patch.operations import BEGIN, COMMIT, Operation, OperationKind
+from ...codec.text.ntriples import Notation
 from ...errors import ChainError, JellyError, SourceError, TruncatedError
+from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
-from ...patch.position import DIGEST, Position, Replayed
-from ...sources import Source
+from ...patch.replay.position import DIGEST, Position, Replayed
 from .commits import Batch, Commit, CommitLog, Place, Shard
 from .errors import CheckpointError, CommitConflictError, RootError
 from .layout import STAGING, Root, ShardBy, checksum_of, make_root, new_store_name

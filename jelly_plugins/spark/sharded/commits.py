@@ -21,19 +21,10 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from ...errors import LimitError
-from ...patch.position import Position
+from ...patch.replay.position import Position
 from . import layout
 from .errors import CommitConflictError, RootError
-from .layout import (
-    COMMITS,
-    FORMAT,
-    Root,
-    local_path,
-    put_if_absent,
-    read_json,
-    replace_file,
-    seal,
-)
+from .layout import COMMITS, FORMAT, Root, local_path, put_if_absent, read_json, replace_file, seal
 from .positions import FOLDER, Archive, packed, plain, position_of, unpacked
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")

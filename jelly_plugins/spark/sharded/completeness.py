@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from ..files import natural
-from ..marks import Begin, read_mark
+from ..datasource.files import natural
+from ..datasource.marks import Begin, read_mark
 from .errors import IncompleteLogError
 
 _AS_READ: Final = (

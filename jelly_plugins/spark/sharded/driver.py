@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
-from ...patch.position import Replayed
-from ...sources import Source
+from ...io.sources import Source
+from ...patch.replay.position import Replayed
 from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
 from .commits import Commit, CommitLog
 from .frames import stage_frame

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import uuid4
 
-from ...patch.position import Position
+from ...patch.replay.position import Position
 from .errors import RootError
 from .layout import read_json, seal
 

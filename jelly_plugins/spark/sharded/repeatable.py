@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
-from ...codec.operations import Operation
+from ...codec.patch.operations import Operation
 
 #: Rows that are held in memory; those before them are in a file without a name.
 _HELD: Final = 10_000

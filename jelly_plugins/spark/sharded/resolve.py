@@ -1,6 +1,6 @@
 """From a log of patches to staged operations: what counts, and where the store stands afterwards.
 
-Which transactions count is decided by :class:`~jelly_plugins.patch.replaying.Replay`, as for a
+Which transactions count is decided by :class:`~jelly_plugins.patch.replay.course.Replay`, as for a
 single store. What it is given is the log without its statements: those are staged as they come by,
 and :class:`Run` stands in their place. So a log can be staged in one place, or in many at a time,
 and resolved in another; and no transaction has to be held in memory.
@@ -21,11 +21,11 @@ import xxhash
 
 from ...arrow import record_batch
 from ...codec import OperationColumns
-from ...codec.operations import Namespace, Operation, OperationKind
+from ...codec.patch.operations import Namespace, Operation, OperationKind
 from ...errors import TruncatedError
 from ...patch.model import ID
-from ...patch.position import DIGEST, Position, Replayed
-from ...patch.replaying import Replay
+from ...patch.replay.course import Replay
+from ...patch.replay.position import DIGEST, Position, Replayed
 from ...reserved import refuse_graph
 from .commits import Commit
 from .layout import Root, shard_of

@@ -18,7 +18,7 @@ from typing import Final
 from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from ...errors import JellyError, TermError
-from ...oxigraph.loader import SMALL
+from ...oxigraph.loading.loader import SMALL
 from .checksums import list_files
 from .errors import RootError
 from .layout import new_store_name, sync_folder

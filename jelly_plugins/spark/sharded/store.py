@@ -15,10 +15,10 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store,
 
 from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
 from ...errors import JellyError
+from ...io.sinks import Destination
+from ...io.streams import encode, write_delimited
 from ...oxigraph.rows import graph_text, text_of
 from ...oxigraph.terms import GraphName, describe
-from ...sinks import Destination
-from ...streams import encode, write_delimited
 from .checksums import damages
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard

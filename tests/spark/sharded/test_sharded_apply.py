@@ -25,13 +25,7 @@ from jelly_plugins.patch import (
     write_patches,
 )
 from jelly_plugins.spark.sharded import shard, staging
-from jelly_plugins.spark.sharded.apply import (
-    Settings,
-    Staged,
-    apply_batch,
-    run_here,
-    stage_sources,
-)
+from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here, stage_sources
 from jelly_plugins.spark.sharded.commits import CommitLog
 from jelly_plugins.spark.sharded.errors import CheckpointError, RootError
 from jelly_plugins.spark.sharded.layout import Root, open_root

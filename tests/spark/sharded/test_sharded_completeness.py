@@ -12,11 +12,11 @@ import pytest
 import xxhash
 
 from jelly_plugins.errors import JellyError
-from jelly_plugins.spark.batches import read_part
-from jelly_plugins.spark.operations import OPERATIONS
-from jelly_plugins.spark.parts import Piece
-from jelly_plugins.spark.schema import arrow_schema, patch_schema
-from jelly_plugins.spark.settings import ReadSettings
+from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.operations import OPERATIONS
+from jelly_plugins.spark.datasource.parts import Piece
+from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
+from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.completeness import Segment, Segments, check_complete
 from jelly_plugins.spark.sharded.errors import IncompleteLogError
 

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import JellyError
 from jelly_plugins.spark import ShardedStore, apply_patches
-from jelly_plugins.spark.batches import read_part
-from jelly_plugins.spark.operations import OPERATIONS
-from jelly_plugins.spark.parts import Piece
-from jelly_plugins.spark.schema import arrow_schema, patch_schema
-from jelly_plugins.spark.settings import ReadSettings
+from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.operations import OPERATIONS
+from jelly_plugins.spark.datasource.parts import Piece
+from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
+from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here
 from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
 from jelly_plugins.spark.sharded.layout import Root

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins import LimitError
-from jelly_plugins.patch.position import Position
+from jelly_plugins.patch.replay.position import Position
 from jelly_plugins.spark.sharded import layout, positions
 from jelly_plugins.spark.sharded.commits import CommitLog
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError

@@ -1,0 +1,60 @@
+"""What a source is, by its first bytes: Jelly-RDF and Jelly-Patch open alike, with options.
+
+This is for words when a source was refused. What a stream's options are worth is for its decoder to
+say.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from ...errors import WireError
+from .framing import DETECTION_BYTES, is_delimited
+from .wire import BYTES, VARINT, read_field, read_varint
+
+
+class StreamKind(StrEnum):
+    """A format by its name."""
+
+    JELLY_RDF = "Jelly-RDF"
+    JELLY_PATCH = "Jelly-Patch"
+
+
+#: Field 1 of a frame is a row, field 1 of a row is the options.
+_FIRST_MESSAGE = 1 << 3 | BYTES
+#: Fields of the options that only one of the two has. Jelly-RDF has a name and a logical type, and
+#: may leave out both; Jelly-Patch always has a statement type.
+_TELLING = {
+    1 << 3 | BYTES: StreamKind.JELLY_RDF,
+    14 << 3 | VARINT: StreamKind.JELLY_RDF,
+    1 << 3 | VARINT: StreamKind.JELLY_PATCH,
+}
+
+
+def kind_of(opening: bytes) -> StreamKind | None:
+    """The kind of stream that opens so; None if its options do not tell.
+
+    :param opening: the first bytes of a source, delimited or not; those of its first row at least.
+
+    >>> from .patch_encoder import PatchEncoder, PatchOptions
+    >>> kind_of(PatchEncoder(PatchOptions()).finish()[0]).value
+    'Jelly-Patch'
+    """
+    end = len(opening)
+    try:
+        pos = 0
+        if is_delimited(opening[:DETECTION_BYTES]):
+            _, pos = read_varint(opening, 0, end)
+        tag = 0
+        while tag != _FIRST_MESSAGE:
+            tag, start, pos, _ = read_field(opening, pos, end)
+        tag, start, stop, _ = read_field(opening, start, pos)
+        if tag != _FIRST_MESSAGE or start == stop:
+            return None
+        while start < stop:
+            tag, _, start, _ = read_field(opening, start, stop)
+            if tag in _TELLING:
+                return _TELLING[tag]
+    except WireError:
+        return None
+    return None

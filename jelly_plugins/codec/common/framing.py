@@ -1,0 +1,139 @@
+"""Frames in a byte stream: delimited ones, or a single bare one; told apart by three bytes.
+
+Reference: Jelly-RDF specification, section "Delimited variant of Jelly". The specification does not
+say how to tell the two apart; all implementations look at the first bytes as this one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...errors import TruncatedError, WireError
+from .limits import DEFAULT_LIMITS, Limits, over
+from .wire import MAX_VARINT_BYTES, read_varint, varint
+
+#: First byte of a row in a frame, and of the options in the first row.
+_ROW: Final = 0x0A
+
+#: Bytes needed to tell delimited from bare.
+DETECTION_BYTES: Final = 3
+
+
+def is_delimited(head: bytes) -> bool:
+    """Whether a stream that opens with ``head`` has delimited frames.
+
+    :param head: the first three bytes, or all there are.
+
+    >>> is_delimited(bytes.fromhex("1e0a1c")), is_delimited(bytes.fromhex("0a1c0a"))
+    (True, False)
+    """
+    if len(head) < DETECTION_BYTES:
+        return False
+    if head[0] != _ROW:
+        return True
+    return head[1] == _ROW and head[2] != _ROW
+
+
+def delimit(frame: bytes) -> bytes:
+    """A frame with its length before it."""
+    return varint(len(frame)) + frame
+
+
+class FrameSplitter:
+    """Cuts a byte stream into frames, however small the pieces it comes in.
+
+    :param limits: a frame longer than ``frame_bytes`` is refused before its bytes are gathered, and
+        ``empty_frames`` bounds how many frames of no bytes follow one another.
+
+    >>> splitter = FrameSplitter()
+    >>> list(splitter.feed(b"\\x02")), list(splitter.feed(b"\\x0a\\x00\\x00"))
+    ([], [b'\\n\\x00', b''])
+    """
+
+    def __init__(self, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._buffer = bytearray()
+        self._frames = 0
+        #: Frames without a byte, since the last one that had some.
+        self._empty = 0
+        #: True or False once it is known; None before.
+        self.delimited: bool | None = None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Take the next piece of the stream and give the frames that it completes.
+
+        :raises LimitError: a frame is longer than allowed.
+        :raises WireError: a length is malformed.
+        """
+        buffer = self._buffer
+        buffer += data
+        if self.delimited is None:
+            if len(buffer) < DETECTION_BYTES:
+                return
+            self.delimited = is_delimited(bytes(buffer[:DETECTION_BYTES]))
+        if not self.delimited:
+            self._check_length(len(buffer))
+            return
+        pos = 0
+        try:
+            while (found := self._next(pos)) is not None:
+                start, stop = found
+                frame = bytes(buffer[start:stop])
+                pos = stop
+                self._count(frame)
+                self._frames += 1
+                yield frame
+        finally:
+            del buffer[:pos]
+
+    def _count(self, frame: bytes) -> None:
+        """Refuse too many frames without a byte.
+
+        :raises LimitError: there are.
+        """
+        self._empty = 0 if frame else self._empty + 1
+        if self._empty > self._limits.empty_frames:
+            what = "the number of empty frames in a row"
+            error = over(self._limits, "empty_frames", self._empty, what)
+            raise error.locate(frame=self._frames)
+
+    def _next(self, pos: int) -> tuple[int, int] | None:
+        """Where the frame that is delimited at ``pos`` starts and ends; None if the buffer does not
+        hold all of it."""
+        head = bytes(self._buffer[pos : pos + MAX_VARINT_BYTES])
+        if not head or (len(head) < MAX_VARINT_BYTES and min(head) > 0x7F):
+            return None
+        try:
+            length, used = read_varint(head, 0, len(head))
+        except WireError as error:
+            error.locate(frame=self._frames)
+            raise
+        self._check_length(length)
+        start = pos + used
+        stop = start + length
+        return (start, stop) if stop <= len(self._buffer) else None
+
+    def finish(self) -> Iterator[bytes]:
+        """Say that the stream has ended; a bare frame comes out here.
+
+        :raises TruncatedError: it ended inside a frame.
+        """
+        if self.delimited:
+            if self._buffer:
+                raise TruncatedError("the input ends inside a frame", frame=self._frames)
+            return
+        self.delimited = False
+        frame = bytes(self._buffer)
+        self._buffer.clear()
+        yield frame
+
+    @property
+    def pending(self) -> int:
+        """Bytes that are held back because their frame is not complete."""
+        return len(self._buffer)
+
+    def _check_length(self, length: int) -> None:
+        if length > self._limits.frame_bytes:
+            error = over(self._limits, "frame_bytes", length, "the length of a frame")
+            raise error.locate(frame=self._frames)

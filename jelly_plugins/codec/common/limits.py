@@ -1,0 +1,69 @@
+"""What a reader believes of an input before it allocates, and a writer before it writes.
+
+The same limits hold in both directions by default, so that what we write we can read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from ...errors import LimitError
+
+#: Protocol Buffers libraries stop at 100 nested messages; three of them are frame, row, statement.
+NESTING_CEILING = 90
+
+#: Bytes of a row besides its strings, at most: tags, lengths and ids.
+ROW_OVERHEAD = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Upper bounds, each checked before anything of that size is built.
+
+    >>> Limits(frame_bytes=1 << 30).frame_bytes
+    1073741824
+    """
+
+    #: Entries of the name lookup that a stream may ask for.
+    name_table: int = 4096
+    #: Entries of the prefix lookup that a stream may ask for.
+    prefix_table: int = 1024
+    #: Entries of the datatype lookup that a stream may ask for.
+    datatype_table: int = 256
+    #: Bytes of one frame.
+    frame_bytes: int = 64 << 20
+    #: Rows of one frame.
+    frame_rows: int = 1_000_000
+    #: Frames without a byte that follow one another. Compressed, there can be any number of them.
+    empty_frames: int = 1_000_000
+    #: Bytes of one string: lookup entry, lexical form, language tag, blank node label, whole IRI.
+    string_bytes: int = 16 << 20
+    #: Characters that the entries of one lookup may hold together.
+    lookup_characters: int = 128 << 20
+    #: Depth of quoted triples; 1 is a quoted triple that holds no other.
+    nesting: int = 64
+    #: Statements of one frame that repeat the one before in every term.
+    frame_repeats: int = 250_000
+    #: Characters of IRIs that one frame may make out of prefixes and names, and of datatypes in its
+    #: literals. A few bytes can name entries of megabytes, over and over. Likewise, where each
+    #: statement has a copy of its terms, as in text: bytes of terms of more than 1024 that a frame
+    #: repeats. Columns have bounds of their own, those of a batch. What many frames expand to is
+    #: for those to bound who keep it: Oxigraph's bulk loader holds a million statements with a copy
+    #: of each term.
+    frame_expansion: int = 256 << 20
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) < 0:
+                raise ValueError(f"limit {field.name} is negative")
+        if self.nesting > NESTING_CEILING:
+            raise ValueError(f"limit nesting is above {NESTING_CEILING}, the most that is portable")
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def over(limits: Limits, name: str, found: int, what: str) -> LimitError:
+    """The error for ``what`` of size ``found``, above the limit ``name``."""
+    bound = getattr(limits, name)
+    return LimitError(f"{what} is {found}, above the limit of {bound} (Limits.{name})")

@@ -1,0 +1,421 @@
+"""From wire bytes to a backend's terms: lookups, IRIs, literals, quoted triples, repeats.
+
+Shared by every format that is built on Jelly's terms; knows nothing of rows and frames.
+One call of the factory makes each distinct term, within caches of bounded size.
+
+Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...errors import JellyError, LookupTableError, StatementError, TermError, WireError
+from ..common import positions
+from .limits import Limits, over
+from .lookups import ReaderTable
+from .options import TermOptions
+from .terms import XSD_STRING, Kind, TermFactory
+from .wire import (
+    BYTES,
+    VARINT,
+    check_empty,
+    read_field,
+    read_fields,
+    read_string,
+    uint32,
+    wrong_type,
+)
+
+#: A cache that reaches this many entries starts afresh.
+CACHE_ENTRIES: Final = 1 << 16
+#: And so does one whose strings come to this many characters.
+CACHE_CHARACTERS: Final = 64 << 20
+#: A string longer than this is not worth remembering.
+CACHED_STRING: Final = 1 << 10
+
+_PREFIX_SHIFT: Final = 48
+
+_IRI_FIELDS: Final = {1: VARINT, 2: VARINT}
+_LITERAL_FIELDS: Final = {1: BYTES, 2: BYTES, 3: VARINT}
+_ENTRY_FIELDS: Final = {1: VARINT, 2: BYTES}
+
+_IRI: Final = Kind.IRI
+_LITERAL: Final = Kind.LITERAL
+
+#: Prefix ids and names as tags of RdfIri, for its short forms.
+_PREFIX_TAG: Final = 1 << 3 | VARINT
+_NAME_TAG: Final = 2 << 3 | VARINT
+
+
+class TermReader:
+    """The state that terms are read with: three lookups, the last ids, the last terms.
+
+    :param factory: makes the terms.
+    :param options: sizes of the lookups and features declared.
+    :param limits: what is believed of the input.
+    :param width: terms of a statement: 3, or 4 where it has a graph.
+    """
+
+    def __init__(
+        self, factory: TermFactory[Any], options: TermOptions, limits: Limits, width: int
+    ) -> None:
+        self._factory = factory
+        self._limits = limits
+        self._generalized = options.generalized_statements
+        self._rdf_star = options.rdf_star
+        self.names = ReaderTable("name", options.max_name_table_size)
+        self.prefixes = ReaderTable("prefix", options.max_prefix_table_size)
+        self.datatypes = ReaderTable("datatype", options.max_datatype_table_size)
+        self._prefix_id = 0
+        self._name_id = 0
+        #: Terms of the statement before, by position; what an unset position repeats.
+        self.last: list[Any] = [None] * width
+        #: Bits of the positions that no statement has given yet.
+        self._missing = (1 << width) - 1
+        #: Characters of IRIs made so far in this frame.
+        self.expansion = 0
+
+        # An IRI's key is the sum of its prefix's and its name's serial numbers. Serials are never
+        # used twice, so setting an entry again needs no search for what it makes stale.
+        self._serial = 0
+        self._name_keys: list[int] = [0]
+        self._prefix_keys: list[int] = [0]
+        self._iris: dict[int, Any] = {}
+        self._iri_characters = 0
+        #: The IRI that each name was last part of, with its key, by the name's id.
+        self._last_iris: list[tuple[int, Any]] = [(0, None)]
+        #: Literals by their wire form, each with the length of its datatype's IRI.
+        self._literals: dict[bytes, tuple[Any, int]] = {}
+        self._blank_nodes: dict[bytes, Any] = {}
+
+        # The fields that this stream may use: position, its bit and kind of term, by tags as they
+        # stand on the wire.
+        self._quoted_tags = self._tags(3)
+        self._statement_tags = self._tags(width)
+
+    def _tags(self, width: int) -> dict[int, tuple[int, int, Kind]]:
+        return {
+            number << 3 | BYTES: (position, 1 << position, kind)
+            for number, (position, kind) in positions.STATEMENT_FIELDS.items()
+            if position < width
+            and positions.undeclared(position, kind, self._generalized, self._rdf_star) is None
+        }
+
+    def begin_frame(self) -> None:
+        """Forget what is counted by frame."""
+        self.expansion = 0
+
+    # Lookup entries
+
+    def set_name(self, data: bytes, pos: int, end: int) -> None:
+        """Read an RdfNameEntry."""
+        self._set_entry(self.names, self._name_keys, 0, data, pos, end)
+        missing = len(self._name_keys) - len(self._last_iris)
+        if missing > 0:
+            self._last_iris.extend([(0, None)] * missing)
+
+    def set_prefix(self, data: bytes, pos: int, end: int) -> None:
+        """Read an RdfPrefixEntry."""
+        self._set_entry(self.prefixes, self._prefix_keys, _PREFIX_SHIFT, data, pos, end)
+
+    def set_datatype(self, data: bytes, pos: int, end: int) -> None:
+        """Read an RdfDatatypeEntry."""
+        self._assign(self.datatypes, data, pos, end)
+        self._literals.clear()
+
+    def _set_entry(
+        self, table: ReaderTable, keys: list[int], shift: int, data: bytes, pos: int, end: int
+    ) -> None:
+        entry_id = self._assign(table, data, pos, end)
+        self._serial += 1
+        missing = len(table.values) - len(keys)
+        if missing > 0:
+            keys.extend([-1] * missing)
+        keys[entry_id] = self._serial << shift
+
+    def _assign(self, table: ReaderTable, data: bytes, pos: int, end: int) -> int:
+        """Read an entry into its table and return its id."""
+        entry_id = table.assign(*self._entry(data, pos, end))
+        if table.characters > self._limits.lookup_characters:
+            raise over(
+                self._limits,
+                "lookup_characters",
+                table.characters,
+                f"the length of all {table.name} entries",
+            )
+        return entry_id
+
+    def _entry(self, data: bytes, pos: int, end: int) -> tuple[int, str]:
+        entry_id = 0
+        value = ""
+        for number, start, stop, varint in read_fields(
+            data, pos, end, _ENTRY_FIELDS, "a lookup entry"
+        ):
+            if number == 1:
+                entry_id = uint32(varint, "a lookup entry's id")
+            else:
+                value = self.string(data, start, stop, "a lookup entry")
+        return entry_id, value
+
+    def string(self, data: bytes, pos: int, end: int, what: str) -> str:
+        if end - pos > self._limits.string_bytes:
+            raise over(self._limits, "string_bytes", end - pos, f"the length of {what}")
+        return read_string(data, pos, end, what)
+
+    # Terms
+
+    def iri(self, data: bytes, pos: int, end: int) -> Any:
+        """Read an RdfIri and advance the state that its zeros refer to."""
+        prefix_id = name_id = 0
+        at = pos
+        # Nearly every prefix id takes one byte, and every name id one or two.
+        if end - at > 1 and data[at] == _PREFIX_TAG and data[at + 1] < 0x80:
+            prefix_id = data[at + 1]
+            at += 2
+        if end - at > 1 and data[at] == _NAME_TAG:
+            name_id = data[at + 1]
+            if name_id < 0x80:
+                at += 2
+            elif end - at == 3 and data[at + 2] < 0x80:
+                name_id += (data[at + 2] - 1) << 7
+                at += 3
+        if at < end:
+            prefix_id = name_id = 0
+            for number, _, _, value in read_fields(data, pos, end, _IRI_FIELDS, "RdfIri"):
+                if number == 1:
+                    prefix_id = value
+                else:
+                    name_id = value
+        if prefix_id:
+            self._prefix_id = prefix_id
+        else:
+            prefix_id = self._prefix_id
+        if not name_id:
+            name_id = self._name_id + 1
+        self._name_id = name_id
+        try:
+            name_key = self._name_keys[name_id]
+            prefix_key = self._prefix_keys[prefix_id]
+        except IndexError:
+            name_key = prefix_key = -1
+        if name_key > 0 <= prefix_key:
+            key = prefix_key + name_key
+            last_key, term = self._last_iris[name_id]
+            return term if key == last_key else self._make_iri(prefix_id, name_id, key)
+        return self._make_iri(prefix_id, name_id, 0)
+
+    def _make_iri(self, prefix_id: int, name_id: int, key: int) -> Any:
+        """Put an IRI together, or find it again under its key; 0 for one that is not to be kept."""
+        name = self.names.get(name_id)
+        prefix = self.prefixes.get(prefix_id) if prefix_id else ""
+        size = len(prefix) + len(name)
+        limits = self._limits
+        if size > limits.string_bytes:
+            raise over(limits, "string_bytes", size, "the length of an IRI")
+        # Counted wherever it is not the name's last one, so that no cache has a say in it.
+        self._expand(size)
+        term = self._iris.get(key)
+        if term is None:
+            term = self._build(self._factory.iri, prefix + name)
+            if size > CACHED_STRING or not key:
+                return term
+            self._iri_characters += size
+            if len(self._iris) >= CACHE_ENTRIES or self._iri_characters > CACHE_CHARACTERS:
+                self._iris.clear()
+                self._iri_characters = size
+            self._iris[key] = term
+        self._last_iris[name_id] = (key, term)
+        return term
+
+    def _expand(self, size: int) -> None:
+        """Count what a few bytes of the stream become in memory."""
+        self.expansion += size
+        if self.expansion > self._limits.frame_expansion:
+            raise over(
+                self._limits, "frame_expansion", self.expansion, "what IRIs of a frame expand to"
+            )
+
+    def blank_node(self, data: bytes, pos: int, end: int) -> Any:
+        """Read a blank node's label."""
+        raw = data[pos:end]
+        term = self._blank_nodes.get(raw)
+        if term is None:
+            label = self.string(data, pos, end, "a blank node label")
+            term = self._build(self._factory.blank_node, label)
+            self._remember(self._blank_nodes, raw, term)
+        return term
+
+    def literal(self, data: bytes, pos: int, end: int) -> Any:
+        """Read an RdfLiteral."""
+        raw = data[pos:end]
+        found = self._literals.get(raw)
+        if found is None:
+            return self._make_literal(raw, data, pos, end)
+        term, size = found
+        if size:
+            self._expand(size)
+        return term
+
+    def _make_literal(self, raw: bytes, data: bytes, pos: int, end: int) -> Any:
+        lex = ""
+        langtag = datatype = None
+        for number, start, stop, value in read_fields(
+            data, pos, end, _LITERAL_FIELDS, "RdfLiteral"
+        ):
+            if number == 1:
+                lex = self.string(data, start, stop, "a lexical form")
+            elif number == 2:
+                langtag = self.string(data, start, stop, "a language tag")
+                if not langtag:
+                    raise StatementError("a language tag is empty")
+            else:
+                if not self.datatypes.size:
+                    raise LookupTableError(
+                        "a typed literal in a stream whose datatype table has size 0"
+                    )
+                if not value:
+                    raise LookupTableError("datatype 0 is not valid")
+                datatype = self.datatypes.get(value)
+        if langtag is not None and datatype is not None:
+            raise WireError("a literal has both a language tag and a datatype")
+        if datatype == XSD_STRING:
+            datatype = None
+        term = self._build(self._factory.literal, lex, langtag, datatype)
+        size = 0 if datatype is None else len(datatype)
+        if size:
+            # A backend may keep a copy of the datatype's IRI in each literal, and text has one.
+            self._expand(size)
+        if size <= CACHED_STRING:
+            self._remember(self._literals, raw, (term, size))
+        return term
+
+    def quoted_triple(self, data: bytes, pos: int, end: int, depth: int = 1) -> Any:
+        """Read an RdfTriple that is quoted inside another; every position must be set."""
+        if depth > self._limits.nesting:
+            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+        terms: list[Any] = [None, None, None]
+        given = self._read_terms(data, pos, end, terms, self._quoted_tags, depth)
+        if given != 0b111:
+            missing = positions.POSITIONS[(~given & 0b111).bit_length() - 1]
+            raise StatementError(f"a quoted triple has no {missing}; terms cannot repeat there")
+        return self._build(self._factory.quoted_triple, *terms)
+
+    def _remember(self, cache: dict[bytes, Any], raw: bytes, term: Any) -> None:
+        if len(raw) <= CACHED_STRING:
+            if len(cache) >= CACHE_ENTRIES:
+                cache.clear()
+            cache[raw] = term
+
+    def _build(self, constructor: Any, *parts: Any) -> Any:
+        try:
+            return constructor(*parts)
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(str(error)) from error
+
+    # Statements
+
+    def statement(self, data: bytes, pos: int, end: int) -> bool:
+        """Read an RdfTriple or RdfQuad into :attr:`last`.
+
+        :return: whether any term was given; False if the statement repeats the one before.
+        :raises StatementError: a term repeats that no statement has given yet.
+        """
+        given = self._read_terms(data, pos, end, self.last, self._statement_tags, 0)
+        if self._missing:
+            self._missing &= ~given
+            if self._missing:
+                position = positions.POSITIONS[self._missing.bit_length() - 1]
+                raise StatementError(f"the {position} repeats, but no statement before has one")
+        return given != 0
+
+    def _read_terms(
+        self,
+        data: bytes,
+        pos: int,
+        end: int,
+        terms: list[Any],
+        tags: dict[int, tuple[int, int, Kind]],
+        depth: int,
+    ) -> int:
+        """Read the fields of RdfTriple or RdfQuad into ``terms``; return a bit for each position
+        that was given."""
+        given = 0
+        while pos < end:
+            tag = data[pos]
+            known = tags.get(tag)
+            start = pos + 2
+            # Nearly every tag and every length takes one byte.
+            if known is not None and tag < 0x80 and start <= end and data[pos + 1] < 0x80:
+                stop = start + data[pos + 1]
+                if stop > end:
+                    raise WireError("a field ends after its message")
+            else:
+                tag, start, stop, _ = read_field(data, pos, end)
+                known = tags.get(tag)
+                if known is None:
+                    self._check_unknown(tag, len(terms))
+                    pos = stop
+                    continue
+            pos = stop
+            position, bit, kind = known
+            if given & bit:
+                raise WireError(f"a statement's {positions.POSITIONS[position]} is set twice")
+            given |= bit
+            if kind is _IRI:
+                terms[position] = self.iri(data, start, stop)
+            elif kind is _LITERAL:
+                terms[position] = self.literal(data, start, stop)
+            elif kind is Kind.BLANK_NODE:
+                terms[position] = self.blank_node(data, start, stop)
+            elif kind is Kind.TRIPLE:
+                terms[position] = self.quoted_triple(data, start, stop, depth + 1)
+            else:
+                check_empty(data, start, stop, "RdfDefaultGraph")
+                terms[position] = self._factory.default_graph
+        return given
+
+    def _check_unknown(self, tag: int, width: int) -> None:
+        """Pass over a field that RdfTriple and RdfQuad do not have; refuse one that they do."""
+        number = tag >> 3
+        if number not in positions.STATEMENT_FIELDS:
+            return
+        if tag & 7 != BYTES:
+            raise wrong_type(number, "a statement")
+        position, kind = positions.STATEMENT_FIELDS[number]
+        if position >= width:
+            raise StatementError("a triple has a graph")
+        option = positions.undeclared(position, kind, self._generalized, self._rdf_star)
+        raise StatementError(
+            f"{kind.name} as {positions.POSITIONS[position]}, but the stream options "
+            f"do not declare {option}"
+        )
+
+    def graph_name(self, data: bytes, pos: int, end: int) -> Any:
+        """Read the name of an RdfGraphStart, which never repeats.
+
+        :raises StatementError: it has no name, or one that was not declared.
+        """
+        known = dict.fromkeys(positions.GRAPH_START_FIELDS, BYTES)
+        names = list(read_fields(data, pos, end, known, "RdfGraphStart"))
+        if not names:
+            raise StatementError("a graph start has no name; names cannot repeat there")
+        if len(names) > 1:
+            raise WireError("a graph start has two names")
+        number, start, stop, _ = names[0]
+        kind = positions.GRAPH_START_FIELDS[number]
+        option = positions.undeclared(positions.GRAPH, kind, self._generalized, self._rdf_star)
+        if option:
+            raise StatementError(
+                f"{kind.name} as graph, but the stream options do not declare {option}"
+            )
+        if kind == Kind.IRI:
+            return self.iri(data, start, stop)
+        if kind == Kind.BLANK_NODE:
+            return self.blank_node(data, start, stop)
+        if kind == Kind.LITERAL:
+            return self.literal(data, start, stop)
+        check_empty(data, start, stop, "RdfDefaultGraph")
+        return self._factory.default_graph

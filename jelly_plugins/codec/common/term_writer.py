@@ -1,0 +1,372 @@
+"""From a backend's terms to wire bytes: lookups, IRIs, literals, quoted triples, repeats.
+
+Shared by every format that is built on Jelly's terms; knows nothing of frames. What terms need in
+the lookups comes out as rows of its own, before the row that refers to it.
+
+Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+from ...errors import StatementError, TermError
+from ..common import positions
+from .limits import ROW_OVERHEAD, Limits, over
+from .lookups import WriterTable
+from .options import TermOptions
+from .terms import Describe, Kind
+from .wire import BYTES, bytes_field, string_field, varint, varint_field
+
+#: A cache that reaches this many entries starts afresh.
+CACHE_ENTRIES: Final = 1 << 16
+
+#: Tag of the field that a term sets, by position and kind.
+_TAGS: Final = {
+    (position, kind): varint(number << 3 | BYTES)
+    for number, (position, kind) in positions.STATEMENT_FIELDS.items()
+}
+
+#: Prefix id and name id before a restart point: no IRI after it may refer to them.
+NO_IDS: Final = (0, 1 << 32)
+
+#: Bytes of a quoted triple, at least: tag and length of its own and of its three terms.
+_LEAST_TRIPLE: Final = 8
+
+_IRI: Final = Kind.IRI
+
+_GRAPH_START_TAGS: Final = {
+    kind: varint(number << 3 | BYTES) for number, kind in positions.GRAPH_START_FIELDS.items()
+}
+
+
+def _sized(payload: bytes) -> bytes:
+    """A payload with its length before it."""
+    return varint(len(payload)) + payload
+
+
+@lru_cache(maxsize=1 << 14)
+def _sized_iri(prefix_id: int, name_id: int) -> bytes:
+    """The body of an RdfIri with its length before it; ids as they stand on the wire."""
+    return _sized(varint_field(1, prefix_id) + varint_field(2, name_id))
+
+
+class _NoRoomError(Exception):
+    """A row needs more entries of a lookup than there are."""
+
+    def __init__(self, table: WriterTable) -> None:
+        super().__init__(table)
+        self.table = table
+
+
+class TermWriter:
+    """The state that terms are written with: three lookups, the last ids, the last terms.
+
+    :param options: sizes of the lookups and features declared.
+    :param describe: takes the caller's terms apart.
+    :param limits: bounds for strings, lookups and nesting, those of a reader by default.
+    :param entry: takes a lookup's name (``"name"``, ``"prefix"``, ``"datatype"``) and the body of
+        an entry, and writes its row.
+
+    A row that fails, whatever the exception, changes nothing but the lookups; the rows of their
+    entries were written by then.
+    """
+
+    def __init__(
+        self,
+        options: TermOptions,
+        describe: Describe,
+        limits: Limits,
+        entry: Callable[[str, bytes], None],
+    ) -> None:
+        self._describe_term = describe
+        self._limits = limits
+        self._entry = entry
+        self._generalized = options.generalized_statements
+        self._rdf_star = options.rdf_star
+        self._names = WriterTable("name", options.max_name_table_size)
+        self._prefixes = WriterTable("prefix", options.max_prefix_table_size)
+        self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
+        #: Whether IRIs are written whole, under the empty prefix.
+        self._whole = False
+        #: Number of the row that is being written; tells which entries it has used.
+        self._row_number = 1
+        #: Prefix id and name id that the next IRI's zeros would refer to.
+        self.ids = (0, 0)
+        self._last: list[Any] = [None, None, None, None]
+        #: What :meth:`_describe` made of each term.
+        self._described: dict[Any, tuple[Any, ...]] = {}
+        #: Tag of the field for each position, by kind of term; None where it may not stand.
+        self._tags = {
+            kind: tuple(
+                _TAGS.get((position, kind))
+                if positions.undeclared(position, kind, self._generalized, self._rdf_star) is None
+                else None
+                for position in range(len(positions.POSITIONS))
+            )
+            for kind in Kind
+        }
+
+    def restart(self) -> None:
+        """Write what follows for a reader that has read nothing, as well as for one that has read
+        all that was written before."""
+        self.forget_repeats()
+        self.ids = NO_IDS
+        for table in (self._names, self._prefixes, self._datatypes):
+            table.forget()
+
+    def forget_repeats(self) -> None:
+        """Write the next statement in full."""
+        self._last = [None, None, None, None]
+
+    def statement(self, terms: tuple[Any, ...]) -> bytes:
+        """Write the body of an RdfTriple or RdfQuad; a term that stands where it stood in the
+        statement before is left out.
+
+        :raises StatementError: a term needs an option that was not declared.
+        :raises TermError: a term cannot be said with these options.
+        """
+        body = self._row(self._terms, terms, self._last)
+        self._last[: len(terms)] = terms
+        return body
+
+    def graph_name(self, term: Any) -> bytes:
+        """Write the body of an RdfGraphStart."""
+        return self._row(self._graph_name, term)
+
+    def iri(self, value: str) -> bytes:
+        """Write an RdfIri, with its length before it."""
+        self.text(value, "an IRI")
+        return self._row(self._iri, *self._cut(value))
+
+    def text(self, value: str, what: str) -> bytes:
+        """The UTF-8 bytes of a string.
+
+        :raises TermError: it is no string, or one that UTF-8 cannot hold.
+        :raises LimitError: it is longer than a reader would take.
+        """
+        if not isinstance(value, str):
+            raise TermError(f"{what} is no string: {value!r}")
+        try:
+            raw = value.encode()
+        except UnicodeEncodeError:
+            raise TermError(f"{what} holds half of a surrogate pair, which UTF-8 has not") from None
+        limits = self._limits
+        if len(raw) > limits.string_bytes:
+            raise over(limits, "string_bytes", len(raw), f"the length of {what}")
+        self._check_row(len(raw))
+        return raw
+
+    def _check_row(self, size: int) -> None:
+        if size + ROW_OVERHEAD > self._limits.frame_bytes:
+            raise over(self._limits, "frame_bytes", size + ROW_OVERHEAD, "the length of a row")
+
+    def _row(self, write: Callable[..., bytes], *arguments: Any) -> bytes:
+        """Write one row, all of it or none."""
+        ids = self.ids
+        self._row_number += 1
+        try:
+            try:
+                body = write(*arguments)
+            except _NoRoomError as error:
+                if error.table is not self._prefixes:
+                    raise
+                # IRIs under more prefixes than the table holds: say them whole, under the empty
+                # one. The entries written meanwhile stay, and are of use later.
+                self.ids = ids
+                self._row_number += 1
+                self._whole = True
+                try:
+                    body = write(*arguments)
+                finally:
+                    self._whole = False
+            self._check_row(len(body))
+        except _NoRoomError as error:
+            self.ids = ids
+            raise TermError(
+                f"the statement needs more {error.table.name} entries than the table has "
+                f"({error.table.size}): raise max_{error.table.name}_table_size"
+            ) from None
+        except BaseException:
+            self.ids = ids
+            raise
+        return body
+
+    def _terms(self, terms: tuple[Any, ...], last: list[Any] | None, depth: int = 0) -> bytes:
+        described = self._described
+        parts = []
+        for position, term in enumerate(terms):
+            if isinstance(term, tuple):
+                # Hashing or comparing tuples that are nested deeply enough ends the process.
+                if depth == 0:
+                    self._check_nesting(term)
+                if last is not None and last[position] == term:
+                    continue
+                description = self._describe(term)
+            else:
+                if last is not None and term is not None:
+                    before = last[position]
+                    if before is term or before == term:
+                        continue
+                try:
+                    known = described.get(term)
+                except TypeError as error:
+                    raise TermError(f"{term!r} is not a term: {error}") from None
+                description = known or self._remember(term)
+            kind, tags, first, second = description
+            tag = tags[position]
+            if tag is None:
+                raise self._refusal(position, kind)
+            parts.append(tag)
+            if kind is _IRI:
+                parts.append(self._iri(first, second))
+            elif second is None:
+                parts.append(first)
+            else:
+                parts.append(self._term(description, depth))
+        return b"".join(parts)
+
+    def _graph_name(self, term: Any) -> bytes:
+        if isinstance(term, tuple):
+            # Not to be hashed, as above.
+            description = self._describe(term)
+        else:
+            try:
+                description = self._described.get(term) or self._remember(term)
+            except TypeError as error:
+                raise TermError(f"{term!r} is not a term: {error}") from None
+        kind, tags, _, _ = description
+        if tags[positions.GRAPH] is None:
+            raise self._refusal(positions.GRAPH, kind)
+        return _GRAPH_START_TAGS[kind] + self._term(description, 0)
+
+    def _check_nesting(self, term: tuple[Any, ...]) -> None:
+        """Refuse a quoted triple that is nested too deeply, or holds more others than a row can,
+        without recursion: one that is quoted in many places is looked at once on each level."""
+        level = {id(term): (term, 1)}
+        depth = triples = 0
+        while level:
+            depth += 1
+            if depth > self._limits.nesting:
+                raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+            inner: dict[int, tuple[tuple[Any, ...], int]] = {}
+            for quoted, times in level.values():
+                triples += times
+                for part in quoted:
+                    if isinstance(part, tuple):
+                        _, before = inner.get(id(part), (part, 0))
+                        inner[id(part)] = (part, before + times)
+            self._check_row(triples * _LEAST_TRIPLE)
+            level = inner
+
+    def _remember(self, term: Any) -> tuple[Any, ...]:
+        description = self._describe(term)
+        if len(self._described) >= CACHE_ENTRIES:
+            self._described.clear()
+        self._described[term] = description
+        return description
+
+    def _describe(self, term: Any) -> tuple[Any, ...]:
+        """Take a term apart into four: its kind, its tags by position, and
+
+        - for an IRI, its prefix and name;
+        - for a literal with a datatype, its wire form up to there, and the datatype's IRI;
+        - for a quoted triple, its terms, and the number of them;
+        - for anything else, what there is to write with its length before it, and None.
+        """
+        parts = self._describe_term(term)
+        kind = Kind(parts[0])
+        tags = self._tags[kind]
+        if kind is Kind.IRI:
+            self.text(parts[1], "an IRI")
+            return (kind, tags, *self._cut(parts[1]))
+        if kind is Kind.LITERAL:
+            _, lex, langtag, datatype = parts
+            wire = self.text(lex, "a lexical form")
+            wire = bytes_field(1, wire) if wire else b""
+            if langtag is not None:
+                if datatype is not None:
+                    raise TermError("a literal has either a language tag or a datatype, not both")
+                if not langtag:
+                    raise TermError("a language tag is empty")
+                wire += bytes_field(2, self.text(langtag, "a language tag"))
+            if datatype is None:
+                return (kind, tags, _sized(wire), None)
+            self.text(datatype, "a datatype")
+            return (kind, tags, wire, datatype)
+        if kind is Kind.BLANK_NODE:
+            return (kind, tags, _sized(self.text(parts[1], "a blank node label")), None)
+        if kind is Kind.TRIPLE:
+            return (kind, tags, parts[1:], len(parts) - 1)
+        return (kind, tags, _sized(b""), None)
+
+    def _refusal(self, position: int, kind: Kind) -> StatementError:
+        if position == positions.GRAPH and kind == Kind.TRIPLE:
+            return StatementError("a quoted triple cannot name a graph")
+        if kind == Kind.DEFAULT_GRAPH:
+            return StatementError(f"the default graph cannot be a {positions.POSITIONS[position]}")
+        option = positions.undeclared(position, kind, self._generalized, self._rdf_star)
+        return StatementError(
+            f"{kind.name} as {positions.POSITIONS[position]} needs {option}=True in the options"
+        )
+
+    def _term(self, description: tuple[Any, ...], depth: int) -> bytes:
+        """Write a term with its length before it."""
+        kind, _, first, second = description
+        if kind is Kind.IRI:
+            return self._iri(first, second)
+        if kind is Kind.TRIPLE:
+            if depth >= self._limits.nesting:
+                raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
+            return _sized(self._terms(first, None, depth + 1))
+        if second is not None:
+            return _sized(first + varint_field(3, self._datatype(second)))
+        wire: bytes = first
+        return wire
+
+    def _cut(self, value: str) -> tuple[str, str]:
+        """Prefix and name of an IRI."""
+        if not self._prefixes.size:
+            return "", value
+        cut = max(value.rfind("#"), value.rfind("/")) + 1
+        return value[:cut], value[cut:]
+
+    def _iri(self, prefix: str, name: str) -> bytes:
+        row = self._row_number
+        prefix_id = 0
+        if self._prefixes.size:
+            if self._whole:
+                prefix, name = "", prefix + name
+            prefix_id = self._prefixes.find(prefix, row) or self._enter(self._prefixes, prefix)
+        name_id = self._names.find(name, row) or self._enter(self._names, name)
+        last_prefix_id, last_name_id = self.ids
+        self.ids = (prefix_id, name_id)
+        return _sized_iri(
+            0 if prefix_id == last_prefix_id else prefix_id,
+            0 if name_id == last_name_id + 1 else name_id,
+        )
+
+    def _datatype(self, datatype: str) -> int:
+        table = self._datatypes
+        if not table.size:
+            raise TermError(f"a literal of datatype {datatype}, but max_datatype_table_size is 0")
+        return table.find(datatype, self._row_number) or self._enter(table, datatype)
+
+    def _enter(self, table: WriterTable, value: str) -> int:
+        """Make an entry of a lookup and write its row."""
+        characters = table.characters + len(value)
+        if characters > self._limits.lookup_characters:
+            raise over(
+                self._limits,
+                "lookup_characters",
+                characters,
+                f"the length of all {table.name} entries",
+            )
+        assigned = table.assign(value, self._row_number)
+        if assigned is None:
+            raise _NoRoomError(table)
+        entry_id, written = assigned
+        self._entry(table.name, varint_field(1, written) + string_field(2, value))
+        return entry_id

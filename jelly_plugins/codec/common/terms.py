@@ -1,0 +1,194 @@
+"""The generic term model: all that Jelly can say, exactly as it was said, and nothing else.
+
+Lexical forms, language tags and labels are kept to the letter. The only form that is normalised
+is the spelling of xsd:string: a literal with that datatype and one without any are the same
+literal in RDF 1.1, and both have ``datatype`` None here.
+
+The codec builds terms only through a :class:`TermFactory`, and takes them apart only through a
+:data:`Describe` function, so that a backend can have its own terms made directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from ...errors import TermError
+
+XSD_STRING: Final = "http://www.w3.org/2001/XMLSchema#string"
+RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+
+
+@dataclass(frozen=True, slots=True)
+class Iri:
+    """An IRI, not validated: Jelly carries any string here."""
+
+    value: str
+
+    # Terms are looked up by the million; the hash that a dataclass makes costs twice as much.
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class BlankNode:
+    """A blank node by its label, which may be any string and means nothing outside its scope."""
+
+    label: str
+
+    def __hash__(self) -> int:
+        return hash(self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal: plain (xsd:string), language-tagged, or typed.
+
+    >>> Literal("1", datatype="http://www.w3.org/2001/XMLSchema#integer").datatype_iri
+    'http://www.w3.org/2001/XMLSchema#integer'
+    >>> Literal("x", datatype=XSD_STRING) == Literal("x")
+    True
+    """
+
+    lex: str
+    langtag: str | None = None
+    datatype: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.datatype == XSD_STRING:
+            object.__setattr__(self, "datatype", None)
+        if self.langtag is not None and self.datatype is not None:
+            raise TermError("a literal has either a language tag or a datatype, not both")
+
+    def __hash__(self) -> int:
+        return hash((self.lex, self.langtag, self.datatype))
+
+    @property
+    def datatype_iri(self) -> str:
+        """The datatype's IRI as RDF 1.1 Concepts, section 3.3, has it: never absent."""
+        if self.langtag is not None:
+            return RDF_LANG_STRING
+        return self.datatype if self.datatype is not None else XSD_STRING
+
+
+class DefaultGraph:
+    """The name of the default graph; :data:`DEFAULT_GRAPH` is its one instance."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "DEFAULT_GRAPH"
+
+    def __reduce__(self) -> str:
+        return "DEFAULT_GRAPH"
+
+
+DEFAULT_GRAPH: Final = DefaultGraph()
+
+
+class Triple(NamedTuple):
+    """A triple, as a statement or quoted inside another."""
+
+    subject: Term
+    predicate: Term
+    object: Term
+
+
+class Quad(NamedTuple):
+    """A quad; ``graph`` is :data:`DEFAULT_GRAPH` for the default graph."""
+
+    subject: Term
+    predicate: Term
+    object: Term
+    graph: GraphName
+
+
+Term: TypeAlias = Iri | BlankNode | Literal | Triple
+GraphName: TypeAlias = Iri | BlankNode | Literal | DefaultGraph
+Statement: TypeAlias = Triple | Quad
+
+T = TypeVar("T")
+
+
+class TermFactory(Protocol[T]):
+    """What a decoder calls to make a backend's terms: once for each distinct term, as far as its
+    bounded caches reach.
+
+    A constructor refuses what its backend cannot hold with :class:`~jelly_plugins.TermError` or any
+    ValueError; the decoder adds frame and row.
+    """
+
+    @property
+    def default_graph(self) -> T:
+        """The backend's name of the default graph."""
+        ...
+
+    def iri(self, value: str, /) -> T: ...
+
+    def blank_node(self, label: str, /) -> T: ...
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> T:
+        """``datatype`` is None for xsd:string and for language-tagged strings."""
+        ...
+
+    def quoted_triple(self, subject: T, predicate: T, object_: T, /) -> T: ...
+
+    def triple(self, terms: tuple[T, T, T], /) -> Any:
+        """A statement of a stream of triples; return ``terms`` itself for a plain tuple."""
+        ...
+
+    def quad(self, terms: tuple[T, T, T, T], /) -> Any:
+        """A statement of a stream of quads or graphs."""
+        ...
+
+
+class Kind(IntEnum):
+    """What a term is, as a :data:`Describe` function says it."""
+
+    IRI = 0
+    BLANK_NODE = 1
+    LITERAL = 2
+    TRIPLE = 3
+    DEFAULT_GRAPH = 4
+
+
+#: Takes a backend's term apart into a tuple that opens with its :class:`Kind`:
+#: ``(IRI, value)``, ``(BLANK_NODE, label)``, ``(LITERAL, lex, langtag, datatype)``,
+#: ``(TRIPLE, subject, predicate, object)`` or ``(DEFAULT_GRAPH,)``. Terms must be hashable, and
+#: equal only if they are the same term: the encoder describes each distinct one once.
+Describe: TypeAlias = Callable[[Any], tuple[Any, ...]]
+
+
+class GenericFactory:
+    """Makes the terms of this module."""
+
+    default_graph: Final = DEFAULT_GRAPH
+
+    iri = staticmethod(Iri)
+    blank_node = staticmethod(BlankNode)
+    literal = staticmethod(Literal)
+    quoted_triple = staticmethod(Triple)
+    # What _make does, without checking the width once more.
+    triple = partial(tuple.__new__, Triple)
+    quad = partial(tuple.__new__, Quad)
+
+
+def describe(term: object) -> tuple[Any, ...]:
+    """Take a term of this module apart, see :data:`Describe`.
+
+    :raises TermError: it is no term of this module.
+    """
+    if isinstance(term, Iri):
+        return (Kind.IRI, term.value)
+    if isinstance(term, Literal):
+        return (Kind.LITERAL, term.lex, term.langtag, term.datatype)
+    if isinstance(term, BlankNode):
+        return (Kind.BLANK_NODE, term.label)
+    if isinstance(term, Triple):
+        return (Kind.TRIPLE, *term)
+    if isinstance(term, DefaultGraph):
+        return (Kind.DEFAULT_GRAPH,)
+    raise TermError(f"{term!r} is not a term of jelly_plugins")

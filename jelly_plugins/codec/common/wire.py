@@ -1,0 +1,167 @@
+"""Protocol Buffers on the wire, as far as Jelly needs it: varints, tags, fields.
+
+The codec reads and writes the wire format itself. A message library hides what a strict reader has
+to see (a oneof set twice, a known field of the wrong type, the row an error stands in), and costs
+more than the work itself in Python.
+
+Strictness: a field that a message knows must have its wire type and stand once; unknown field
+numbers are skipped, as Protocol Buffers asks; groups are refused.
+
+Reference: https://protobuf.dev/programming-guides/encoding/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ...errors import WireError
+
+VARINT: Final = 0
+FIXED64: Final = 1
+BYTES: Final = 2
+FIXED32: Final = 5
+
+MAX_UINT32: Final = 0xFFFF_FFFF
+#: Varints of up to ten bytes are legal on the wire, whatever their value.
+MAX_VARINT_BYTES: Final = 10
+
+
+def read_varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
+    """Read a varint at ``pos``; return its value and the position after it.
+
+    :raises WireError: it does not end before ``end``, or is longer than ten bytes or 64 bits.
+    """
+    value = shift = 0
+    for offset in range(MAX_VARINT_BYTES):
+        if pos + offset >= end:
+            raise WireError("a number ends after its message")
+        byte = data[pos + offset]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value >> 64:
+                break
+            return value, pos + offset + 1
+        shift += 7
+    raise WireError("a number is longer than 64 bits")
+
+
+def read_field(data: bytes, pos: int, end: int) -> tuple[int, int, int, int]:
+    """Read the tag of a field at ``pos`` and find its payload.
+
+    :return: tag (field number times 8 plus wire type), payload's start, payload's end, and, for
+        a varint, its value (otherwise 0).
+    :raises WireError: no whole field of a legal type stands there.
+    """
+    tag, pos = read_varint(data, pos, end)
+    wire_type = tag & 7
+    if not 0 < tag >> 3 < 1 << 29:
+        raise WireError(f"field number {tag >> 3} is not valid")
+    if wire_type == VARINT:
+        value, stop = read_varint(data, pos, end)
+        return tag, pos, stop, value
+    if wire_type == BYTES:
+        length, pos = read_varint(data, pos, end)
+        stop = pos + length
+    elif wire_type == FIXED64:
+        stop = pos + 8
+    elif wire_type == FIXED32:
+        stop = pos + 4
+    else:
+        raise WireError(f"wire type {wire_type} is not valid")
+    if stop > end:
+        raise WireError("a field ends after its message")
+    return tag, pos, stop, 0
+
+
+def read_fields(
+    data: bytes, pos: int, end: int, known: Mapping[int, int], message: str
+) -> Iterator[tuple[int, int, int, int]]:
+    """Read a message's fields, passing over the unknown ones.
+
+    :param known: wire type by field number.
+    :return: for each known field its number, payload's start and end, and value (for a varint).
+    :raises WireError: malformed, a known field of the wrong type, or one that stands twice.
+    """
+    seen = set()
+    while pos < end:
+        tag, start, pos, value = read_field(data, pos, end)
+        number = tag >> 3
+        expected = known.get(number)
+        if expected is None:
+            continue
+        if expected != tag & 7:
+            raise wrong_type(number, message)
+        if number in seen:
+            raise WireError(f"field {number} of {message} stands twice")
+        seen.add(number)
+        yield number, start, pos, value
+
+
+def check_empty(data: bytes, pos: int, end: int, message: str) -> None:
+    """Pass over a message that has no fields.
+
+    :raises WireError: malformed.
+    """
+    for _ in read_fields(data, pos, end, {}, message):
+        pass
+
+
+def wrong_type(number: int, message: str) -> WireError:
+    """The error for a known field of a wire type that is not its own."""
+    return WireError(
+        f"field {number} of {message} has the wrong wire type: "
+        "not Jelly, or a pre-release dialect of it"
+    )
+
+
+def uint32(value: int, what: str) -> int:
+    """Refuse a number that does not fit the field's type.
+
+    :raises WireError: it is above 32 bits.
+    """
+    if value > MAX_UINT32:
+        raise WireError(f"{what} is above 32 bits")
+    return value
+
+
+def read_string(data: bytes, pos: int, end: int, what: str) -> str:
+    """Decode UTF-8.
+
+    :raises WireError: the bytes are not valid UTF-8.
+    """
+    try:
+        return str(data[pos:end], "utf-8")
+    except UnicodeDecodeError as error:
+        raise WireError(f"{what} is not valid UTF-8 ({error.reason})") from None
+
+
+def varint(value: int) -> bytes:
+    """Write a varint.
+
+    >>> varint(300).hex()
+    'ac02'
+    """
+    if value < 0x80:
+        return value.to_bytes()
+    parts = bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
+
+
+def bytes_field(number: int, payload: bytes) -> bytes:
+    """Write a length-delimited field, empty or not."""
+    return varint(number << 3 | BYTES) + varint(len(payload)) + payload
+
+
+def varint_field(number: int, value: int) -> bytes:
+    """Write a varint field; nothing for 0, as proto3 has it."""
+    return varint(number << 3) + varint(value) if value else b""
+
+
+def string_field(number: int, text: str) -> bytes:
+    """Write a string field; nothing for the empty string, as proto3 has it."""
+    return bytes_field(number, text.encode()) if text else b""

@@ -1,0 +1,118 @@
+"""Why the compiled kernel refuses a row: the reference reads it again and says so.
+
+The kernel only knows that a row is bad. Errors and their messages stand once, in the reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ..errors import JellyError, WireError
+from .common.limits import Limits
+from .common.lookups import ReaderTable
+from .common.term_reader import TermReader
+from .common.terms import TermFactory
+from .patch.decoder import PatchDecoder, PatchFrame
+from .patch.options import PatchOptions
+from .patch.rules import PatchState
+from .rdf.decoder import Decoder, Frame
+from .rdf.options import PhysicalType, StreamOptions
+from .rdf.rules import State
+
+#: Above anything that a row can expand to: the kernel counts that itself.
+_NO_LIMIT: Final = 1 << 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A decoder's state before a row.
+
+    :ivar names: the name lookup, by id; likewise ``prefixes`` and ``datatypes``.
+    :ivar next_ids: the ids that an entry id of 0 stands for: name, prefix, datatype.
+    :ivar given: a bit for each position that some statement has set.
+    """
+
+    state: int
+    names: dict[int, str]
+    prefixes: dict[int, str]
+    datatypes: dict[int, str]
+    next_ids: tuple[int, int, int]
+    prefix_id: int
+    name_id: int
+    given: int
+
+
+def reason(
+    row: bytes,
+    factory: TermFactory[Any],
+    options: StreamOptions | None,
+    limits: Limits,
+    before: Before,
+) -> JellyError:
+    """The error with which the reference refuses a row.
+
+    :param row: the row, and what follows it where the row's end is not known.
+    :param options: of the stream, None before they were read.
+    :param before: the state before the row.
+    """
+    limits = replace(limits, frame_expansion=_NO_LIMIT)
+    decoder = Decoder(factory, limits=limits)
+    decoder._state = State(before.state)
+    if options is not None:
+        decoder.options = options
+        width = 4 if options.physical_type is PhysicalType.QUADS else 3
+        decoder._terms = TermReader(factory, options, limits, width)
+        _restore(decoder._terms, before)
+    try:
+        decoder._decode_rows(row, Frame(0))
+    except JellyError as error:
+        return error
+    return _disagreement()
+
+
+def patch_reason(
+    row: bytes,
+    factory: TermFactory[Any],
+    options: PatchOptions | None,
+    limits: Limits,
+    before: Before,
+) -> JellyError:
+    """The error with which the reference refuses a row of a patch; see :func:`reason`."""
+    limits = replace(limits, frame_expansion=_NO_LIMIT)
+    decoder = PatchDecoder(factory, limits=limits)
+    if options is not None:
+        decoder._begin_stream(options)
+        assert decoder._terms is not None
+        _restore(decoder._terms, before)
+    decoder._state = PatchState(before.state)
+    try:
+        decoder._decode_rows(row, PatchFrame(0))
+    except JellyError as error:
+        return error
+    return _disagreement()
+
+
+def _disagreement() -> WireError:
+    return WireError("the row is not valid (the kernels do not agree on it: please report this)")
+
+
+def _restore(terms: TermReader, before: Before) -> None:
+    for entries, next_id, table, keys in (
+        (before.names, before.next_ids[0], terms.names, terms._name_keys),
+        (before.prefixes, before.next_ids[1], terms.prefixes, terms._prefix_keys),
+        (before.datatypes, before.next_ids[2], terms.datatypes, []),
+    ):
+        _fill(table, entries, next_id)
+        # No key is one that an IRI was remembered under.
+        keys[:] = [-1] * len(table.values)
+    terms._prefix_keys[0] = 0
+    terms._prefix_id = before.prefix_id
+    terms._name_id = before.name_id
+    terms._missing &= ~before.given
+
+
+def _fill(table: ReaderTable, entries: dict[int, str], next_id: int) -> None:
+    for entry_id, value in entries.items():
+        table.assign(entry_id, value)
+    table._last = next_id - 1

@@ -1,0 +1,1173 @@
+# From the bytes of a frame to terms and planned statements. Nothing here needs the GIL.
+#
+# Reading stops (see `Status`) where a plan is full, at the end of the frame, at what is rare enough
+# to be left to the reference (options, metadata), and at a row that is refused. Why it is refused
+# is not said here: the reference reads the row again and says it.
+
+cdef enum Status:
+    READ
+    # Stops after which reading goes on.
+    AT_PLAN_END
+    AT_OPTIONS
+    AT_FRAME_FIELD
+    AT_NAMESPACE
+    # Terms were made that the judge has to see, see kernel/common/validator.pxi.
+    AT_DOUBTS
+    AT_EMPTY_GRAPH
+    AT_HEADER
+    # Stops after which it does not.
+    AT_FRAME_END
+    REFUSED
+    NOT_RDF_1_2
+    TOO_MUCH_TEXT
+    TOO_MANY_ROWS
+    TOO_MANY_REPEATS
+    TOO_MUCH_EXPANSION
+    NO_MEMORY
+
+
+cdef enum Event:
+    STATEMENT
+    # The statement before, once more.
+    REPEAT
+    GRAPH_START
+    EMPTY_GRAPH
+    # A row of a patch that says nothing but its kind.
+    BARE_ROW
+
+
+cdef enum:
+    # Statements that are planned before any is made, and those after one that cannot be written
+    # without a plan.
+    PLAN = 512
+    SHORT_PLAN = 8
+    # Bytes that an entry has room for in itself.
+    NEAR_BYTES = 64
+    # And bytes of new terms.
+    PLAN_BYTES = 1 << 22
+    STATES = 8
+    # Rows of rdf.proto; checked when the module is loaded.
+    ROW_OPTIONS = 1
+    ROW_TRIPLE = 2
+    ROW_QUAD = 3
+    ROW_GRAPH_START = 4
+    ROW_GRAPH_END = 5
+    ROW_NAMESPACE = 6
+    ROW_NAME = 9
+    ROW_PREFIX = 10
+    ROW_DATATYPE = 11
+    ROW_TAG = 0x0A
+    PREFIX_TAG = 0x08
+    NAME_TAG = 0x10
+    ENTRY_ID_TAG = 0x08
+    ENTRY_TEXT_TAG = 0x12
+    LEX_TAG = 0x0A
+    LANGTAG_TAG = 0x12
+    DATATYPE_TAG = 0x18
+
+
+# The serial of a prefix that no name has had.
+cdef uint64_t NEVER_USED = <uint64_t> -1
+
+
+cdef struct Planned:
+    Event event
+    # In patches, which row it is.
+    int kind
+    uint64_t row
+    # Not owned. A graph event has its name in the last.
+    Term *terms[4]
+
+
+cdef struct Entry:
+    # One entry of a lookup; serial 0 if it was never set.
+    uint64_t serial
+    size_t size
+    size_t characters
+    # For a name: the serial of the prefix with which it was last part of an IRI, and that IRI,
+    # owned, where it was made a term. For a datatype: its IRI, owned.
+    uint64_t prefix_serial
+    Term *term
+    # Whether the name was part of an IRI that the cache keeps.
+    bint in_cache
+    # Where text is written: whether all of it stands for itself in an IRI.
+    bint plain
+    # Its bytes, if there are more than `near` holds.
+    uint8_t *far
+    uint8_t near[NEAR_BYTES]
+
+
+cdef struct Table:
+    Entry *entries
+    size_t length
+    uint64_t size
+    uint64_t last
+    # Characters of all entries together.
+    uint64_t characters
+
+
+cdef struct Reader:
+    # What the options and the limits say.
+    bint text
+    # Whether a judge has a say in what is made into text.
+    bint judged
+    # Whether it writes literals too: in the one form that they have for it, and with language tags
+    # that N-Triples cannot say.
+    bint judge_writes
+    bint declared[FIELD_NUMBERS]
+    bint declared_graph[FIELD_NUMBERS]
+    bint declared_value[FIELD_NUMBERS]
+    bint has_namespaces
+    # Rows of the format, and the state after each of them, FIELD_NUMBERS for each state before.
+    const int8_t *row_fields
+    const int8_t *next_states
+    # Terms of a statement as the factory gets it, and the positions that a row must have set.
+    int width
+    int required
+    uint64_t string_bytes
+    uint64_t lookup_characters
+    uint64_t nesting
+    uint64_t frame_rows
+    uint64_t frame_repeats
+    uint64_t frame_expansion
+    # Bytes that a term's text may have.
+    uint64_t term_bytes
+    # Bytes of a quoted triple's text besides its terms.
+    uint64_t triple_overhead
+
+    # What carries over frames.
+    int state
+    Table names
+    Table prefixes
+    Table datatypes
+    uint64_t serial
+    uint64_t prefix_id
+    uint64_t name_id
+    int given
+    Term *last[4]
+    Term *graph
+    bint graph_is_empty
+    Term *default_graph
+    Cache iris
+    Cache literals
+    Cache blank_nodes
+    Pool pool
+    Buffer scratch
+
+    # The frame.
+    const uint8_t *pos
+    const uint8_t *end
+    uint64_t rows
+    uint64_t repeats
+    uint64_t expansion
+    bint has_before
+    # The row that is read: where it stands, and what the reader's state was before it.
+    const uint8_t *row
+    uint64_t row_number
+    bint in_row
+    # In patches, which row it is.
+    int row_kind
+    uint64_t row_prefix_id
+    uint64_t row_name_id
+    int row_given
+
+    # Why reading stopped, where more is to say than the status.
+    Status status
+    # A stop that is dealt with once what was planned before it is done; READ for none.
+    Status stopped
+    Field stopped_at
+    # Of a namespace, or a header's key and value. The IRI is NULL where a patch gives none.
+    Slice namespace_name
+    Term *namespace_iri
+
+    # The plan, how many are in it, and how many there may be before they are dealt with.
+    Planned *plan
+    size_t planned
+    size_t plan_room
+    # Terms made since the plan was last empty, in their order; not owned.
+    Term **made
+    size_t made_count
+    size_t made_capacity
+    size_t made_bytes
+
+
+# Tables of the reference, in C.
+
+cdef int8_t NEXT_STATE[STATES][FIELD_NUMBERS]
+cdef int8_t NO_FIELDS[FIELD_NUMBERS]
+cdef int8_t ROW_FIELDS[FIELD_NUMBERS]
+cdef int8_t IRI_FIELDS[FIELD_NUMBERS]
+cdef int8_t LITERAL_FIELDS[FIELD_NUMBERS]
+cdef int8_t ENTRY_FIELDS[FIELD_NUMBERS]
+cdef int8_t NAMESPACE_FIELDS[FIELD_NUMBERS]
+cdef int8_t GRAPH_START_FIELDS[FIELD_NUMBERS]
+cdef int8_t GRAPH_START_KINDS[FIELD_NUMBERS]
+cdef int8_t TERM_POSITIONS[FIELD_NUMBERS]
+cdef int8_t TERM_KINDS[FIELD_NUMBERS]
+
+
+cdef int load_reader_rules() except -1:
+    memset(NEXT_STATE, -1, sizeof(NEXT_STATE))
+    for before, rows in rules.NEXT.items():
+        for row, after in rows.items():
+            NEXT_STATE[<int> before][<int> row] = after
+    fill_known(NO_FIELDS, {})
+    fill_known(ROW_FIELDS, {int(row): BYTES for row in rules.Row})
+    fill_known(NAMESPACE_FIELDS, reference_decoder._NAMESPACE_FIELDS)
+    fill_known(IRI_FIELDS, reference_terms._IRI_FIELDS)
+    fill_known(LITERAL_FIELDS, reference_terms._LITERAL_FIELDS)
+    fill_known(ENTRY_FIELDS, reference_terms._ENTRY_FIELDS)
+    fill_known(GRAPH_START_FIELDS, dict.fromkeys(positions.GRAPH_START_FIELDS, BYTES))
+    memset(GRAPH_START_KINDS, -1, sizeof(GRAPH_START_KINDS))
+    for number, kind in positions.GRAPH_START_FIELDS.items():
+        GRAPH_START_KINDS[<int> number] = kind
+    memset(TERM_POSITIONS, -1, sizeof(TERM_POSITIONS))
+    for number, (position, kind) in positions.STATEMENT_FIELDS.items():
+        if not 0 < number < FIELD_NUMBERS:
+            raise ValueError(f"the kernel has no room for field {number}")
+        TERM_POSITIONS[<int> number] = position
+        TERM_KINDS[<int> number] = kind
+    return 0
+
+
+cdef void *refuse(Reader *reader, Status status) noexcept nogil:
+    """Say why a function returns NULL."""
+    reader.status = status
+    return NULL
+
+
+cdef bint fail(Reader *reader, Status status) noexcept nogil:
+    """Say why a function returns False."""
+    reader.status = status
+    return False
+
+
+# Lookups
+
+cdef bint grow_table(Table *table, size_t length) noexcept nogil:
+    """Make room for entries below `length`."""
+    cdef Entry *moved
+    cdef size_t larger = table.length * 2
+    if larger > table.size + 1:
+        larger = table.size + 1
+    if larger < length:
+        larger = length
+    moved = <Entry *> PyMem_RawRealloc(table.entries, larger * sizeof(Entry))
+    if moved == NULL:
+        return False
+    memset(moved + table.length, 0, (larger - table.length) * sizeof(Entry))
+    table.entries = moved
+    table.length = larger
+    return True
+
+
+cdef inline Entry *entry_at(Table *table, uint64_t entry_id) noexcept nogil:
+    """An entry that was set, otherwise NULL."""
+    if entry_id >= table.length or table.entries[entry_id].serial == 0:
+        return NULL
+    return &table.entries[entry_id]
+
+
+cdef inline const uint8_t *bytes_at(Entry *entry) noexcept nogil:
+    """The entry's text, which lies in the table unless it is long."""
+    return &entry.near[0] if entry.far == NULL else entry.far
+
+
+cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
+                      const uint8_t *end) noexcept nogil:
+    """Read a lookup entry; NULL if it is refused."""
+    cdef Slice value = Slice(NULL, 0)
+    cdef uint64_t entry_id = 0
+    cdef uint64_t total
+    cdef Py_ssize_t characters
+    cdef Entry *entry
+    if not read_entry(pos, end, &entry_id, &value):
+        return <Entry *> refuse(reader, REFUSED)
+    characters = text_length(reader, value)
+    if characters < 0:
+        return NULL
+    if entry_id == 0:
+        entry_id = table.last + 1
+    if entry_id > table.size:
+        return <Entry *> refuse(reader, REFUSED)
+    if entry_id >= table.length and not grow_table(table, entry_id + 1):
+        return <Entry *> refuse(reader, NO_MEMORY)
+    entry = &table.entries[entry_id]
+    total = table.characters + characters - entry.characters
+    if total > reader.lookup_characters:
+        return <Entry *> refuse(reader, REFUSED)
+    if not put_text(entry, value):
+        return <Entry *> refuse(reader, NO_MEMORY)
+    table.characters = total
+    entry.characters = characters
+    entry.plain = reader.text and not iri_needs_care(value.bytes, value.size)
+    drop(entry.term, &reader.pool)
+    entry.term = NULL
+    entry.prefix_serial = NEVER_USED
+    entry.in_cache = False
+    reader.serial += 1
+    entry.serial = reader.serial
+    table.last = entry_id
+    return entry
+
+
+cdef inline bint read_entry(const uint8_t *pos, const uint8_t *end, uint64_t *entry_id,
+                            Slice *value) noexcept nogil:
+    """Find the fields of a lookup entry; False where it is malformed."""
+    cdef Fields walk
+    cdef int found
+    # A text alone is the most common, after it one with a small id; the walk covers them too.
+    if end - pos >= 4 and pos[0] == ENTRY_ID_TAG and pos[1] < 0x80 and pos[2] == ENTRY_TEXT_TAG:
+        if pos[3] < 0x80 and pos[3] == end - pos - 4:
+            entry_id[0] = pos[1]
+            value[0] = Slice(pos + 4, pos[3])
+            return True
+    elif (end - pos >= 5 and pos[0] == ENTRY_ID_TAG and pos[1] >= 0x80 and pos[2] < 0x80
+          and pos[3] == ENTRY_TEXT_TAG and pos[4] < 0x80 and pos[4] == end - pos - 5):
+        entry_id[0] = <uint64_t> pos[2] << 7 | (pos[1] & 0x7F)
+        value[0] = Slice(pos + 5, pos[4])
+        return True
+    elif (end - pos >= 2 and pos[0] == ENTRY_TEXT_TAG and pos[1] < 0x80
+          and pos[1] == end - pos - 2):
+        value[0] = Slice(pos + 2, pos[1])
+        return True
+    open_fields(&walk, pos, end, ENTRY_FIELDS)
+    found = next_field(&walk)
+    while found > 0:
+        if walk.field.number == 1:
+            entry_id[0] = walk.field.value
+            if entry_id[0] > <uint64_t> 0xFFFFFFFF:
+                return False
+        else:
+            value[0] = Slice(walk.field.start, walk.field.stop - walk.field.start)
+        found = next_field(&walk)
+    return found == 0
+
+
+cdef bint put_text(Entry *entry, Slice text) noexcept nogil:
+    """Give an entry its text, and memory for it that is not much more; False where there is
+    none."""
+    cdef uint8_t *far = NULL
+    if text.size > NEAR_BYTES:
+        if entry.far != NULL and entry.size == text.size:
+            far = entry.far
+        else:
+            far = <uint8_t *> PyMem_RawRealloc(entry.far, text.size)
+            if far == NULL:
+                return False
+        memcpy(far, text.bytes, text.size)
+    else:
+        if entry.far != NULL:
+            PyMem_RawFree(entry.far)
+        if text.size:
+            memcpy(entry.near, text.bytes, text.size)
+    entry.far = far
+    entry.size = text.size
+    return True
+
+
+cdef bint set_datatype(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    cdef Entry *entry = set_entry(reader, &reader.datatypes, pos, end)
+    if entry == NULL:
+        return False
+    if same(bytes_at(entry), entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
+        # A literal of this datatype is a plain one.
+        return True
+    entry.term = make_datatype(reader, entry)
+    return entry.term != NULL or fail(reader, NO_MEMORY)
+
+
+cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
+    cdef Slice nothing = Slice(NULL, 0)
+    cdef Slice text = Slice(bytes_at(entry), entry.size)
+    cdef Term *datatype
+    if reader.text:
+        reader.scratch.size = 0
+        if not (append(&reader.scratch, <const char *> b"^^", 2)
+                and append_iri(&reader.scratch, text.bytes, text.size)):
+            return NULL
+        text = Slice(reader.scratch.bytes, reader.scratch.size)
+    datatype = new_term(&reader.pool, DATATYPE, nothing, text)
+    if datatype != NULL:
+        datatype.doubtful = reader.judged and not is_plain_datatype(text)
+        datatype.characters = entry.characters
+    return datatype
+
+
+cdef inline Py_ssize_t text_length(Reader *reader, Slice text) noexcept nogil:
+    """Number of characters of a text that is not too long; otherwise refused, and -1."""
+    cdef Py_ssize_t characters
+    if text.size > reader.string_bytes:
+        refuse(reader, REFUSED)
+        return -1
+    characters = characters_in(text.bytes, text.bytes + text.size)
+    if characters < 0:
+        refuse(reader, REFUSED)
+    return characters
+
+
+# Terms. Each function returns a new reference, or NULL where the term is refused.
+
+cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
+    """Have a term made into an object, in its turn."""
+    cdef Term **moved
+    cdef size_t capacity
+    term.row = reader.row_number
+    reader.made_bytes += sizeof(Term) + term.text.size
+    if has_wire(term.kind):
+        reader.made_bytes += term.wire.size
+    if reader.text and not term.doubtful:
+        return True
+    if reader.made_count == reader.made_capacity:
+        capacity = reader.made_capacity * 2 if reader.made_capacity else 256
+        moved = <Term **> PyMem_RawRealloc(reader.made, capacity * sizeof(Term *))
+        if moved == NULL:
+            return False
+        reader.made = moved
+        reader.made_capacity = capacity
+    reader.made[reader.made_count] = term
+    reader.made_count += 1
+    return True
+
+
+cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read an RdfIri."""
+    cdef uint64_t prefix_id = 0
+    cdef uint64_t name_id = 0
+    if not read_iri_ids(reader, pos, end, &prefix_id, &name_id):
+        return <Term *> refuse(reader, REFUSED)
+    return iri_of(reader, prefix_id, name_id)
+
+
+cdef inline bint read_iri_ids(Reader *reader, const uint8_t *pos, const uint8_t *end,
+                              uint64_t *found_prefix, uint64_t *found_name) noexcept nogil:
+    """Read an RdfIri's ids, and advance the state that its zeros refer to; False where it is
+    malformed."""
+    cdef Fields walk
+    cdef uint64_t prefix_id = 0
+    cdef uint64_t name_id = 0
+    cdef size_t size = end - pos
+    cdef int found
+    # One-byte ids are by far the most common; the walk covers them too.
+    if size == 2 and pos[0] == NAME_TAG and pos[1] < 0x80:
+        name_id = pos[1]
+    elif size == 2 and pos[0] == PREFIX_TAG and pos[1] < 0x80:
+        prefix_id = pos[1]
+    elif (size == 4 and pos[0] == PREFIX_TAG and pos[2] == NAME_TAG
+          and pos[1] < 0x80 and pos[3] < 0x80):
+        prefix_id = pos[1]
+        name_id = pos[3]
+    elif size:
+        open_fields(&walk, pos, end, IRI_FIELDS)
+        found = next_field(&walk)
+        while found > 0:
+            if walk.field.number == 1:
+                prefix_id = walk.field.value
+            else:
+                name_id = walk.field.value
+            found = next_field(&walk)
+        if found < 0:
+            return False
+    if prefix_id:
+        reader.prefix_id = prefix_id
+    if name_id == 0:
+        name_id = reader.name_id + 1
+    reader.name_id = name_id
+    found_prefix[0] = reader.prefix_id
+    found_name[0] = name_id
+    return True
+
+
+cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept nogil:
+    cdef Entry *name = entry_at(&reader.names, name_id)
+    cdef Entry *prefix = NULL
+    cdef uint64_t prefix_serial = 0
+    cdef Term *term = NULL
+    if name == NULL:
+        return <Term *> refuse(reader, REFUSED)
+    if prefix_id:
+        prefix = entry_at(&reader.prefixes, prefix_id)
+        if prefix == NULL:
+            return <Term *> refuse(reader, REFUSED)
+        prefix_serial = prefix.serial
+    if name.prefix_serial == prefix_serial and name.term != NULL:
+        return shared(name.term)
+    if name.in_cache:
+        term = find_iri(&reader.iris, prefix_serial, name.serial)
+    if term != NULL:
+        if not expand(reader, term.characters):
+            return NULL
+        shared(term)
+    else:
+        term = make_iri(reader, prefix, name, name.prefix_serial != prefix_serial)
+        if term == NULL:
+            return NULL
+        if term.characters > CACHED_STRING:
+            return term
+        term.prefix_serial = prefix_serial
+        term.name_serial = name.serial
+    # Text is as soon put together as found.
+    if name.term != NULL and not reader.text and not keep_iri(reader, name):
+        drop(term, &reader.pool)
+        return <Term *> refuse(reader, NO_MEMORY)
+    drop(name.term, &reader.pool)
+    name.term = shared(term)
+    name.prefix_serial = prefix_serial
+    return term
+
+
+cdef bint keep_iri(Reader *reader, Entry *name) noexcept nogil:
+    """Let the cache have the IRI that a name was last part of, because the name becomes part of
+    another one; False where there is no memory. Most names have one prefix: so most IRIs are never
+    in the cache, and what memory they had is soon used again."""
+    name.in_cache = True
+    return (find_iri(&reader.iris, name.prefix_serial, name.serial) != NULL
+            or remember(&reader.iris, mixed(name.prefix_serial, name.serial), name.term,
+                        &reader.pool))
+
+
+cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
+    """Count what a few bytes of the stream become in memory, when the reference counts it."""
+    reader.expansion += characters
+    if reader.expansion > reader.frame_expansion:
+        return fail(reader, TOO_MUCH_EXPANSION)
+    return True
+
+
+cdef bint append_entries(Buffer *out, Entry *prefix, Entry *name) noexcept nogil:
+    """Append the IRI that a prefix, if there is one, and a name make, as N-Triples has it; False
+    where there is no memory."""
+    if not append(out, <const char *> b"<", 1):
+        return False
+    if prefix != NULL and not append_entry(out, prefix):
+        return False
+    return append_entry(out, name) and append(out, <const char *> b">", 1)
+
+
+cdef inline bint append_entry(Buffer *out, Entry *entry) noexcept nogil:
+    """Append an entry's characters as IRIs have them; False where there is no memory."""
+    if not entry.plain:
+        return append_escaped(out, bytes_at(entry), entry.size, IRI_ESCAPES)
+    return append(out, bytes_at(entry), entry.size)
+
+
+cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noexcept nogil:
+    """Put an IRI together, which counts unless it was the name's last one."""
+    cdef Slice nothing = Slice(NULL, 0)
+    cdef Buffer *scratch = &reader.scratch
+    cdef uint64_t characters = name.characters
+    cdef Term *term
+    cdef bint written = True
+    if prefix != NULL:
+        characters += prefix.characters
+    if characters > reader.string_bytes:
+        return <Term *> refuse(reader, REFUSED)
+    if counts and not expand(reader, characters):
+        return NULL
+    scratch.size = 0
+    if reader.text:
+        written = append_entries(scratch, prefix, name)
+    else:
+        if prefix != NULL:
+            written = append(scratch, bytes_at(prefix), prefix.size)
+        written = written and append(scratch, bytes_at(name), name.size)
+    if written:
+        if reader.text and scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
+        term = new_term(&reader.pool, IRI, nothing, Slice(scratch.bytes, scratch.size))
+        if term != NULL:
+            term.doubtful = reader.judged and not is_plain_iri(term.text)
+        if term != NULL and note_made(reader, term):
+            term.characters = characters
+            return term
+        drop(term, &reader.pool)
+    return <Term *> refuse(reader, NO_MEMORY)
+
+
+cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
+                           const uint8_t *end) noexcept nogil:
+    cdef Slice wire = Slice(pos, end - pos)
+    cdef Slice text = Slice(NULL, 0)
+    # Text is as soon put together as found.
+    cdef bint kept = not reader.text and wire.size <= CACHED_STRING
+    cdef uint64_t hash = 0
+    cdef Term *term
+    if kept:
+        hash = hash_of(pos, end - pos)
+        term = find_wire(&reader.blank_nodes, hash, wire)
+        if term != NULL:
+            return shared(term)
+    if text_length(reader, wire) < 0:
+        return NULL
+    if reader.text:
+        reader.scratch.size = 0
+        if not append_label(&reader.scratch, wire):
+            return <Term *> refuse(reader, NO_MEMORY)
+        if reader.scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
+        text = Slice(reader.scratch.bytes, reader.scratch.size)
+    term = new_term(&reader.pool, BLANK_NODE, wire_kept(reader, wire, kept), text)
+    if term == NULL:
+        return <Term *> refuse(reader, NO_MEMORY)
+    if not reader.text and not kept:
+        borrow(term, wire)
+    if note_made(reader, term) and (
+        not kept or remember(&reader.blank_nodes, hash, term, &reader.pool)
+    ):
+        return term
+    drop(term, &reader.pool)
+    return <Term *> refuse(reader, NO_MEMORY)
+
+
+cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    cdef Slice wire = Slice(pos, end - pos)
+    # Text is as soon put together as found.
+    cdef bint kept = not reader.text and wire.size <= CACHED_STRING
+    cdef uint64_t hash = 0
+    cdef Term *term = NULL
+    if kept:
+        hash = hash_of(pos, end - pos)
+        term = find_wire(&reader.literals, hash, wire)
+    if term != NULL and has_its_datatype(reader, term):
+        shared(term)
+        kept = False
+    else:
+        term = make_literal(reader, wire, kept)
+        if term == NULL:
+            return NULL
+    if term.parts[0] != NULL:
+        kept = kept and term.parts[0].characters <= CACHED_STRING
+        if not expand(reader, term.parts[0].characters):
+            drop(term, &reader.pool)
+            return NULL
+    if kept and not remember(&reader.literals, hash, term, &reader.pool):
+        drop(term, &reader.pool)
+        return <Term *> refuse(reader, NO_MEMORY)
+    return term
+
+
+cdef inline bint has_its_datatype(Reader *reader, Term *literal) noexcept nogil:
+    """Whether the datatype that a literal names on the wire is the one that it had."""
+    cdef Entry *entry
+    if literal.name_serial == 0:
+        return True
+    entry = entry_at(&reader.datatypes, literal.name_serial)
+    return entry != NULL and entry.term == literal.parts[0]
+
+
+cdef struct LiteralParts:
+    # A language tag of size 0 is none; an xsd:string has no datatype, but an id of one.
+    Slice lex
+    Slice langtag
+    uint64_t datatype_id
+    Term *datatype
+    uint64_t characters
+
+
+cdef bint read_literal_parts(Reader *reader, const uint8_t *pos, const uint8_t *end,
+                             LiteralParts *parts) noexcept nogil:
+    """Read an RdfLiteral; False if it is refused."""
+    cdef Entry *datatype
+    cdef Py_ssize_t characters
+    memset(parts, 0, sizeof(LiteralParts))
+    if not find_literal_parts(pos, end, parts):
+        return fail(reader, REFUSED)
+    characters = text_length(reader, parts.lex)
+    if characters < 0 or text_length(reader, parts.langtag) < 0:
+        return False
+    parts.characters = characters
+    if parts.datatype_id:
+        datatype = entry_at(&reader.datatypes, parts.datatype_id)
+        if datatype == NULL:
+            return fail(reader, REFUSED)
+        parts.datatype = datatype.term
+    return True
+
+
+cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
+                             LiteralParts *parts) noexcept nogil:
+    """Find the fields of an RdfLiteral; False where it is malformed."""
+    cdef Fields walk
+    cdef Slice part
+    cdef const uint8_t *after
+    cdef int found
+    # A short lexical form, and short parts after it; the walk covers them too.
+    if end - pos >= 2 and pos[0] == LEX_TAG and pos[1] < 0x80 and pos[1] <= end - pos - 2:
+        parts.lex = Slice(pos + 2, pos[1])
+        after = pos + 2 + pos[1]
+        if after == end:
+            return True
+        if (end - after >= 3 and after[0] == LANGTAG_TAG and after[1] < 0x80
+                and after[1] == end - after - 2):
+            parts.langtag = Slice(after + 2, after[1])
+            return True
+        if end - after == 2 and after[0] == DATATYPE_TAG and 0 < after[1] < 0x80:
+            parts.datatype_id = after[1]
+            return True
+    open_fields(&walk, pos, end, LITERAL_FIELDS)
+    found = next_field(&walk)
+    while found > 0:
+        part = Slice(walk.field.start, walk.field.stop - walk.field.start)
+        if walk.field.number == 1:
+            parts.lex = part
+        elif walk.field.number == 2:
+            parts.langtag = part
+            if part.size == 0:
+                return False
+        else:
+            parts.datatype_id = walk.field.value
+            if parts.datatype_id == 0:
+                return False
+        found = next_field(&walk)
+    return found == 0 and not (parts.langtag.size and parts.datatype_id)
+
+
+cdef inline Slice wire_kept(Reader *reader, Slice wire, bint kept) noexcept nogil:
+    """What a term keeps of its bytes: all, where a cache finds it by them, or a judge may ask for
+    it; nothing where an object or a text is all that becomes of it."""
+    return wire if kept or reader.judged else Slice(NULL, 0)
+
+
+cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
+    """A part of a whole in the whole's copy, if there is one."""
+    if copied.size == 0:
+        return copied
+    if part.size:
+        part.bytes = copied.bytes + (part.bytes - whole.bytes)
+    return part
+
+
+cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
+    cdef LiteralParts parts
+    cdef Slice text = Slice(NULL, 0)
+    cdef Term *term
+    if not read_literal_parts(reader, wire.bytes, wire.bytes + wire.size, &parts):
+        return NULL
+    if reader.text:
+        if parts.langtag.size and not (reader.judge_writes or is_langtag(parts.langtag)):
+            return <Term *> refuse(reader, REFUSED)
+        reader.scratch.size = 0
+        if not append_literal(&reader.scratch, parts.lex, parts.langtag, parts.datatype):
+            return <Term *> refuse(reader, NO_MEMORY)
+        if reader.scratch.size > reader.term_bytes:
+            return <Term *> refuse(reader, REFUSED)
+        text = Slice(reader.scratch.bytes, reader.scratch.size)
+    term = new_term(&reader.pool, LITERAL, wire_kept(reader, wire, kept), text)
+    if term == NULL:
+        return <Term *> refuse(reader, NO_MEMORY)
+    if not reader.text and not kept:
+        borrow(term, wire)
+    term.name_serial = parts.datatype_id
+    term.characters = parts.characters
+    term.lex = part_of_copy(term.wire, parts.lex, wire)
+    term.langtag = part_of_copy(term.wire, parts.langtag, wire)
+    if parts.datatype != NULL:
+        term.parts[0] = shared(parts.datatype)
+    term.doubtful = reader.judged and not (
+        is_plain_literal(parts.langtag, parts.datatype)
+        and (not reader.judge_writes or is_plain_form(term))
+    )
+    if not note_made(reader, term):
+        drop(term, &reader.pool)
+        return <Term *> refuse(reader, NO_MEMORY)
+    return term
+
+
+cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t *end,
+                              uint64_t depth) noexcept nogil:
+    cdef Slice nothing = Slice(NULL, 0)
+    cdef Term *parts[4]
+    cdef Term *term = NULL
+    cdef uint64_t size = reader.triple_overhead
+    cdef uint64_t long_bytes = 0
+    cdef bint doubtful
+    cdef int given = 0
+    memset(parts, 0, sizeof(parts))
+    if depth > reader.nesting:
+        return <Term *> refuse(reader, REFUSED)
+    if read_terms(reader, pos, end, parts, 3, depth, &given):
+        for position in range(3 if given == 0b111 else 0):
+            size += text_size(parts[position])
+            long_bytes += long_text(parts[position])
+        # Once its terms are settled, its size is looked at again.
+        doubtful = given == 0b111 and reader.judged and not is_plain_triple(parts)
+        if given == 0b111 and (not reader.text or doubtful or size <= reader.term_bytes):
+            term = new_term(&reader.pool, TRIPLE, nothing, nothing)
+            if term != NULL:
+                term.doubtful = doubtful
+            if term != NULL and note_made(reader, term):
+                term.characters = size
+                term.prefix_serial = long_bytes
+                memcpy(term.parts, parts, sizeof(term.parts))
+                return term
+            refuse(reader, NO_MEMORY)
+        else:
+            refuse(reader, REFUSED)
+    drop(term, &reader.pool)
+    for position in range(3):
+        drop(parts[position], &reader.pool)
+    return NULL
+
+
+cdef inline uint64_t text_size(Term *term) noexcept nogil:
+    """Bytes of a term in N-Triples."""
+    return term.characters if term.kind == TRIPLE else term.text.size
+
+
+cdef inline uint64_t long_text(Term *term) noexcept nogil:
+    """Bytes of the long terms in a term's text."""
+    if term.kind == TRIPLE:
+        return term.prefix_serial
+    return term.text.size if term.text.size > LONG_TERM else 0
+
+
+cdef Term *read_term(Reader *reader, int kind, const uint8_t *pos, const uint8_t *end,
+                     uint64_t depth) noexcept nogil:
+    if kind == IRI:
+        return read_iri(reader, pos, end)
+    if kind == LITERAL:
+        return read_literal(reader, pos, end)
+    if kind == BLANK_NODE:
+        return read_blank_node(reader, pos, end)
+    if kind == TRIPLE:
+        return read_quoted_triple(reader, pos, end, depth + 1)
+    return shared(reader.default_graph) if is_empty_message(reader, pos, end) else NULL
+
+
+cdef bint is_empty_message(Reader *reader, const uint8_t *pos,
+                           const uint8_t *end) noexcept nogil:
+    """Pass over a message that has no fields."""
+    cdef Fields walk
+    open_fields(&walk, pos, end, NO_FIELDS)
+    return next_field(&walk) == 0 or fail(reader, REFUSED)
+
+
+# Statements
+
+cdef bint read_terms(Reader *reader, const uint8_t *pos, const uint8_t *end, Term **terms,
+                     int width, uint64_t depth, int *given) noexcept nogil:
+    """Read the fields of an RdfTriple or RdfQuad into `terms`, which own what they hold, and set a
+    bit of `given` for each position."""
+    cdef Field field
+    cdef Term *term
+    cdef const uint8_t *start
+    cdef const uint8_t *stop
+    cdef uint64_t number
+    cdef int position
+    while pos < end:
+        if end - pos >= 2 and pos[0] < 0x80 and pos[1] < 0x80 and pos[0] & 7 == BYTES:
+            number = pos[0] >> 3
+            start = pos + 2
+            if pos[1] > end - start or number == 0:
+                return fail(reader, REFUSED)
+            stop = start + pos[1]
+        else:
+            stop = read_field(pos, end, &field)
+            if stop == NULL:
+                return fail(reader, REFUSED)
+            number = field.number
+            start = field.start
+            if (number < FIELD_NUMBERS and TERM_POSITIONS[number] >= 0
+                    and <int> (field.tag & 7) != BYTES):
+                return fail(reader, REFUSED)
+        pos = stop
+        if number >= FIELD_NUMBERS or TERM_POSITIONS[number] < 0:
+            continue
+        position = TERM_POSITIONS[number]
+        if not reader.declared[number] or position >= width or given[0] & 1 << position:
+            return fail(reader, REFUSED)
+        given[0] |= 1 << position
+        term = read_term(reader, TERM_KINDS[number], start, stop, depth)
+        if term == NULL:
+            return False
+        drop(terms[position], &reader.pool)
+        terms[position] = term
+    return True
+
+
+cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read a statement and plan it."""
+    cdef Planned *planned = &reader.plan[reader.planned]
+    cdef int given = 0
+    cdef int width = 4 if reader.required == 0b1111 else 3
+    if not read_terms(reader, pos, end, reader.last, width, 0, &given):
+        return False
+    reader.given |= given
+    if reader.given != reader.required:
+        return fail(reader, REFUSED)
+    if reader.judged and (given or not reader.has_before) and not is_rdf_1_2(reader):
+        return fail(reader, NOT_RDF_1_2)
+    planned.row = reader.row_number
+    if given or not reader.has_before:
+        planned.event = STATEMENT
+        reader.has_before = True
+    else:
+        planned.event = REPEAT
+        reader.repeats += 1
+        if reader.repeats > reader.frame_repeats:
+            return fail(reader, TOO_MANY_REPEATS)
+    memcpy(planned.terms, reader.last, sizeof(planned.terms))
+    if reader.graph != NULL:
+        planned.terms[3] = reader.graph
+    reader.planned += 1
+    reader.graph_is_empty = False
+    return True
+
+
+cdef void plan_graph(Reader *reader, Event event) noexcept nogil:
+    cdef Planned *planned = &reader.plan[reader.planned]
+    planned.event = event
+    planned.row = reader.row_number
+    planned.terms[3] = reader.graph
+    reader.planned += 1
+
+
+cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read an RdfGraphStart: exactly one name."""
+    cdef Fields walk
+    cdef Field name
+    cdef Term *graph
+    open_fields(&walk, pos, end, GRAPH_START_FIELDS)
+    if next_field(&walk) <= 0:
+        return fail(reader, REFUSED)
+    name = walk.field
+    if next_field(&walk) != 0 or not reader.declared_graph[name.number]:
+        return fail(reader, REFUSED)
+    graph = read_term(reader, GRAPH_START_KINDS[name.number], name.start, name.stop, 0)
+    if graph == NULL:
+        return False
+    drop(reader.graph, &reader.pool)
+    reader.graph = graph
+    reader.has_before = False
+    reader.graph_is_empty = True
+    plan_graph(reader, GRAPH_START)
+    return True
+
+
+cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Read a namespace declaration into `namespace_name` and `namespace_iri`."""
+    cdef Fields walk
+    cdef int found
+    if not reader.has_namespaces:
+        return fail(reader, REFUSED)
+    open_fields(&walk, pos, end, NAMESPACE_FIELDS)
+    found = next_field(&walk)
+    reader.namespace_name = Slice(NULL, 0)
+    while found > 0:
+        if walk.field.number == 1:
+            reader.namespace_name = Slice(walk.field.start, walk.field.stop - walk.field.start)
+            if text_length(reader, reader.namespace_name) < 0:
+                return False
+        else:
+            reader.namespace_iri = read_iri(reader, walk.field.start, walk.field.stop)
+            if reader.namespace_iri == NULL:
+                return False
+        found = next_field(&walk)
+    if found < 0 or reader.namespace_iri == NULL:
+        return fail(reader, REFUSED)
+    return True
+
+
+# Rows
+
+cdef Status read_rows(Reader *reader) noexcept nogil:
+    """Read on until something stops it."""
+    cdef Status status
+    while reader.pos < reader.end:
+        if reader.planned >= reader.plan_room or reader.made_bytes > PLAN_BYTES:
+            return AT_PLAN_END
+        status = read_row(reader)
+        if status != READ:
+            return status
+    return AT_FRAME_END
+
+
+cdef void begin_plan(Reader *reader) noexcept nogil:
+    """Forget what was planned, and the terms that nobody owns any more."""
+    reader.planned = 0
+    reader.made_bytes = 0
+    sweep(&reader.pool)
+
+
+cdef Status plan_more(Reader *reader) noexcept nogil:
+    """Plan what follows, once what was planned is written; where there is nothing to plan, say what
+    stops reading. For what writes text: nothing has an object."""
+    cdef Status status
+    begin_plan(reader)
+    if reader.stopped != READ:
+        status = reader.stopped
+        reader.stopped = READ
+        return status
+    status = read_rows(reader)
+    if status != AT_PLAN_END:
+        # What was planned before the stop is written first.
+        reader.stopped = status
+    return AT_DOUBTS if reader.made_count else READ
+
+
+cdef Status read_row(Reader *reader) noexcept nogil:
+    """Read the field of the frame that stands at `pos`, a row most often."""
+    cdef Field field
+    cdef int row = 0
+    cdef Status status = open_row_at(reader, &field, &row)
+    if status != READ:
+        return status
+    if not read_row_body(reader, row, field.start, field.stop):
+        return reader.status
+    reader.state = state_after(reader, row)
+    return AT_NAMESPACE if row == ROW_NAMESPACE else READ
+
+
+cdef inline int state_after(Reader *reader, int row) noexcept nogil:
+    """The state after a row, -1 where it may not stand."""
+    return reader.next_states[reader.state * FIELD_NUMBERS + row]
+
+
+cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noexcept nogil:
+    """Find the row that stands at `pos`: READ if its message, `found`, is to be read."""
+    cdef Field field
+    cdef const uint8_t *pos = reader.pos
+    cdef int row
+    reader.row = pos
+    reader.row_number = reader.rows
+    # A tag may be written in more bytes than it needs; then it is found to be a row's later.
+    reader.in_row = pos[0] == ROW_TAG
+    if reader.in_row and reader.end - pos >= 2 and pos[1] < 0x80:
+        field.start = pos + 2
+        if pos[1] > reader.end - field.start:
+            return REFUSED
+        field.stop = field.start + pos[1]
+    elif read_field(pos, reader.end, &field) == NULL:
+        return REFUSED
+    elif field.tag != ROW_TAG:
+        reader.stopped_at = field
+        reader.pos = field.stop
+        return AT_FRAME_FIELD
+    reader.pos = field.stop
+    row = find_row(&field, reader.row_fields)
+    if row < 0:
+        return REFUSED
+    reader.in_row = True
+    reader.rows += 1
+    if reader.rows > reader.frame_rows:
+        return TOO_MANY_ROWS
+    if state_after(reader, row) < 0:
+        return REFUSED
+    if row == ROW_OPTIONS:
+        reader.stopped_at = field
+        return AT_OPTIONS
+    reader.row_prefix_id = reader.prefix_id
+    reader.row_name_id = reader.name_id
+    reader.row_given = reader.given
+    reader.status = READ
+    found[0] = field
+    found_row[0] = row
+    return READ
+
+
+cdef inline int find_row(Field *field, const int8_t *rows) noexcept nogil:
+    """Which of a format's rows it is that `field` holds; `field` becomes its message. -1 if it is
+    not exactly one."""
+    cdef const uint8_t *start = field.start
+    if (field.stop - start >= 2 and start[1] < 0x80 and start + 2 + start[1] == field.stop
+            and start[0] & 7 == BYTES and start[0] >> 3 < FIELD_NUMBERS
+            and rows[start[0] >> 3] >= 0):
+        field.start = start + 2
+        return start[0] >> 3
+    return find_long_row(field, rows)
+
+
+cdef int find_long_row(Field *field, const int8_t *rows) noexcept nogil:
+    """As `find_row`, for any field."""
+    cdef Fields walk
+    cdef int row
+    open_fields(&walk, field.start, field.stop, rows)
+    if next_field(&walk) <= 0:
+        return -1
+    field[0] = walk.field
+    row = <int> field.number
+    return row if next_field(&walk) == 0 else -1
+
+
+cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
+                        const uint8_t *stop) noexcept nogil:
+    """Do what a row other than options says; False if it is refused."""
+    if row == ROW_TRIPLE or row == ROW_QUAD:
+        return read_statement(reader, start, stop)
+    if row == ROW_NAME:
+        return set_entry(reader, &reader.names, start, stop) != NULL
+    if row == ROW_PREFIX:
+        return set_entry(reader, &reader.prefixes, start, stop) != NULL
+    if row == ROW_DATATYPE:
+        return set_datatype(reader, start, stop)
+    if row == ROW_NAMESPACE:
+        return read_namespace(reader, start, stop)
+    if row == ROW_GRAPH_START:
+        return start_graph(reader, start, stop)
+    if not is_empty_message(reader, start, stop):
+        return False
+    if reader.graph_is_empty:
+        plan_graph(reader, EMPTY_GRAPH)
+        reader.graph_is_empty = False
+    return True
+
+
+# Making and unmaking a reader
+
+cdef bint open_reader(Reader *reader) noexcept nogil:
+    """Give a reader that is all zeros what it starts with."""
+    cdef Slice nothing = Slice(NULL, 0)
+    reader.term_bytes = <uint64_t> -1
+    reader.row_fields = ROW_FIELDS
+    reader.next_states = &NEXT_STATE[0][0]
+    reader.plan_room = PLAN
+    reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
+    reader.default_graph = new_term(&reader.pool, DEFAULT_GRAPH, nothing, nothing)
+    return reader.plan != NULL and reader.default_graph != NULL
+
+
+cdef void begin_frame(Reader *reader, bytes data):
+    """Stand at the start of a frame, which must stay until `end_frame`."""
+    reader.pos = <const uint8_t *> PyBytes_AS_STRING(data)
+    reader.end = reader.pos + PyBytes_GET_SIZE(data)
+    reader.in_row = False
+    reader.rows = 0
+    reader.repeats = 0
+    reader.has_before = False
+    reader.expansion = 0
+
+
+cdef void end_frame(Reader *reader) noexcept nogil:
+    """Forget all that points into the frame."""
+    reader.pos = reader.end = reader.row = NULL
+    memset(&reader.stopped_at, 0, sizeof(Field))
+    reader.namespace_name = Slice(NULL, 0)
+
+
+cdef void close_table(Table *table, Pool *pool) noexcept nogil:
+    for entry_id in range(table.length):
+        PyMem_RawFree(table.entries[entry_id].far)
+        drop(table.entries[entry_id].term, pool)
+    PyMem_RawFree(table.entries)
+    memset(table, 0, sizeof(Table))
+
+
+cdef void close_reader(Reader *reader) noexcept nogil:
+    """Free all that a reader holds. With the GIL, unless it made no objects."""
+    close_table(&reader.names, &reader.pool)
+    close_table(&reader.prefixes, &reader.pool)
+    close_table(&reader.datatypes, &reader.pool)
+    clear(&reader.iris, &reader.pool)
+    clear(&reader.literals, &reader.pool)
+    clear(&reader.blank_nodes, &reader.pool)
+    for position in range(4):
+        drop(reader.last[position], &reader.pool)
+    drop(reader.graph, &reader.pool)
+    drop(reader.default_graph, &reader.pool)
+    drop(reader.namespace_iri, &reader.pool)
+    sweep(&reader.pool)
+    close_pool(&reader.pool)
+    release(&reader.scratch)
+    PyMem_RawFree(reader.plan)
+    PyMem_RawFree(reader.made)
+    memset(reader, 0, sizeof(Reader))

@@ -1,0 +1,120 @@
+# What is left to the reference: rows of options, and the reasons why a row is refused.
+
+cdef uint64_t bounded(limit) except? 0:
+    """A limit as C has it; what is beyond any input is no limit."""
+    return min(limit, 0xFFFFFFFFFFFF)
+
+
+cdef int set_limits(Reader *reader, limits) except -1:
+    reader.string_bytes = bounded(limits.string_bytes)
+    reader.lookup_characters = bounded(limits.lookup_characters)
+    reader.nesting = bounded(limits.nesting)
+    reader.frame_rows = bounded(limits.frame_rows)
+    reader.frame_repeats = bounded(limits.frame_repeats)
+    reader.frame_expansion = bounded(limits.frame_expansion)
+    return 0
+
+
+cdef object read_options(Reader *reader, bytes data, known, limits):
+    """Read the options that the reader stands at; `known` are those at the stream's start, or
+    None.
+
+    :raises JellyError: they are refused.
+    """
+    cdef Field *field = &reader.stopped_at
+    cdef const uint8_t *start = <const uint8_t *> <const char *> data
+    options = reference_decoder.read_options(data, field.start - start, field.stop - start, limits)
+    if known is not None:
+        if options != known:
+            raise reason(reader, known, limits, GenericFactory())
+        return known
+    options.check(limits)
+    reader.state = rules.FIRST_STATE[options.physical_type]
+    reader.width = 3 if options.physical_type == PhysicalType.TRIPLES else 4
+    reader.required = 0b1111 if options.physical_type == PhysicalType.QUADS else 0b111
+    set_features(reader, options)
+    reader.has_namespaces = options.has_namespaces
+    fill_declared(reader.declared_graph, positions.GRAPH_START_FIELDS, positions.GRAPH, options)
+    return options
+
+
+cdef int set_features(Reader *reader, options) except -1:
+    """Take from a stream's options what all formats have in common."""
+    reader.names.size = options.max_name_table_size
+    reader.prefixes.size = options.max_prefix_table_size
+    reader.datatypes.size = options.max_datatype_table_size
+    for number, (position, kind) in positions.STATEMENT_FIELDS.items():
+        fill_declared(&reader.declared[0], {number: kind}, position, options)
+    return 0
+
+
+cdef int fill_declared(bint *declared, fields, position, options) except -1:
+    """Note which fields a stream may use, each for a kind of term in one position."""
+    for number, kind in fields.items():
+        declared[<int> number] = positions.undeclared(
+            position, kind, options.generalized_statements, options.rdf_star
+        ) is None
+    return 0
+
+
+cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -1:
+    """Read the field of a frame that the reader stands at, and that is no row."""
+    cdef Field *field = &reader.stopped_at
+    cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
+    reference._read_frame_field(field.tag, data, field.start - start, field.stop - start, frame)
+    return 0
+
+
+cdef object refusal(Reader *reader, Status status, options, limits, factory,
+                    why=explain.reason):
+    """The error for a stop after which there is nothing to read.
+
+    :param why: has the format's reference say what is wrong with a row.
+    """
+    if status == NO_MEMORY:
+        return MemoryError()
+    if status == TOO_MANY_ROWS:
+        return over(limits, "frame_rows", reader.rows, "the number of rows in a frame")
+    if status == TOO_MANY_REPEATS:
+        return over(
+            limits, "frame_repeats", reader.repeats, "repeats in a frame: their number"
+        )
+    if status == TOO_MUCH_EXPANSION:
+        return over(
+            limits, "frame_expansion", reader.expansion, "what IRIs of a frame expand to"
+        )
+    return reason(reader, options, limits, factory, why)
+
+
+cdef object row_number(Reader *reader):
+    """Number of the row that the reader stands at, None outside rows."""
+    return reader.row_number if reader.in_row else None
+
+
+cdef object reason(Reader *reader, options, limits, factory, why=explain.reason):
+    """Have the reference read the row again, from the state before it, and say what is wrong."""
+    cdef const uint8_t *stop = reader.pos if reader.pos > reader.row else reader.end
+    return why(
+        (<const char *> reader.row)[:stop - reader.row],
+        factory,
+        options,
+        limits,
+        explain.Before(
+            state=reader.state,
+            names=entries_of(&reader.names),
+            prefixes=entries_of(&reader.prefixes),
+            datatypes=entries_of(&reader.datatypes),
+            next_ids=(reader.names.last + 1, reader.prefixes.last + 1, reader.datatypes.last + 1),
+            prefix_id=reader.row_prefix_id,
+            name_id=reader.row_name_id,
+            given=reader.row_given,
+        ),
+    )
+
+
+cdef dict entries_of(Table *table):
+    return {
+        entry_id: text_of(Slice(bytes_at(&table.entries[entry_id]), table.entries[entry_id].size))
+        for entry_id in range(table.length)
+        if table.entries[entry_id].serial
+    }

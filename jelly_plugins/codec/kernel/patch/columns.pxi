@@ -1,0 +1,429 @@
+# The decoder of `patch_columns.py`: what the reader plans becomes columns, and rows that are no
+# operations on statements become objects. Options and the ends of frames and streams are left to
+# the reference.
+#
+# A literal that may have another text in the judge's store gets it from the judge, once, before
+# anything with it is gathered; it is kept as the term's object.
+
+cdef bytes XSD_BYTES = b"^^<http://www.w3.org/2001/XMLSchema#"
+cdef const uint8_t *XSD = <const uint8_t *> <const char *> XSD_BYTES
+cdef size_t XSD_SIZE = len(XSD_BYTES)
+
+
+cdef class PatchColumnDecoder(PieceDecoder):
+    """See :class:`jelly_plugins.codec.patch.columns.PatchColumnDecoder`, which this is the compiled
+    form of."""
+
+    cdef Gathered gathered
+    cdef Buffer adds
+    # What the slices point into.
+    cdef object notation
+    cdef list others
+    # Frame and row of the last transaction's start.
+    cdef object begin
+    # What stays of the rows above if the frame is refused.
+    cdef Py_ssize_t kept_others
+    # Whether all of the frame is gathered.
+    cdef bint gathered_all
+
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, judge=None, limits=DEFAULT_LIMITS,
+                  batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
+                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES, strict=False):
+        reference_columns.check_batch(batch_rows, batch_bytes)
+        self._open(reference_patch_columns.text_factory(notation, judge, limits), limits, 0)
+        self.reference = reference_patch_decoder.PatchDecoder(
+            self.factory, limits=limits, strict=strict
+        )
+        self.judge = judge
+        self.reader.judged = self.reader.judge_writes = judge is not None
+        self.reader.row_fields = PATCH_ROW_FIELDS
+        self.reader.next_states = &NEXT_PATCH_STATE[0][0]
+        self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
+        self.gathered.batch_rows = batch_rows
+        self.gathered.batch_bytes = batch_bytes
+        self.notation = tuple(mark.encode() for mark in notation.value)
+        self.gathered.opening = slice_of_bytes(self.notation[0])
+        self.gathered.closing = slice_of_bytes(self.notation[1])
+        self.reader.triple_overhead = len(self.notation[0]) + len(self.notation[1]) + 2
+        self.begin = (0, 0)
+        self.others = []
+        if not begin_batch(&self.gathered):
+            raise MemoryError
+
+    def __dealloc__(self):
+        for column in range(4):
+            release(&self.gathered.data[column])
+            release(&self.gathered.offsets[column])
+        release(&self.gathered.validity)
+        release(&self.adds)
+
+    @property
+    def inside_patch(self):
+        """Whether the stream stands where it may not end; see the reference."""
+        return self._placed_reference().inside_patch
+
+    @property
+    def ends_loosely(self):
+        """Whether operations outside of any transaction stand last; see the reference."""
+        return self._placed_reference().ends_loosely
+
+    @property
+    def deviations(self):
+        """What is not valid and was read all the same; see the reference."""
+        return self.reference.deviations
+
+    def flush(self):
+        """What was gathered, full or not: one batch, or none."""
+        if self.busy:
+            raise OrderError("the decoder is at work in another thread")
+        return [self._batch()] if self.gathered.rows or self.others else []
+
+    def finish(self):
+        """Say that no frame follows; see the reference."""
+        for operation in self._placed_reference().finish():
+            self._note(operation)
+        self.reader.state = self.reference._state
+        return self.flush()
+
+    cdef object _placed_reference(self):
+        """The reference, where this decoder stands."""
+        self.reference._state = patch_rules.PatchState(self.reader.state)
+        self.reference._frames = self.next_frame
+        self.reference._begin = self.begin
+        return self.reference
+
+    cdef int _note(self, operation) except -1:
+        """Gather a row that is no operation on a statement."""
+        self.others.append((self.gathered.rows, operation))
+        return 0
+
+    # What a decoder of pieces has.
+
+    cdef int _begun(self) except -1:
+        self.frame = PatchFrame(self.next_frame, size=self.frame.size)
+        keep_rows(&self.gathered)
+        self.kept_others = len(self.others)
+        return 0
+
+    cdef int _broken(self) except -1:
+        give_up_rows(&self.gathered)
+        del self.others[self.kept_others:]
+        return 0
+
+    cdef object _piece(self):
+        cdef Reader *reader = &self.reader
+        cdef Status status
+        while True:
+            self._gather()
+            if self._is_full():
+                return self._batch()
+            if self.gathered_all:
+                self.gathered_all = False
+                self.frame.rows = reader.rows
+                self.last_frame = self.frame
+                self.frame = None
+                self.next_frame += 1
+                return None
+            status = self._plan_more()
+            if status == READ:
+                continue
+            if status == AT_OPTIONS:
+                self.options = read_patch_options(
+                    reader, self.reference, self.data, self.options, self.frame.operations
+                )
+                self._take_noted()
+            elif status == AT_FRAME_FIELD:
+                read_frame_field(self.reference, reader, self.data, self.frame)
+            elif status == AT_NAMESPACE:
+                self._take_namespace()
+            elif status == AT_HEADER:
+                self._take_header()
+            elif status == AT_FRAME_END:
+                # What is wrong with a frame's end is wrong with no row.
+                reader.in_row = False
+                self._placed_reference()._end_frame(self.frame)
+                reader.state = self.reference._state
+                self._take_noted()
+                self.gathered_all = True
+            elif status == NOT_RDF_1_2:
+                raise judged_statement(reader, self.judge)
+            else:
+                raise refusal(reader, status, self.options, self.limits, self.factory,
+                              explain.patch_reason)
+
+    cdef int _take_noted(self) except -1:
+        """Gather what the reference has added to the frame."""
+        for operation in self.frame.operations:
+            self._note(operation)
+        self.frame.operations.clear()
+        return 0
+
+    cdef Status _plan_more(self) except *:
+        """Plan what follows, once what was planned is gathered; where there is nothing to plan, say
+        what stops reading."""
+        cdef Reader *reader = &self.reader
+        cdef Status status
+        self.gathered.next = 0
+        begin_plan(reader)
+        if reader.stopped != READ:
+            status = reader.stopped
+            reader.stopped = READ
+            return status
+        with nogil:
+            status = read_patch_rows(reader)
+        if status != AT_PLAN_END:
+            # What was planned before the stop is gathered first.
+            reader.stopped = status
+        if reader.made_count:
+            self._settle_made()
+        return READ
+
+    # Terms
+
+    cdef int _settle_made(self) except -1:
+        """Have the judge make those terms that are not plain, or may have another text.
+
+        :raises JellyError: it refuses one; with its row.
+        """
+        cdef Reader *reader = &self.reader
+        cdef dict triples = {}
+        for at in range(reader.made_count):
+            self._settle(reader.made[at], triples)
+        reader.made_count = 0
+        return 0
+
+    cdef int _settle(self, Term *term, dict triples) except -1:
+        if term.kind == TRIPLE:
+            term.characters = self.reader.triple_overhead
+            for position in range(3):
+                term.characters += text_size(term.parts[position])
+            self._check(term, term.characters)
+        text = made_by(self.judge, term, triples).encode()
+        self._check(term, len(text))
+        if term.kind == LITERAL:
+            term.text = slice_of_bytes(text)
+            Py_INCREF(<PyObject *> text)
+            term.object = <PyObject *> text
+        return 0
+
+    cdef int _check(self, Term *term, uint64_t size) except -1:
+        """Refuse a text of the judge's that is too long."""
+        if size > self.reader.term_bytes:
+            try:
+                self.factory._check(size)
+            except JellyError as error:
+                raise error.locate(row=term.row)
+        return 0
+
+    cdef int _take_namespace(self) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Term *graph = namespace_graph(reader)
+        cdef Term *term = reader.namespace_iri
+        name = text_of(reader.namespace_name)
+        iri = None
+        kind = OperationKind.ADD_NAMESPACE
+        if reader.row_kind == PATCH_NAMESPACE_DELETE:
+            kind = OperationKind.DELETE_NAMESPACE
+        if term != NULL:
+            iri = text_of(term.text)
+            reader.namespace_iri = NULL
+            drop(term, &reader.pool)
+        if reader.width == 3:
+            self._note(Operation(kind, Namespace(name, iri, None)))
+            return 0
+        if reader.last[3] == NULL:
+            self.reference._without_graph(self.next_frame, row_number(reader))
+        # A statement may repeat it, and no statement can have it: it is not judged again.
+        if graph.kind != IRI and graph.kind != BLANK_NODE and graph.kind != DEFAULT_GRAPH:
+            raise TermError("the graph of a namespace is neither an IRI nor a blank node")
+        self._note(Operation(kind, Namespace(name, iri, text_of(graph.text))))
+        return 0
+
+    cdef int _take_header(self) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Term *term = reader.namespace_iri
+        cdef Buffer out
+        if term.kind == TRIPLE:
+            memset(&out, 0, sizeof(out))
+            if not append_text(&self.gathered, &out, term):
+                raise MemoryError
+            text = text_of(Slice(out.bytes, out.size))
+            release(&out)
+        else:
+            text = text_of(term.text)
+        if self.judge is not None:
+            text = judged_term(term, self.judge, {})
+        reader.namespace_iri = NULL
+        drop(term, &reader.pool)
+        self._note(
+            Operation(OperationKind.HEADER, Header(text_of(reader.namespace_name), text))
+        )
+        return 0
+
+    # Rows
+
+    cdef bint _is_full(self):
+        return is_full(&self.gathered) or <uint64_t> len(self.others) >= self.gathered.batch_rows
+
+    cdef int _gather(self) except -1:
+        """Gather what is planned, or as much of it as makes a batch."""
+        cdef Reader *reader = &self.reader
+        cdef Gathered *gathered = &self.gathered
+        cdef Planned *planned
+        cdef size_t left = reader.planned - gathered.next
+        if not reserve(&self.adds, left):
+            raise MemoryError
+        for column in range(3):
+            if not reserve(&gathered.offsets[column], 4 * left):
+                raise MemoryError
+        while gathered.next < reader.planned and not self._is_full():
+            planned = &reader.plan[gathered.next]
+            gathered.next += 1
+            if planned.event == BARE_ROW:
+                if planned.kind == PATCH_START:
+                    self.begin = (self.next_frame, planned.row)
+                self._note(BARE_ROWS[planned.kind])
+                continue
+            if not (put_term(gathered, 0, planned.terms[0])
+                    and put_term(gathered, 1, planned.terms[1])
+                    and put_term(gathered, 2, planned.terms[2])):
+                raise MemoryError
+            if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
+                raise MemoryError
+            put_byte(&self.adds, planned.kind == PATCH_ADD)
+            gathered.rows += 1
+        return 0
+
+    cdef object _batch(self):
+        cdef Gathered *gathered = &self.gathered
+        cdef uint64_t rows = gathered.rows
+        found = reference_patch_columns.OperationColumns(
+            statements=reference_columns.Columns(
+                rows=rows,
+                subject=column_of(gathered, 0),
+                predicate=column_of(gathered, 1),
+                object=column_of(gathered, 2),
+                graph=column_of(gathered, 3) if gathered.has_graphs else None,
+            ),
+            adds=bytes_of(&self.adds, rows),
+            others=tuple(self.others),
+        )
+        self.others.clear()
+        self.kept_others = 0
+        self.adds.size = 0
+        if not begin_batch(gathered):
+            raise MemoryError
+        return found
+
+
+# Which literals have no other text. What may be called plain is less than what a store may keep.
+# Read from the text, which is all that there is of a literal of an earlier frame.
+
+cdef bint is_plain_form(Term *literal) noexcept nogil:
+    """Whether a literal whose tag and datatype are well-formed stays as it is for sure."""
+    cdef const uint8_t *end = literal.text.bytes + literal.text.size
+    cdef const uint8_t *pos
+    cdef Term *datatype = literal.parts[0]
+    cdef Slice name
+    if literal.langtag.size:
+        pos = end - literal.langtag.size
+        while pos < end:
+            if c"A" <= pos[0] <= c"Z":
+                return False
+            pos += 1
+        return True
+    if datatype == NULL or datatype.text.size <= XSD_SIZE or not same(
+        datatype.text.bytes, XSD_SIZE, XSD, XSD_SIZE
+    ):
+        return True
+    name = Slice(datatype.text.bytes + XSD_SIZE, datatype.text.size - XSD_SIZE - 1)
+    pos = literal.text.bytes + 1
+    end -= datatype.text.size + 1
+    if is_text(name, b"integer"):
+        return is_plain_number(pos, end, 17 + (pos < end and pos[0] == c"-"), False)
+    if is_text(name, b"decimal"):
+        return is_plain_number(pos, end, 17, True)
+    if is_text(name, b"double"):
+        return is_plain_number(pos, end, 15, True)
+    if is_text(name, b"float"):
+        return is_plain_number(pos, end, 6, True)
+    if is_text(name, b"boolean"):
+        return is_text(Slice(pos, end - pos), b"true") or is_text(Slice(pos, end - pos), b"false")
+    if is_text(name, b"dateTime"):
+        return is_plain_time(pos, end)
+    if is_text(name, b"date"):
+        return is_plain_day(pos, end) and (end - pos == 10 or (end - pos == 11 and pos[10] == c"Z"))
+    return False
+
+
+cdef inline bint is_text(Slice text, const char *word) noexcept nogil:
+    cdef size_t size = 0
+    while word[size]:
+        size += 1
+    return same(text.bytes, text.size, <const uint8_t *> word, size)
+
+
+cdef inline bint is_digit(uint8_t byte) noexcept nogil:
+    return c"0" <= byte <= c"9"
+
+
+cdef bint is_plain_number(const uint8_t *pos, const uint8_t *end, Py_ssize_t longest,
+                          bint fraction) noexcept nogil:
+    """Whether it is a number in digits, without zeros that say nothing, and no longer than that."""
+    cdef bint negative
+    if pos >= end or end - pos > longest:
+        return False
+    negative = pos[0] == c"-"
+    pos += negative
+    if pos == end or not is_digit(pos[0]):
+        return False
+    if pos[0] == c"0":
+        pos += 1
+        if pos == end:
+            return not negative
+    else:
+        while pos < end and is_digit(pos[0]):
+            pos += 1
+    if pos == end:
+        return True
+    if not fraction or pos[0] != c"." or end - pos < 2 or (end - 1)[0] == c"0":
+        return False
+    pos += 1
+    while pos < end and is_digit(pos[0]):
+        pos += 1
+    return pos == end
+
+
+cdef bint is_plain_day(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Whether it begins with a day of the years 1000 to 9999."""
+    if end - pos < 10 or pos[0] == c"0" or pos[4] != c"-" or pos[7] != c"-":
+        return False
+    for at in range(10):
+        if at != 4 and at != 7 and not is_digit(pos[at]):
+            return False
+    return (1 <= (pos[5] - 48) * 10 + pos[6] - 48 <= 12
+            and 1 <= (pos[8] - 48) * 10 + pos[9] - 48 <= 31)
+
+
+cdef bint is_plain_time(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Whether it is such a day, with a time, no fraction of more than nine digits nor one that ends
+    with a zero, and no time zone but Z."""
+    cdef const uint8_t *start
+    if end - pos < 19 or not is_plain_day(pos, end):
+        return False
+    if pos[10] != c"T" or pos[13] != c":" or pos[16] != c":":
+        return False
+    for at in range(11, 19):
+        if at != 13 and at != 16 and not is_digit(pos[at]):
+            return False
+    if not ((pos[11] - 48) * 10 + pos[12] - 48 <= 23 and pos[14] <= c"5" and pos[17] <= c"5"):
+        return False
+    pos += 19
+    if pos < end and pos[0] == c".":
+        pos += 1
+        start = pos
+        while pos < end and is_digit(pos[0]):
+            pos += 1
+        if pos == start or pos - start > 9 or (pos - 1)[0] == c"0":
+            return False
+    return pos == end or (end - pos == 1 and pos[0] == c"Z")

@@ -1,0 +1,183 @@
+# The decoder of `patch_decoder.py`: what the reader plans becomes operations, with terms and
+# statements of a factory. Options, and what the end of a frame or of the stream means, are left to
+# the reference.
+
+if not is_bare_tuple(Operation):
+    raise ImportError("an operation is not the tuple that the kernel makes")
+
+cdef object ADD_KIND = OperationKind.ADD
+cdef object DELETE_KIND = OperationKind.DELETE
+# Rows without content, and what they say.
+cdef dict BARE_ROWS = {
+    int(row): operation
+    for row, (operation, _) in reference_patch_decoder._EMPTY_ROWS.items()
+}
+
+
+cdef class PatchDecoder(ObjectDecoder):
+    """See :class:`jelly_plugins.codec.patch.decoder.PatchDecoder`, which this is the compiled form
+    of."""
+
+    # Frame and row of the last transaction's start.
+    cdef object begin
+
+    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, strict=False):
+        self.reference = reference_patch_decoder.PatchDecoder(
+            factory, limits=limits, strict=strict
+        )
+        self.reader.row_fields = PATCH_ROW_FIELDS
+        self.reader.next_states = &NEXT_PATCH_STATE[0][0]
+        self.begin = (0, 0)
+
+    @property
+    def inside_patch(self):
+        """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
+        type PUNCTUATED, after rows that no mark has ended."""
+        return self._placed_reference().inside_patch
+
+    @property
+    def ends_loosely(self):
+        """Whether operations outside of any transaction stand last; see the reference."""
+        return self._placed_reference().ends_loosely
+
+    @property
+    def deviations(self):
+        """What is not valid and was read all the same; see the reference."""
+        return self.reference.deviations
+
+    def finish(self):
+        """Say that no frame follows; see the reference."""
+        ended = self._placed_reference().finish()
+        self.reader.state = self.reference._state
+        return ended
+
+    cdef object _placed_reference(self):
+        """The reference, where this decoder stands."""
+        self.reference._state = patch_rules.PatchState(self.reader.state)
+        self.reference._frames = self.frames
+        self.reference._begin = self.begin
+        return self.reference
+
+    cdef object _new_frame(self, size):
+        return PatchFrame(self.frames, size=size)
+
+    cdef int _decode_rows(self, bytes data, frame) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Status status
+        self.taken = frame.operations
+        begin_frame(reader, data)
+        while True:
+            status = read_patch_rows(reader)
+            self._make_planned(frame)
+            if status == AT_FRAME_END:
+                frame.rows = reader.rows
+                # What is wrong with a frame's end is wrong with no row.
+                self.row = None
+                self._placed_reference()._end_frame(frame)
+                reader.state = self.reference._state
+                return 0
+            self.row = row_number(reader)
+            if status == AT_OPTIONS:
+                self._take_options(data, frame)
+            elif status == AT_FRAME_FIELD:
+                read_frame_field(self.reference, reader, data, frame)
+            elif status == AT_NAMESPACE:
+                self._take_namespace()
+            elif status == AT_HEADER:
+                self._take_header()
+            elif status != AT_PLAN_END:
+                raise refusal(reader, status, self.options, self.limits, GenericFactory(),
+                              explain.patch_reason)
+
+    cdef int _take_options(self, bytes data, frame) except -1:
+        """Read the options that the reader stands at."""
+        self.options = read_patch_options(
+            &self.reader, self.reference, data, self.options, self.taken
+        )
+        return 0
+
+    cdef int _take_namespace(self) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Term *term = reader.namespace_iri
+        iri = None
+        graph = None
+        if term != NULL:
+            iri = <object> term.object
+            reader.namespace_iri = NULL
+            drop(term, &reader.pool)
+        if reader.width == 4:
+            if reader.last[3] == NULL:
+                self.reference._without_graph(self.frames, self.row)
+            graph = self._graph(namespace_graph(reader))
+        kind = OperationKind.ADD_NAMESPACE
+        if reader.row_kind == PATCH_NAMESPACE_DELETE:
+            kind = OperationKind.DELETE_NAMESPACE
+        self.taken.append(
+            Operation(kind, Namespace(text_of(reader.namespace_name), iri, graph))
+        )
+        return 0
+
+    cdef int _take_header(self) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Term *value = reader.namespace_iri
+        reader.namespace_iri = NULL
+        header = Header(text_of(reader.namespace_name), <object> value.object)
+        drop(value, &reader.pool)
+        self.taken.append(Operation(OperationKind.HEADER, header))
+        return 0
+
+    cdef int _take(self, Planned *planned, frame) except -1:
+        if planned.event == BARE_ROW:
+            if planned.kind == PATCH_START:
+                self.begin = (self.frames, planned.row)
+            self.taken.append(BARE_ROWS[planned.kind])
+            return 0
+        if planned.event == STATEMENT:
+            self.before = self._make_statement(planned)
+        self.taken.append(
+            self._operation(ADD_KIND if planned.kind == PATCH_ADD else DELETE_KIND)
+        )
+        return 0
+
+    cdef object _operation(self, kind):
+        """An operation on the statement before."""
+        operation = new_tuple(Operation, 2)
+        Py_INCREF(<PyObject *> kind)
+        PyTuple_SET_ITEM_steal(operation, 0, <PyObject *> kind)
+        Py_INCREF(<PyObject *> self.before)
+        PyTuple_SET_ITEM_steal(operation, 1, <PyObject *> self.before)
+        if self.make_statement is not None:
+            # What the caller makes may lead back to it.
+            PyObject_GC_Track(operation)
+        return operation
+
+
+cdef object read_patch_options(Reader *reader, reference, bytes data, known, list taken):
+    """Read the options that the reader stands at; `known` are those at the stream's start, or None.
+    What stood before them goes to `taken`."""
+    cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
+    reference._read_options(
+        data, reader.stopped_at.start - start, reader.stopped_at.stop - start
+    )
+    if known is not None:
+        return known
+    set_patch_options(reader, reference.options)
+    if reference._ends_with_frame:
+        # What stood before the options was patches too.
+        taken += [END] * reference._early
+    reference._early = 0
+    reader.state = reference._state
+    return reference.options
+
+
+cdef int set_patch_options(Reader *reader, options) except -1:
+    """Let a reader read a stream of these options."""
+    quads = options.statement_type == PatchStatementType.QUADS
+    reader.width = 4 if quads else 3
+    reader.required = 0b1111 if quads else 0b111
+    set_features(reader, options)
+    fill_declared(
+        reader.declared_graph, patch_rules.NAMESPACE_GRAPH_FIELDS, positions.GRAPH, options
+    )
+    fill_declared(reader.declared_value, patch_rules.HEADER_VALUE_FIELDS, positions.OBJECT, options)
+    return 0

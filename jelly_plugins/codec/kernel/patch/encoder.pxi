@@ -1,0 +1,157 @@
+# The term writer of `patch_term_writer.py` and the encoder's loop. Statements, which are nearly all
+# that patches are made of, are written here; other rows are left to the reference encoder, which
+# has their terms written here.
+
+cdef dict PATCH_TABLE_NAMES = {
+    PATCH_NAME: "name", PATCH_PREFIX: "prefix", PATCH_DATATYPE: "datatype"
+}
+
+
+cdef class PatchTermWriter(TermWriter):
+    """See :class:`jelly_plugins.codec.patch.term_writer.PatchTermWriter`, which this is the
+    compiled form of."""
+
+    def __cinit__(self, options, describe, limits, entry):
+        cdef Writer *writer = &self.writer
+        self.table_names = PATCH_TABLE_NAMES
+        writer.names.row_tag = PATCH_NAME << 3 | BYTES
+        writer.prefixes.row_tag = PATCH_PREFIX << 3 | BYTES
+        writer.datatypes.row_tag = PATCH_DATATYPE << 3 | BYTES
+        # One less than zero: the first ids are written in full.
+        writer.prefix_id = writer.name_id = <uint64_t> -1
+        writer.names.last = writer.prefixes.last = writer.datatypes.last = <uint64_t> -1
+
+    def add_operations(self, encoder, operations, Py_ssize_t width):
+        """Write operations as rows of an encoder, and end its frames where they end."""
+        cdef object terms
+        # Whether the encoder stands where a statement leaves it as it is.
+        cdef bint ready = False
+        # Not while the caller's iterator is at work: its errors are not of a row.
+        cdef bint writing = False
+        self._enter()
+        try:
+            self._speak()
+            for operation in operations:
+                writing = True
+                kind, value = operation
+                if ready and (kind is ADD_KIND or kind is DELETE_KIND):
+                    terms = value if isinstance(value, tuple) else tuple(value)
+                    if PyTuple_GET_SIZE(terms) != width:
+                        check_width(terms, width)
+                    self._statement(terms)
+                    self._end_row(
+                        encoder, (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES
+                    )
+                else:
+                    self._hand_over(encoder)
+                    encoder._add(kind, value)
+                    ready = kind is ADD_KIND or kind is DELETE_KIND
+                writing = False
+        except JellyError as error:
+            self._hand_over(encoder)
+            if writing:
+                error.locate(frame=encoder._frames, row=encoder._rows)
+            raise
+        finally:
+            self._hand_over(encoder)
+            self._leave()
+
+    def namespace(self, name, iri, graph):
+        """Write the body of an RdfPatchNamespace."""
+        self.reference.text(name, "a namespace's name")
+        self._enter()
+        try:
+            self._speak()
+            self._row((iri, graph), WRITE_NAMESPACE)
+            if graph is not None:
+                self.last[3] = graph
+                self.last_described[3] = self.describing[3]
+            return string_field(1, name) + self._body()
+        finally:
+            self._give_entries()
+            self._leave()
+
+    def header(self, key, value):
+        """Write the body of an RdfPatchHeader."""
+        self.reference.text(key, "a header's key")
+        return string_field(1, key) + self._single_row((value,), WRITE_HEADER)
+
+    cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
+        """Write the IRI and the graph of a namespace, or the value of a header."""
+        cdef Description description
+        cdef Written written = DONE
+        if what == WRITE_HEADER:
+            return self._tagged(self._find(terms[0]), 2, reference_patch_writer._VALUE_TAGS)
+        iri, graph = terms
+        if iri is not None:
+            description = self._find(iri)
+            if description.said.kind != IRI:
+                raise TermError(f"a namespace is an IRI, not {iri!r}")
+            if not append(&self.writer.body, <const char *> NAMESPACE_IRI_TAG, 1):
+                return OUT_OF_MEMORY
+            written = self._payload(description, 0)
+        if graph is None or written != DONE:
+            return written
+        if self.last[3] is graph:
+            self.describing[3] = self.last_described[3]
+            return DONE
+        description = self._find(graph)
+        if self._repeats(3, graph, description):
+            self.describing[3] = self.last_described[3]
+            return DONE
+        self.describing[3] = description
+        return self._tagged(description, 3, reference_patch_writer._GRAPH_TAGS)
+
+    cdef Written _tagged(self, Description description, int position,
+                         dict field_tags) except? OUT_OF_MEMORY:
+        """Write a term that is no statement's."""
+        cdef int kind = description.said.kind
+        if self.tags.sizes[position][kind] == 0:
+            raise self.reference._refusal(position, Kind(kind))
+        tag = field_tags[kind]
+        if not append(&self.writer.body, <const char *> tag, len(tag)):
+            return OUT_OF_MEMORY
+        return self._payload(description, 0)
+
+    cdef Description _find(self, term):
+        """A term's description, with a quoted triple looked at before it is touched."""
+        if PyTuple_Check(term):
+            self._check_nesting(term)
+        return self._describe(term)
+
+
+cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer._IRI_TAG
+
+
+class PatchEncoder(reference_patch_encoder.PatchEncoder):
+    __doc__ = reference_patch_encoder.PatchEncoder.__doc__
+
+    _term_writer = PatchTermWriter
+
+    def add(self, operations):
+        """Write operations, headers and ends of patches."""
+        self._writer.add_operations(self, operations, 4 if self._quads else 3)
+        return self._take_ended()
+
+    def add_lines(self, kind, data, parser):
+        """Write the statements of whole lines of N-Quads or N-Triples, as ``parser`` reads them."""
+        row = patch_rules.ROW_OF[kind]
+        after = patch_rules.NEXT[self._state].get(row)
+        if after is None or parser.quads is not self._quads:
+            return super().add_lines(kind, data, parser)
+        before = parser.count
+        self._kind_of_lines = kind
+        try:
+            self._writer.add_text(self, data, parser, row << 3 | BYTES)
+        finally:
+            # Rows of a line that was refused are entries.
+            if parser.count != before:
+                self._state = after
+                self._ended_patch = False
+        return self._take_ended()
+
+    def _add_unusual(self, statements):
+        kind = self._kind_of_lines
+        self._writer.add_operations(
+            self, (Operation(kind, statement) for statement in statements), 4 if self._quads else 3
+        )

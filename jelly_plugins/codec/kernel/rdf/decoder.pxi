@@ -1,0 +1,311 @@
+# The decoder of `decoder.py`: what the reader plans becomes terms and statements of a factory.
+
+cdef enum:
+    # Language tags that are kept, and bytes of one of them, at most.
+    LANGTAGS = 16
+    LANGTAG_BYTES = 32
+
+
+cdef class ObjectDecoder:
+    """Makes terms and statements of what a reader plans, in the order in which the reference makes
+    them; what a format's decoder is made of."""
+
+    cdef Reader reader
+    cdef readonly object options
+    cdef object factory
+    cdef object limits
+    cdef object frames
+    cdef object reference
+    # Whether an error ended the stream, or a call is under way.
+    cdef bint failed
+    cdef bint busy
+    # Constructors, and those of them that need no call, because what they make is known.
+    cdef bint chosen
+    cdef bint plain_iri
+    cdef bint plain_blank_node
+    cdef bint plain_literal
+    cdef object make_iri
+    cdef object make_blank_node
+    cdef object make_literal
+    cdef object make_quoted_triple
+    # The class of tuple that statements are made as, and what makes something else of them, None
+    # where nothing is to be made.
+    cdef object statement_class
+    cdef object make_statement
+    # The row that is worked on, for errors, and the statement that may be repeated.
+    cdef object row
+    cdef object before
+    # Where statements go.
+    cdef list taken
+    # Language tags that were met before.
+    cdef list langtags
+
+    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0, strict=False):
+        if not open_reader(&self.reader):
+            raise MemoryError
+        self.factory = factory
+        self.limits = limits
+        self.frames = first_frame
+        self.langtags = [None] * LANGTAGS
+        set_limits(&self.reader, limits)
+
+    def __dealloc__(self):
+        close_reader(&self.reader)
+
+    @property
+    def next_frame(self):
+        """Number of the frame that is next."""
+        return self.frames
+
+    def decode(self, data):
+        """Decode the next frame.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong.
+        """
+        if type(data) is not bytes:
+            data = bytes(memoryview(data))
+        if self.failed or self.busy:
+            raise OrderError("nothing can be decoded after an error, nor while decoding")
+        data = held(data)
+        frame = self._new_frame(len(data))
+        self.busy = self.failed = True
+        self.row = None
+        try:
+            if len(data) > self.limits.frame_bytes:
+                raise over(self.limits, "frame_bytes", len(data), "the length of a frame")
+            self._decode_rows(data, frame)
+        except JellyError as error:
+            error.locate(frame=frame.index, row=self.row)
+            raise
+        finally:
+            self.busy = False
+            self.before = None
+            self.taken = None
+            self._let_go()
+            end_frame(&self.reader)
+            let_go(data)
+        self.failed = False
+        self.frames += 1
+        return frame
+
+    cdef void _let_go(self):
+        """Forget what was planned."""
+        self.reader.planned = 0
+        self.reader.made_count = 0
+        self.reader.made_bytes = 0
+        sweep(&self.reader.pool)
+
+    cdef object _new_frame(self, size):
+        """An empty frame of the format."""
+        raise TypeError("this decodes no format of its own")
+
+    cdef int _decode_rows(self, bytes data, frame) except -1:
+        """Decode all rows of a frame."""
+        raise TypeError("this decodes no format of its own")
+
+    cdef int _take(self, Planned *planned, frame) except -1:
+        """Do what was planned, once all its terms are made."""
+        raise TypeError("this decodes no format of its own")
+
+    cdef int _choose_constructors(self) except -1:
+        """Find out what makes terms and statements, once there are any to make."""
+        self.chosen = True
+        self.make_iri = self.factory.iri
+        self.make_blank_node = self.factory.blank_node
+        self.make_literal = self.factory.literal
+        self.make_quoted_triple = self.factory.quoted_triple
+        self.plain_iri = KNOWN_TERMS and self.make_iri is Iri
+        self.plain_blank_node = KNOWN_TERMS and self.make_blank_node is BlankNode
+        self.plain_literal = KNOWN_TERMS and self.make_literal is Literal
+        if self.reader.width == 3:
+            made = self.factory.triple
+            generic = made is GenericFactory.triple
+            self.statement_class = Triple if generic else tuple
+        else:
+            made = self.factory.quad
+            generic = made is GenericFactory.quad
+            self.statement_class = Quad if generic else tuple
+        if not (generic and KNOWN_STATEMENTS or made is tuple):
+            self.make_statement = made
+            self.statement_class = tuple
+        return 0
+
+    # From the plan to objects, in the order in which the reference makes them.
+
+    cdef int _make_planned(self, frame) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Planned *planned
+        cdef size_t made = 0
+        cdef size_t at
+        if not self.chosen and (reader.planned or reader.made_count):
+            self._choose_constructors()
+        for at in range(reader.planned):
+            planned = &reader.plan[at]
+            while made < reader.made_count and reader.made[made].row <= planned.row:
+                self._make_term(reader.made[made])
+                made += 1
+            self._take(planned, frame)
+        while made < reader.made_count:
+            self._make_term(reader.made[made])
+            made += 1
+        self._let_go()
+        return 0
+
+    cdef object _graph(self, Term *graph):
+        if graph.object == NULL:
+            self._make_default_graph()
+        return <object> graph.object
+
+    cdef int _make_default_graph(self) except -1:
+        name = self.factory.default_graph
+        Py_INCREF(<PyObject *> name)
+        self.reader.default_graph.object = <PyObject *> name
+        return 0
+
+    cdef int _make_term(self, Term *term) except -1:
+        try:
+            made = self._call_factory(term)
+        except JellyError:
+            self.row = term.row
+            raise
+        except ValueError as error:
+            self.row = term.row
+            raise TermError(str(error)) from error
+        Py_INCREF(<PyObject *> made)
+        term.object = <PyObject *> made
+        if has_wire(term.kind):
+            give_up_borrowed(term)
+        return 0
+
+    cdef object _call_factory(self, Term *term):
+        if term.kind == IRI:
+            value = text_with(term.text, term.characters)
+            return new_iri(value) if self.plain_iri else self.make_iri(value)
+        if term.kind == LITERAL:
+            lex = text_with(term.lex, term.characters)
+            langtag = self._langtag(term.langtag) if term.langtag.size else None
+            datatype = datatype_iri(term.parts[0]) if term.parts[0] != NULL else None
+            if self.plain_literal:
+                return new_literal(lex, langtag, datatype)
+            return self.make_literal(lex, langtag, datatype)
+        if term.kind == BLANK_NODE:
+            label = text_of(term.wire)
+            return new_blank_node(label) if self.plain_blank_node else self.make_blank_node(label)
+        return self.make_quoted_triple(
+            <object> term.parts[0].object,
+            <object> term.parts[1].object,
+            <object> term.parts[2].object,
+        )
+
+    cdef object _langtag(self, Slice langtag):
+        """A language tag as a string; short ones that were met before are kept, one in each
+        place."""
+        cdef size_t place = (langtag.bytes[0] + langtag.bytes[langtag.size - 1]) % LANGTAGS
+        known = self.langtags[place]
+        if (known is None or not PyUnicode_IS_ASCII(known)
+                or not same(<const uint8_t *> PyUnicode_DATA(known), PyUnicode_GET_LENGTH(known),
+                            langtag.bytes, langtag.size)):
+            known = text_of(langtag)
+            if langtag.size <= LANGTAG_BYTES:
+                self.langtags[place] = known
+        return known
+
+    cdef object _make_statement(self, Planned *planned):
+        cdef int width = self.reader.width
+        cdef PyObject *term
+        cdef int position
+        if width == 4 and planned.terms[3].object == NULL:
+            self._make_default_graph()
+        if self.statement_class is tuple:
+            statement = PyTuple_New(width)
+        else:
+            statement = new_tuple(self.statement_class, width)
+        for position in range(width):
+            term = planned.terms[position].object
+            Py_INCREF(term)
+            PyTuple_SET_ITEM_steal(statement, position, term)
+        if self.make_statement is None:
+            return statement
+        self.row = planned.row
+        try:
+            return self.make_statement(statement)
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(str(error)) from error
+
+
+cdef class Decoder(ObjectDecoder):
+    """See :class:`jelly_plugins.codec.rdf.decoder.Decoder`, which this is the compiled form of."""
+
+    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
+        self.reference = reference_decoder.Decoder(factory, limits=limits)
+
+    @property
+    def inside_graph(self):
+        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        return self.reader.state == INSIDE_GRAPH
+
+    def finish(self):
+        """Say that no frame follows.
+
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        if self.options is None:
+            raise OptionsError("the stream has no options: it is empty")
+
+    cdef object _new_frame(self, size):
+        return Frame(self.frames, size=size)
+
+    cdef int _decode_rows(self, bytes data, frame) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Status status
+        self.taken = frame.statements
+        begin_frame(reader, data)
+        while True:
+            status = read_rows(reader)
+            self._make_planned(frame)
+            if status == AT_FRAME_END:
+                frame.rows = reader.rows
+                return 0
+            self.row = row_number(reader)
+            if status == AT_OPTIONS:
+                self.options = read_options(reader, data, self.options, self.limits)
+            elif status == AT_FRAME_FIELD:
+                read_frame_field(self.reference, reader, data, frame)
+            elif status == AT_NAMESPACE:
+                self._take_namespace(frame)
+            elif status != AT_PLAN_END:
+                raise refusal(reader, status, self.options, self.limits, GenericFactory())
+
+    cdef int _take_namespace(self, frame) except -1:
+        cdef Reader *reader = &self.reader
+        cdef Term *iri = reader.namespace_iri
+        reader.namespace_iri = NULL
+        frame.namespaces.append((text_of(reader.namespace_name), <object> iri.object))
+        drop(iri, &reader.pool)
+        return 0
+
+    cdef int _take(self, Planned *planned, frame) except -1:
+        if planned.event == STATEMENT:
+            self.before = self._make_statement(planned)
+            self.taken.append(self.before)
+        elif planned.event == REPEAT:
+            self.taken.append(self.before)
+        elif planned.event == GRAPH_START:
+            frame.graphs.append(self._graph(planned.terms[3]))
+        else:
+            frame.empty_graphs.append(self._graph(planned.terms[3]))
+        return 0
+
+
+cdef object datatype_iri(Term *datatype):
+    """A datatype's IRI as a string."""
+    if datatype.object == NULL:
+        iri = text_of(datatype.text)
+        Py_INCREF(<PyObject *> iri)
+        datatype.object = <PyObject *> iri
+    return <object> datatype.object
+
+

@@ -1,0 +1,926 @@
+# The term writer of `term_writer.py` and the encoder's loop: terms of a backend become rows.
+#
+# A term is looked up by identity first, then by equality, and described once it is not known. The
+# reference describes every term but the generic ones, and makes every error that is its to make.
+
+cdef enum:
+    # Terms that are known by identity.
+    IDENTITIES = 1 << 13
+
+
+cdef enum:
+    # What a row is made of.
+    WRITE_STATEMENT
+    WRITE_GRAPH
+    WRITE_IRI
+    # In patches: a namespace's IRI and graph, and a header's value.
+    WRITE_NAMESPACE
+    WRITE_HEADER
+
+
+cdef dict TABLE_NAMES = {ROW_NAME: "name", ROW_PREFIX: "prefix", ROW_DATATYPE: "datatype"}
+
+
+cdef struct Identity:
+    # A term and its description, both owned, so that the term's address stays its own.
+    PyObject *term
+    PyObject *description
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(256)
+cdef class Description:
+    """A term as it is to be written.
+
+    Not known to the garbage collector, which millions of short-lived ones would wake: strings, and
+    terms of a quoted triple, hold no description.
+    """
+
+    cdef Said said
+    # What `said` points into.
+    cdef object text
+    cdef object datatype
+    # A quoted triple's terms.
+    cdef object parts
+    # Whether it describes a generic term, so that it says all that equality asks for.
+    cdef bint generic
+    # The equality cache it is in; two of the same that are not identical are of different terms.
+    cdef uint64_t generation
+
+
+cdef class TermWriter:
+    """See :class:`jelly_plugins.codec.common.term_writer.TermWriter`, which this is the compiled form
+    of."""
+
+    cdef Writer writer
+    cdef object reference
+    cdef object entry
+    # Names of the lookups, by the row that sets an entry.
+    cdef dict table_names
+    # Rows and bytes that are left of the encoder's frame, once they were asked for.
+    cdef bint asked
+    cdef uint64_t room_rows
+    cdef uint64_t room_bytes
+    cdef object limits
+    cdef uint64_t string_bytes
+    cdef uint64_t row_bytes
+    cdef uint64_t line_bytes
+    cdef uint64_t nesting
+    cdef bint generic
+    cdef TermTags tags
+    # For text; made when it is first given any.
+    cdef LineReader lines
+    # Whether `lines.last` has the terms of the statement before, and `last` has not.
+    cdef bint heard
+    cdef Identity identities[IDENTITIES]
+    cdef dict described
+    cdef dict generic_iris
+    cdef uint64_t generation
+    # The terms of the statement before and their descriptions, and the descriptions of those that
+    # are being written, by position.
+    cdef list last
+    cdef list last_described
+    cdef list describing
+    # Held by the thread that is at work. Rows may lead to other rows (of a graph's start, of lines
+    # that only the reference reads), so that the same thread may enter again, but not in the
+    # middle of a row, where only the caller's own code could ask for it.
+    cdef object entered
+    cdef bint in_row
+
+    def __cinit__(self, options, describe, limits, entry):
+        self.writer.names.size = options.max_name_table_size
+        self.writer.prefixes.size = options.max_prefix_table_size
+        self.writer.datatypes.size = options.max_datatype_table_size
+        self.writer.lookup_characters = bounded(limits.lookup_characters)
+        open_writer(&self.writer)
+        self.reference = reference_writer.TermWriter(options, describe, limits, entry)
+        self.entry = entry
+        self.table_names = TABLE_NAMES
+        self.limits = limits
+        self.nesting = bounded(limits.nesting)
+        self.string_bytes = bounded(
+            max(0, min(limits.string_bytes, limits.frame_bytes - ROW_OVERHEAD))
+        )
+        self.line_bytes = bounded(limits.frame_bytes)
+        self.row_bytes = bounded(max(0, limits.frame_bytes - ROW_OVERHEAD))
+        self.generic = KNOWN_TERMS and describe is terms.describe
+        for kind, tags in self.reference._tags.items():
+            for position, tag in enumerate(tags):
+                if tag is not None:
+                    self.tags.sizes[<int> position][<int> kind] = len(tag)
+                    memcpy(self.tags.bytes[<int> position][<int> kind], <const char *> tag, len(tag))
+        self.described = {}
+        self.generic_iris = {}
+        self.generation = 1
+        self.describing = [None] * 4
+        self.entered = RLock()
+        self.forget_repeats()
+
+    def __dealloc__(self):
+        close_writer(&self.writer)
+        close_line_reader(&self.lines)
+        for at in range(IDENTITIES):
+            Py_XDECREF(self.identities[at].term)
+            Py_XDECREF(self.identities[at].description)
+
+    cdef int _enter(self) except -1:
+        """Begin to write; each time is followed by a `_leave`."""
+        if self.in_row or not self.entered.acquire(False):
+            raise OrderError("the encoder is at work already")
+        return 0
+
+    cdef int _leave(self) except -1:
+        self.entered.release()
+        return 0
+
+    def restart(self):
+        """Write what follows for a reader that has read nothing as well, see the reference."""
+        self._enter()
+        try:
+            self.forget_repeats()
+            self.ids = reference_writer.NO_IDS
+            forget_entries(&self.writer.names)
+            forget_entries(&self.writer.prefixes)
+            forget_entries(&self.writer.datatypes)
+        finally:
+            self._leave()
+
+    def forget_repeats(self):
+        """Write the next statement in full."""
+        self._enter()
+        try:
+            self.last = [None] * 4
+            self.last_described = [None] * 4
+            self.heard = False
+            forget_heard(&self.lines)
+        finally:
+            self._leave()
+
+    @property
+    def ids(self):
+        """Prefix id and name id that the next IRI's zeros would refer to."""
+        return self.writer.prefix_id, self.writer.name_id
+
+    @ids.setter
+    def ids(self, value):
+        self.writer.prefix_id, self.writer.name_id = value
+
+    def text(self, value, what):
+        """The UTF-8 bytes of a string, see the reference."""
+        return self.reference.text(value, what)
+
+    # Many rows at a time
+
+    def add(self, encoder, statements, uint8_t tag, Py_ssize_t width, bint in_graphs):
+        """Write statements as rows of an encoder, and end its frames where they end."""
+        cdef object terms
+        # Not while the caller's iterator is at work: its errors are not of a row.
+        cdef bint writing = False
+        self._enter()
+        try:
+            self._speak()
+            for statement in statements:
+                writing = True
+                if not self.asked:
+                    encoder._begin_restart()
+                terms = statement if isinstance(statement, tuple) else tuple(statement)
+                if PyTuple_GET_SIZE(terms) != width:
+                    raise OrderError(
+                        f"a statement of {len(terms)} terms {rules.WHERE[encoder._state]}"
+                    )
+                if not in_graphs:
+                    self._statement(terms)
+                elif encoder._state == INSIDE_GRAPH and terms[3] is encoder._graph:
+                    self._statement(terms[:3])
+                else:
+                    self._hand_over(encoder)
+                    encoder._triple_in_graph(terms)
+                self._end_row(encoder, tag)
+                writing = False
+        except JellyError as error:
+            self._hand_over(encoder)
+            if writing:
+                error.locate(frame=encoder._frames, row=encoder._rows)
+            raise
+        finally:
+            self._hand_over(encoder)
+            self._leave()
+
+    cdef int _end_row(self, encoder, uint8_t tag) except -1:
+        """Write the statement in `body` as a row of an encoder, and end its frame if it is full."""
+        cdef Writer *writer = &self.writer
+        if writer.body.size == 0:
+            self._hand_over(encoder)
+            encoder._count_repeat()
+        if not write_row(writer, tag):
+            raise MemoryError
+        if not self.asked:
+            self.asked = True
+            self.room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+            self.room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+        if writer.row_count >= self.room_rows or writer.rows.size >= self.room_bytes:
+            self._hand_over(encoder)
+            encoder._end_full_frame()
+        return 0
+
+    def add_text(self, encoder, bytes data, parser, uint8_t tag):
+        """Write whole lines as rows of an encoder, and end its frames where they end.
+
+        :param parser: a ``LineParser``; reads the lines that are not of the usual form.
+        """
+        self._enter()
+        data = held(data)
+        try:
+            self._add_text(encoder, data, parser, tag)
+        finally:
+            end_text(&self.lines)
+            let_go(data)
+            self._leave()
+
+    cdef int _add_text(self, encoder, bytes data, parser, uint8_t tag) except -1:
+        cdef Writer *writer = &self.writer
+        cdef LineReader *lines = &self.lines
+        cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(data)
+        cdef const uint8_t *end = pos + PyBytes_GET_SIZE(data)
+        cdef const uint8_t *counted = pos
+        cdef const uint8_t *start = pos
+        cdef uint64_t room_rows
+        cdef uint64_t room_bytes
+        cdef uint64_t count = 0
+        cdef bint full
+        # Whether nothing but empty lines was read since the frame could have been ended.
+        cdef bint at_start
+        cdef Line line = LINE_WRITTEN
+        cdef Written written = DONE
+        begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
+        if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
+            # The reference says what is wrong with the whole of it before it reads any of it.
+            self._speak()
+            encoder._add_unusual(parser.statements(data))
+            return 0
+        try:
+            while pos < end:
+                if encoder._restarting:
+                    # A restart point begins with a statement, not with a line that has none.
+                    hear_line(lines, pos, end, &line)
+                    if line == LINE_WRITTEN:
+                        encoder._begin_restart()
+                self._listen()
+                room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+                room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+                full = False
+                at_start = True
+                with nogil:
+                    while pos < end and not full:
+                        start = pos
+                        pos = hear_line(lines, pos, end, &line)
+                        if line == LINE_WRITTEN:
+                            written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
+                            if written == ALL_REPEATED:
+                                line = LINE_UNUSUAL
+                            elif written != DONE:
+                                break
+                            else:
+                                count += 1
+                        if line == LINE_UNUSUAL:
+                            pos = line_after(start, end)
+                            break
+                        if line == LINE_EMPTY and at_start:
+                            break
+                        at_start = False
+                        full = line == LINE_WRITTEN and (
+                            writer.row_count >= room_rows or writer.rows.size >= room_bytes
+                        )
+                if line == LINE_WRITTEN and written != DONE:
+                    self._hand_over(encoder)
+                    raise self._refusal(written).locate(frame=encoder._frames, row=encoder._rows)
+                if line == LINE_UNUSUAL:
+                    self._hand_over(encoder)
+                    parser.line_ends += line_ends_in(counted, start)
+                    counted = pos
+                    self._speak()
+                    encoder._add_unusual(parser.statements((<const char *> start)[:pos - start]))
+                elif full:
+                    self._hand_over(encoder)
+                    try:
+                        encoder._end_full_frame()
+                    except JellyError as error:
+                        # What is refused is the line that filled it.
+                        count -= 1
+                        raise error.locate(row=encoder._rows)
+        finally:
+            self._hand_over(encoder)
+            parser.count += count
+        parser.line_ends += line_ends_in(counted, end)
+        return 0
+
+    def add_columns(self, owner, columns, ColumnSource source, uint8_t tag):
+        """Write the rows of columns, and end the encoder's frames where they end.
+
+        :param owner: a ``ColumnEncoder`` of the reference; writes the rows that are not of the
+            usual form.
+        """
+        self._enter()
+        try:
+            self._add_columns(owner, columns, source, tag)
+        finally:
+            end_text(&self.lines)
+            self._leave()
+
+    cdef int _add_columns(self, owner, columns, ColumnSource source, uint8_t tag) except -1:
+        cdef Writer *writer = &self.writer
+        cdef LineReader *lines = &self.lines
+        cdef uint64_t row = 0
+        cdef uint64_t room_rows
+        cdef uint64_t room_bytes
+        cdef bint full
+        cdef bint usual = True
+        cdef Written written = DONE
+        encoder = owner._encoder
+        parser = owner._parser
+        begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
+        try:
+            while row < source.rows:
+                if encoder._restarting and hear_row(lines, source.given, row, self.line_bytes):
+                    encoder._begin_restart()
+                self._listen()
+                room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+                room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+                full = False
+                with nogil:
+                    while row < source.rows and not full:
+                        usual = hear_row(lines, source.given, row, self.line_bytes)
+                        if usual:
+                            written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
+                            usual = written != ALL_REPEATED
+                        if not usual or written != DONE:
+                            break
+                        row += 1
+                        full = writer.row_count >= room_rows or writer.rows.size >= room_bytes
+                self._hand_over(encoder)
+                if not usual:
+                    self._speak()
+                    written = DONE
+                    ended = owner._add_rows(columns, row, row + 1)
+                    encoder._ended += ended
+                    row += 1
+                elif written != DONE:
+                    raise owner._located(self._refusal(written), row)
+                elif full:
+                    encoder._end_full_frame()
+        finally:
+            self._hand_over(encoder)
+        return 0
+
+    cdef int _listen(self) except -1:
+        """Compare the next terms with those that were heard."""
+        if not self.heard:
+            self.heard = True
+            forget_heard(&self.lines)
+            for position, description in enumerate(self.last_described):
+                self._recall(position, description)
+        return 0
+
+    cdef int _recall(self, int position, Description description) except -1:
+        if description is None or description.said.kind == TRIPLE:
+            return 0
+        if not keep_heard(&self.lines.last[position], &description.said):
+            raise MemoryError
+        return 0
+
+    cdef int _speak(self) except -1:
+        """Compare the next terms with objects again."""
+        if self.heard:
+            self.heard = False
+            for position in range(4):
+                # Where nothing was heard, what was there before still holds.
+                if self.lines.last[position].kind >= 0:
+                    self.last[position] = heard_term(&self.lines.last[position])
+                    self.last_described[position] = self._describe(self.last[position])
+        return 0
+
+    cdef int _hand_over(self, encoder) except -1:
+        """Give the encoder the rows that were written."""
+        cdef Writer *writer = &self.writer
+        encoder._buffer += (<const char *> writer.rows.bytes)[:writer.rows.size]
+        encoder._rows += writer.row_count
+        writer.rows.size = 0
+        writer.row_count = 0
+        self.asked = False
+        return 0
+
+    # One row at a time. Entries are written through `entry`, the body is returned.
+
+    def statement(self, terms):
+        """Write the body of an RdfTriple or RdfQuad."""
+        terms = tuple(terms)
+        self._enter()
+        try:
+            self._speak()
+            self._statement(terms)
+            return self._body()
+        finally:
+            self._give_entries()
+            self._leave()
+
+    def graph_name(self, term):
+        """Write the body of an RdfGraphStart."""
+        return self._single_row((term,), WRITE_GRAPH)
+
+    def iri(self, value):
+        """Write an RdfIri, with its length before it."""
+        self.reference.text(value, "an IRI")
+        return self._single_row((Iri(value),), WRITE_IRI)
+
+    cdef bytes _single_row(self, terms, int what):
+        """Write the body of a row that is no statement."""
+        self._enter()
+        try:
+            self._row(terms, what)
+            return self._body()
+        finally:
+            self._give_entries()
+            self._leave()
+
+    cdef bytes _body(self):
+        return (<const char *> self.writer.body.bytes)[:self.writer.body.size]
+
+    cdef int _give_entries(self) except -1:
+        """Hand over the entries of the row that was written."""
+        cdef const uint8_t *pos = self.writer.rows.bytes
+        cdef const uint8_t *end = pos + self.writer.rows.size
+        cdef Field row
+        cdef Field field
+        while pos < end:
+            pos = read_field(pos, end, &row)
+            read_field(row.start, row.stop, &field)
+            self.entry(
+                self.table_names[field.number],
+                (<const char *> field.start)[:field.stop - field.start],
+            )
+        self.writer.rows.size = 0
+        self.writer.row_count = 0
+        return 0
+
+    # Rows, into the writer's `body` and, their entries, `rows`
+
+    cdef int _statement(self, terms) except -1:
+        cdef Py_ssize_t position
+        self._row(terms, WRITE_STATEMENT)
+        for position in range(PyTuple_GET_SIZE(terms)):
+            self.last[position] = terms[position]
+            self.last_described[position] = self.describing[position]
+        return 0
+
+    cdef int _row(self, terms, int what) except -1:
+        """Write one row, all of it or none."""
+        cdef Writer *writer = &self.writer
+        cdef uint64_t prefix_id = writer.prefix_id
+        cdef uint64_t name_id = writer.name_id
+        cdef Written written
+        self.in_row = True
+        try:
+            written = self._try_row(terms, what)
+            if written == NO_ROOM and writer.full == &writer.prefixes:
+                # IRIs under more prefixes than the table holds: say them whole, under the empty
+                # one. The entries written meanwhile stay, and are of use later.
+                writer.prefix_id = prefix_id
+                writer.name_id = name_id
+                writer.split = False
+                try:
+                    written = self._try_row(terms, what)
+                finally:
+                    writer.split = True
+            if written == DONE and writer.body.size > self.row_bytes:
+                written = ROW_TOO_LONG
+            if written != DONE:
+                raise self._refusal(written)
+        except BaseException:
+            writer.prefix_id = prefix_id
+            writer.name_id = name_id
+            raise
+        finally:
+            self.in_row = False
+        return 0
+
+    cdef Written _try_row(self, terms, int what) except? OUT_OF_MEMORY:
+        self.writer.row += 1
+        self.writer.body.size = 0
+        if what == WRITE_STATEMENT:
+            return self._terms(terms, 0)
+        return self._single(terms, what)
+
+    cdef object _refusal(self, Written written):
+        cdef Writer *writer = &self.writer
+        cdef str table
+        if written == OUT_OF_MEMORY:
+            return MemoryError()
+        if written == ROW_TOO_LONG:
+            return reason_of(self.reference._check_row, writer.body.size)
+        if written == NO_DATATYPES:
+            return reason_of(self.reference._datatype, text_of(contents(&writer.refused)))
+        table = self.table_names[writer.full.row_tag >> 3]
+        if written == TOO_LONG:
+            return over(
+                self.limits, "lookup_characters", writer.found,
+                f"the length of all {table} entries",
+            )
+        return TermError(
+            f"the statement needs more {table} entries than the table has "
+            f"({writer.full.size}): raise max_{table}_table_size"
+        )
+
+    # Terms. These return what became of writing, and raise what the reference raises.
+
+    cdef Written _terms(self, terms, uint64_t depth) except? OUT_OF_MEMORY:
+        """Write the terms of a statement, or of a triple that is quoted `depth` deep."""
+        cdef Py_ssize_t position = 0
+        cdef PyObject *term
+        cdef Description description
+        cdef Written written
+        for position in range(PyTuple_GET_SIZE(terms)):
+            term = PyTuple_GET_ITEM_borrow(terms, position)
+            if depth == 0:
+                if term == <PyObject *> self.last[position] and term != <PyObject *> None:
+                    self.describing[position] = self.last_described[position]
+                    continue
+                if PyTuple_Check(<object> term):
+                    self._check_nesting(<object> term)
+            description = self._describe(<object> term)
+            if depth == 0:
+                if self._repeats(position, <object> term, description):
+                    self.describing[position] = self.last_described[position]
+                    continue
+                self.describing[position] = description
+            written = self._term(description, position, depth)
+            if written != DONE:
+                return written
+        return DONE
+
+    cdef Written _term(self, Description description, int position,
+                       uint64_t depth) except? OUT_OF_MEMORY:
+        """Write a term with its tag and its length before it."""
+        cdef Said *said = &description.said
+        cdef Buffer *body = &self.writer.body
+        cdef uint8_t tag_size = self.tags.sizes[position][said.kind]
+        if tag_size == 0:
+            raise self.reference._refusal(position, Kind(said.kind))
+        if not append(body, self.tags.bytes[position][said.kind], tag_size):
+            return OUT_OF_MEMORY
+        return self._payload(description, depth)
+
+    cdef Written _payload(self, Description description, uint64_t depth) except? OUT_OF_MEMORY:
+        """Write a term with its length before it."""
+        cdef Said *said = &description.said
+        cdef Written written
+        cdef size_t at
+        if said.kind == IRI:
+            return write_iri(&self.writer, said)
+        if said.kind == TRIPLE:
+            if depth >= self.nesting:
+                raise over(self.limits, "nesting", depth + 1, "the depth of quoted triples")
+            at = self.writer.body.size
+            written = self._terms(description.parts, depth + 1)
+            if written == DONE and not insert_size(&self.writer.body, at):
+                return OUT_OF_MEMORY
+            return written
+        return write_wire(&self.writer, said)
+
+    cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
+        """Write the name of a graph, or an IRI as it is."""
+        term = terms[0]
+        cdef Description description = (
+            self._describe(term) if what == WRITE_GRAPH else self._new_generic(term)
+        )
+        if what == WRITE_GRAPH:
+            if self.tags.sizes[3][description.said.kind] == 0:
+                raise self.reference._refusal(positions.GRAPH, Kind(description.said.kind))
+            tag = reference_writer._GRAPH_START_TAGS[description.said.kind]
+            if not append(&self.writer.body, <const char *> tag, len(tag)):
+                return OUT_OF_MEMORY
+        return self._payload(description, 0)
+
+    cdef int _check_nesting(self, term) except -1:
+        """Refuse a quoted triple that is nested too deeply; most hold no other."""
+        for part in term:
+            if isinstance(part, tuple):
+                self.reference._check_nesting(term)
+                return 0
+        if self.nesting < 1 or self.row_bytes < LEAST_TRIPLE:
+            self.reference._check_nesting(term)
+        return 0
+
+    cdef bint _repeats(self, Py_ssize_t position, term, Description description) except -1:
+        """Whether a term equals the one in its position in the statement before."""
+        cdef Description before = self.last_described[position]
+        cdef Said *now = &description.said
+        cdef Said *then
+        if before is None or term is None:
+            return False
+        if before is description:
+            return True
+        if before.generic and description.generic:
+            then = &before.said
+            return (
+                now.kind == then.kind
+                and now.typed == then.typed
+                and same(now.text.bytes, now.text.size, then.text.bytes, then.text.size)
+                and (not now.typed or same(now.datatype.bytes, now.datatype.size,
+                                           then.datatype.bytes, then.datatype.size))
+            )
+        if before.generation and before.generation == description.generation:
+            return False
+        return self.last[position] == term
+
+    # Descriptions
+
+    cdef Description _describe(self, term):
+        """A term's description, from the caches where it is known."""
+        cdef size_t at = (<size_t> <PyObject *> term >> 4) * 0x9E3779B97F4A7C15ULL >> 51
+        cdef Identity *identity = &self.identities[at]
+        cdef PyObject *old_term
+        cdef PyObject *old_description
+        cdef Description description
+        if identity.term == <PyObject *> term:
+            return <Description> identity.description
+        if PyTuple_Check(term):
+            # Hashing tuples that are nested deeply enough ends the process.
+            return self._new_triple(term) if self.generic else self._from_reference(term)
+        if self.generic and (type(term) is Iri or type(term) is Literal
+                             or type(term) is BlankNode):
+            description = self._new_generic(term)
+        else:
+            description = self._by_equality(term)
+        old_term = identity.term
+        old_description = identity.description
+        Py_INCREF(<PyObject *> term)
+        Py_INCREF(<PyObject *> description)
+        identity.term = <PyObject *> term
+        identity.description = <PyObject *> description
+        Py_XDECREF(old_term)
+        Py_XDECREF(old_description)
+        return description
+
+    cdef Description _by_equality(self, term):
+        cdef Description description
+        try:
+            known = self.described.get(term)
+        except TypeError as error:
+            raise TermError(f"{term!r} is not a term: {error}") from None
+        if known is not None:
+            return known
+        description = self._from_reference(term)
+        if <size_t> len(self.described) >= CACHE_ENTRIES:
+            self.described.clear()
+            self.generation += 1
+        description.generation = self.generation
+        self.described[term] = description
+        return description
+
+    cdef Description _from_reference(self, term):
+        """Have the reference take a term apart."""
+        cdef Description description = Description.__new__(Description)
+        cdef Said *said = &description.said
+        cdef tuple parts = self.reference._describe(term)
+        said.kind = parts[0]
+        if said.kind == IRI:
+            set_iri(description, parts[2] + parts[3], self.writer.prefixes.size > 0)
+        elif said.kind == TRIPLE:
+            description.parts = parts[2]
+        else:
+            set_wire(description, parts[2], parts[3])
+            if parts[3] is None:
+                # The reference has the length before it already.
+                skip_size(&said.text)
+        return description
+
+    cdef Description _new_triple(self, term):
+        cdef Description description
+        if not isinstance(term, Triple) or PyTuple_GET_SIZE(term) != 3:
+            return self._from_reference(term)
+        description = Description.__new__(Description)
+        description.said.kind = TRIPLE
+        description.parts = term
+        return description
+
+    cdef Description _new_generic(self, term):
+        """Describe a generic term that is not nested; the reference does it where anything is
+        unusual about it."""
+        cdef Description description
+        if type(term) is Iri:
+            value = slot_value(term, IRI_VALUE)
+            if type(value) is not str:
+                return self._from_reference(term)
+            known = self.generic_iris.get(value)
+            if known is not None:
+                return known
+            description = self._generic_iri(value)
+            if description is None and self.generic:
+                description = self._from_reference(term)
+            elif description is None:
+                # A namespace's, which was looked at already: other backends know no terms of ours.
+                description = Description.__new__(Description)
+                set_iri(description, value, self.writer.prefixes.size > 0)
+            description.generic = True
+            if <size_t> len(self.generic_iris) >= CACHE_ENTRIES:
+                self.generic_iris.clear()
+            self.generic_iris[value] = description
+            return description
+        if type(term) is Literal:
+            description = self._generic_literal(
+                slot_value(term, LITERAL_LEX),
+                slot_value(term, LITERAL_LANGTAG),
+                slot_value(term, LITERAL_DATATYPE),
+            )
+        else:
+            description = self._generic_blank_node(slot_value(term, BLANK_NODE_LABEL))
+        if description is None:
+            return self._from_reference(term)
+        description.generic = True
+        return description
+
+    # Each of these returns None for what is too long or not as usual.
+
+    cdef Description _generic_iri(self, str value):
+        cdef Description description
+        if not PyUnicode_IS_ASCII(value) or <uint64_t> len(value) > self.string_bytes:
+            return None
+        description = Description.__new__(Description)
+        set_iri(description, value, self.writer.prefixes.size > 0)
+        return description
+
+    cdef Description _generic_literal(self, lex, langtag, datatype):
+        cdef Description description
+        cdef bytes wire
+        if type(lex) is not str or not self._is_usual(lex):
+            return None
+        if langtag is not None and (
+            type(langtag) is not str or datatype is not None or not langtag
+            or not self._is_usual(langtag)
+        ):
+            return None
+        if datatype is not None and (type(datatype) is not str or not self._is_usual(datatype)):
+            return None
+        description = Description.__new__(Description)
+        description.said.kind = LITERAL
+        set_wire(description, literal_wire(lex, langtag), datatype)
+        return description
+
+    cdef Description _generic_blank_node(self, label):
+        cdef Description description
+        if type(label) is not str or not self._is_usual(label):
+            return None
+        description = Description.__new__(Description)
+        description.said.kind = BLANK_NODE
+        set_wire(description, PyUnicode_AsUTF8String(label), None)
+        return description
+
+    cdef bint _is_usual(self, str text):
+        """Whether a text surely can be encoded, and surely is not too long."""
+        return (PyUnicode_MAX_CHAR_VALUE(text) < 0xD800
+                and <uint64_t> len(text) * 3 <= self.string_bytes)
+
+
+class Encoder(reference_encoder.Encoder):
+    __doc__ = reference_encoder.Encoder.__doc__
+
+    _term_writer = TermWriter
+
+    def add(self, statements):
+        """Write statements: triples in physical type TRIPLES, otherwise quads."""
+        self._add(statements)
+        return self._take_ended()
+
+    def add_text(self, data, parser):
+        """Write whole lines of N-Triples or N-Quads, as ``parser`` reads them."""
+        row, _ = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        if self.options.physical_type == PhysicalType.GRAPHS:
+            self._add(parser.statements(data))
+        else:
+            self._writer.add_text(self, data, parser, row << 3 | BYTES)
+        return self._take_ended()
+
+    def _add(self, statements):
+        row, width = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        in_graphs = self.options.physical_type == PhysicalType.GRAPHS
+        self._writer.add(self, statements, row << 3 | BYTES, width, in_graphs)
+
+    def _add_unusual(self, statements):
+        """Write the statements of lines that the reference's parser had to read."""
+        self._add(statements)
+
+    def _take_ended(self):
+        frames = self._ended
+        self._ended = []
+        return frames
+
+
+class TextEncoder(reference_text.TextEncoder):
+    __doc__ = reference_text.TextEncoder.__doc__
+
+    _encoder_type = Encoder
+
+    def _add(self, data):
+        return self._encoder.add_text(data, self._parser)
+
+
+cdef object reason_of(check, found):
+    """The error that one of the reference's checks makes of what was found."""
+    try:
+        check(found)
+    except JellyError as error:
+        return error
+    return WireError("the row cannot be written (the kernels do not agree: please report this)")
+
+
+# Parts of descriptions
+
+cdef int set_iri(Description description, str value, bint split) except -1:
+    """Let a description be of an IRI."""
+    cdef Said *said = &description.said
+    if PyUnicode_IS_ASCII(value):
+        description.text = value
+        said.text = Slice(<const uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value))
+    else:
+        description.text = PyUnicode_AsUTF8String(value)
+        said.text = Slice(<const uint8_t *> PyBytes_AS_STRING(description.text),
+                          PyBytes_GET_SIZE(description.text))
+    said.kind = IRI
+    said.characters = PyUnicode_GET_LENGTH(value)
+    cut_iri(said, split)
+    return 0
+
+
+cdef int set_wire(Description description, bytes wire, datatype) except -1:
+    """Let a description be of a literal or a blank node."""
+    cdef Said *said = &description.said
+    description.text = wire
+    said.text = Slice(<const uint8_t *> PyBytes_AS_STRING(wire), PyBytes_GET_SIZE(wire))
+    if datatype is not None:
+        description.datatype = PyUnicode_AsUTF8String(datatype)
+        said.typed = True
+        said.datatype = Slice(<const uint8_t *> PyBytes_AS_STRING(description.datatype),
+                              PyBytes_GET_SIZE(description.datatype))
+        said.datatype_characters = PyUnicode_GET_LENGTH(datatype)
+    return 0
+
+
+cdef object heard_term(Heard *heard):
+    """A term that was heard, as a generic term."""
+    cdef Fields walk
+    cdef Slice part
+    cdef Slice text
+    text = Slice(heard.text.bytes, heard.text.size)
+    if heard.kind == IRI:
+        return Iri(text_of(text))
+    if heard.kind == BLANK_NODE:
+        return BlankNode(text_of(text))
+    if heard.kind == DEFAULT_GRAPH:
+        return terms.DEFAULT_GRAPH
+    open_fields(&walk, text.bytes, text.bytes + text.size, LITERAL_FIELDS)
+    lex = ""
+    langtag = None
+    while next_field(&walk) > 0:
+        part = Slice(walk.field.start, walk.field.stop - walk.field.start)
+        if walk.field.number == 1:
+            lex = text_of(part)
+        else:
+            langtag = text_of(part)
+    datatype = text_of(Slice(heard.datatype.bytes, heard.datatype.size)) if heard.typed else None
+    return Literal(lex, langtag, datatype)
+
+
+cdef void skip_size(Slice *slice) noexcept nogil:
+    """Pass over the varint that a slice opens with."""
+    cdef uint64_t size
+    cdef const uint8_t *end = slice.bytes + slice.size
+    slice.bytes = read_varint(slice.bytes, end, &size)
+    slice.size = end - slice.bytes
+
+
+cdef bytes literal_wire(str lex, langtag):
+    """An RdfLiteral's lexical form and language tag on the wire."""
+    cdef bytes raw = PyUnicode_AsUTF8String(lex)
+    cdef bytes tag = b"" if langtag is None else PyUnicode_AsUTF8String(langtag)
+    cdef size_t raw_size = PyBytes_GET_SIZE(raw)
+    cdef size_t tag_size = PyBytes_GET_SIZE(tag)
+    cdef bytes wire
+    cdef Buffer out
+    cdef size_t size = 0
+    if raw_size:
+        size += 1 + varint_size(raw_size) + raw_size
+    if tag_size:
+        size += 1 + varint_size(tag_size) + tag_size
+    wire = PyBytes_FromStringAndSize(NULL, size)
+    out.bytes = <uint8_t *> PyBytes_AS_STRING(wire)
+    out.size = 0
+    if raw_size:
+        put_byte(&out, 1 << 3 | BYTES)
+        put_varint(&out, raw_size)
+        put(&out, PyBytes_AS_STRING(raw), raw_size)
+    if tag_size:
+        put_byte(&out, 2 << 3 | BYTES)
+        put_varint(&out, tag_size)
+        put(&out, PyBytes_AS_STRING(tag), tag_size)
+    return wire

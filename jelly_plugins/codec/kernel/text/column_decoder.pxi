@@ -1,0 +1,277 @@
+# The column decoder of `columns.py`: what the reader plans becomes rows of four columns, without
+# the GIL.
+
+cdef struct Gathered:
+    # The rows that are gathered. Offsets are 32-bit numbers; the last says where the next row
+    # starts. The graph's column is kept from the first row that has a graph on.
+    Buffer data[4]
+    Buffer offsets[4]
+    Buffer validity
+    bint has_graphs
+    uint64_t rows
+    uint64_t bytes
+    uint64_t batch_rows
+    uint64_t batch_bytes
+    # What stands around a quoted triple's terms.
+    Slice opening
+    Slice closing
+    # The statement that is next in the plan.
+    size_t next
+    # Where the frame that is decoded begins: what stays if it is refused.
+    uint64_t kept_rows
+    size_t kept_data[4]
+    bint kept_graphs
+
+
+cdef inline bint is_full(Gathered *gathered) noexcept nogil:
+    return gathered.rows >= gathered.batch_rows or gathered.bytes >= gathered.batch_bytes
+
+
+cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
+    """Say where the next row of a column starts; False where there is no memory."""
+    # No batch comes to more than that: see `columns.check_batch`.
+    cdef int32_t offset = <int32_t> gathered.data[column].size
+    if not reserve(&gathered.offsets[column], 4):
+        return False
+    put(&gathered.offsets[column], &offset, 4)
+    return True
+
+
+cdef bint append_text(Gathered *gathered, Buffer *out, Term *term) noexcept nogil:
+    """Append a term; False where there is no memory. As deep as the limit of nesting allows."""
+    if term.kind != TRIPLE:
+        return append(out, term.text.bytes, term.text.size)
+    if not append(out, gathered.opening.bytes, gathered.opening.size):
+        return False
+    for position in range(3):
+        if position and not append(out, <const char *> b" ", 1):
+            return False
+        if not append_text(gathered, out, term.parts[position]):
+            return False
+    return append(out, gathered.closing.bytes, gathered.closing.size)
+
+
+cdef bint start_graphs(Gathered *gathered) noexcept nogil:
+    """Let the graph of every row before be null; False where there is no memory."""
+    cdef size_t offsets = 4 * (gathered.rows + 1)
+    cdef size_t bits = (gathered.rows + 7) // 8
+    # One byte more, so that there is something to fill where no row was before.
+    if not reserve(&gathered.offsets[3], offsets) or not reserve(&gathered.validity, bits + 1):
+        return False
+    memset(gathered.offsets[3].bytes, 0, offsets)
+    memset(gathered.validity.bytes, 0, bits)
+    gathered.offsets[3].size = offsets
+    gathered.validity.size = bits
+    gathered.data[3].size = 0
+    gathered.has_graphs = True
+    return True
+
+
+cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
+    """Add the next row's graph; False where there is no memory."""
+    cdef bint named = graph.kind != DEFAULT_GRAPH
+    if not gathered.has_graphs:
+        if not named:
+            return True
+        if not start_graphs(gathered):
+            return False
+    if gathered.rows & 7 == 0:
+        if not reserve(&gathered.validity, 1):
+            return False
+        put_byte(&gathered.validity, 0)
+    if named:
+        gathered.validity.bytes[gathered.rows >> 3] |= <uint8_t> (1 << (gathered.rows & 7))
+        gathered.bytes += text_size(graph)
+        if not append_text(gathered, &gathered.data[3], graph):
+            return False
+    return put_offset(gathered, 3)
+
+
+cdef inline bint put_term(Gathered *gathered, int column, Term *term) noexcept nogil:
+    """Add the next row of a column, for whose offset there is room; False where there is no
+    memory."""
+    cdef Buffer *out = &gathered.data[column]
+    cdef size_t size = text_size(term)
+    cdef int32_t offset
+    if out.capacity - out.size < size and not reserve(out, size):
+        return False
+    if term.kind != TRIPLE:
+        memcpy(out.bytes + out.size, term.text.bytes, size)
+        out.size += size
+    elif not append_text(gathered, out, term):
+        return False
+    gathered.bytes += size
+    offset = <int32_t> out.size
+    out = &gathered.offsets[column]
+    memcpy(out.bytes + out.size, &offset, 4)
+    out.size += 4
+    return True
+
+
+cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
+    """Gather what is planned, or as much of it as makes a batch; False where there is no memory."""
+    cdef Planned *planned
+    for column in range(3):
+        if not reserve(&gathered.offsets[column], 4 * (reader.planned - gathered.next)):
+            return False
+    while gathered.next < reader.planned and not is_full(gathered):
+        planned = &reader.plan[gathered.next]
+        gathered.next += 1
+        if planned.event != STATEMENT and planned.event != REPEAT:
+            continue
+        if not (put_term(gathered, 0, planned.terms[0]) and put_term(gathered, 1, planned.terms[1])
+                and put_term(gathered, 2, planned.terms[2])):
+            return False
+        if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
+            return False
+        gathered.rows += 1
+    return True
+
+
+cdef bint begin_batch(Gathered *gathered) noexcept nogil:
+    """Forget all rows; False where there is no memory."""
+    for column in range(4):
+        gathered.data[column].size = 0
+        gathered.offsets[column].size = 0
+        gathered.kept_data[column] = 0
+        if column < 3 and not put_offset(gathered, column):
+            return False
+    gathered.validity.size = 0
+    gathered.has_graphs = gathered.kept_graphs = False
+    gathered.rows = gathered.bytes = gathered.kept_rows = 0
+    return True
+
+
+cdef void keep_rows(Gathered *gathered) noexcept nogil:
+    """Let the rows stay, whatever comes of those that follow."""
+    gathered.kept_rows = gathered.rows
+    gathered.kept_graphs = gathered.has_graphs
+    for column in range(4):
+        gathered.kept_data[column] = gathered.data[column].size
+
+
+cdef void give_up_rows(Gathered *gathered) noexcept nogil:
+    """Forget the rows that were not to stay. Nothing is added after that."""
+    gathered.rows = gathered.kept_rows
+    gathered.has_graphs = gathered.kept_graphs
+    for column in range(4):
+        gathered.data[column].size = gathered.kept_data[column]
+
+
+cdef bytes bytes_of(Buffer *buffer, size_t size):
+    return PyBytes_FromStringAndSize(<const char *> buffer.bytes, size)
+
+
+cdef object column_of(Gathered *gathered, int column):
+    """One of the columns that are gathered."""
+    cdef uint64_t rows = gathered.rows
+    return reference_columns.Column(
+        rows=rows,
+        offsets=bytes_of(&gathered.offsets[column], 4 * (rows + 1)),
+        data=bytes_of(&gathered.data[column], gathered.data[column].size),
+        validity=bytes_of(&gathered.validity, (rows + 7) // 8) if column == 3 else None,
+    )
+
+
+cdef class ColumnDecoder(PieceDecoder):
+    """See :class:`jelly_plugins.codec.text.columns.ColumnDecoder`, which this is the compiled form
+    of."""
+
+    cdef Gathered gathered
+    # What the slices point into.
+    cdef object notation
+    # Frames that rows were gathered of, and how many.
+    cdef list frames
+
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
+                  first_frame=0, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
+                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
+        reference_columns.check_batch(batch_rows, batch_bytes)
+        self._open(reference_columns.ColumnFactory(notation, limits), limits, first_frame)
+        self.gathered.batch_rows = batch_rows
+        self.gathered.batch_bytes = batch_bytes
+        self.notation = tuple(mark.encode() for mark in notation.value)
+        self.gathered.opening = slice_of_bytes(self.notation[0])
+        self.gathered.closing = slice_of_bytes(self.notation[1])
+        self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
+        self.reader.triple_overhead = len(self.notation[0]) + len(self.notation[1]) + 2
+        self.frames = []
+        if not begin_batch(&self.gathered):
+            raise MemoryError
+
+    def __dealloc__(self):
+        for column in range(4):
+            release(&self.gathered.data[column])
+            release(&self.gathered.offsets[column])
+        release(&self.gathered.validity)
+
+    def flush(self):
+        """The rows that were gathered, full or not: one batch, or none if there are no rows."""
+        if self.busy:
+            raise OrderError("the decoder is at work in another thread")
+        return [self._batch()] if self.gathered.rows else []
+
+    def finish(self):
+        """Say that no frame follows.
+
+        :return: as of :meth:`flush`.
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        self._finish()
+        return self.flush()
+
+    cdef Status _read_on(self) noexcept nogil:
+        cdef Reader *reader = &self.reader
+        cdef Gathered *gathered = &self.gathered
+        cdef Status status
+        while True:
+            if not gather_planned(reader, gathered):
+                return NO_MEMORY
+            if is_full(gathered):
+                return AT_PLAN_END
+            gathered.next = 0
+            status = plan_more(reader)
+            if status != READ:
+                return status
+
+    cdef object _take(self, bint at_frame_end):
+        if at_frame_end:
+            return None
+        self._count()
+        return self._batch()
+
+    cdef int _begun(self) except -1:
+        keep_rows(&self.gathered)
+        return 0
+
+    cdef int _ended(self) except -1:
+        self._count()
+        return 0
+
+    cdef int _broken(self) except -1:
+        give_up_rows(&self.gathered)
+        return 0
+
+    cdef int _count(self) except -1:
+        """Note of which frame the rows are that came last."""
+        cdef uint64_t rows = self.gathered.rows - self.gathered.kept_rows
+        if rows:
+            self.frames.append((self.next_frame, rows))
+        return 0
+
+    cdef object _batch(self):
+        cdef Gathered *gathered = &self.gathered
+        cdef uint64_t rows = gathered.rows
+        graph = column_of(gathered, 3) if gathered.has_graphs else None
+        columns = reference_columns.Columns(
+            rows=rows,
+            subject=column_of(gathered, 0),
+            predicate=column_of(gathered, 1),
+            object=column_of(gathered, 2),
+            graph=graph,
+            frames=tuple(self.frames),
+        )
+        self.frames.clear()
+        if not begin_batch(gathered):
+            raise MemoryError
+        return columns

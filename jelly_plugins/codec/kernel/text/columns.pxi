@@ -1,0 +1,136 @@
+# The column encoder of `columns.py`: cells in N-Triples syntax become rows, without the GIL.
+#
+# As with lines of text, only cells of the usual form are read here; a row with any other is left to
+# the reference, which reads it or says what is wrong with it.
+
+cdef struct Given:
+    # A column that somebody else owns; `offsets` and `bits` are those of its first row that counts,
+    # `bits` counted from `validity`'s first. NULL for a column that is not there.
+    const uint8_t *offsets
+    const uint8_t *data
+    const uint8_t *validity
+    uint64_t first_bit
+
+
+@cython.final
+cdef class HeldBuffer:
+    """Keeps the bytes of an object with the buffer protocol where and as they are."""
+
+    cdef Py_buffer view
+
+    def __cinit__(self, owner):
+        PyObject_GetBuffer(owner, &self.view, PyBUF_SIMPLE)
+        if not self.view.readonly or IS_POISONED:
+            # Another thread could change what was checked.
+            copied = copy_of(self.view.buf, self.view.len)
+            PyBuffer_Release(&self.view)
+            PyObject_GetBuffer(copied, &self.view, PyBUF_SIMPLE)
+
+    def __dealloc__(self):
+        if IS_POISONED and self.view.len:
+            memset(self.view.buf, POISON, self.view.len)
+        PyBuffer_Release(&self.view)
+
+
+cdef inline int32_t offset_at(const uint8_t *offsets, uint64_t row) noexcept nogil:
+    cdef int32_t offset
+    memcpy(&offset, offsets + 4 * row, 4)
+    return offset
+
+
+cdef bint are_in_order(const uint8_t *offsets, uint64_t rows, uint64_t size) noexcept nogil:
+    """Whether offsets never go back, and stay within `size` bytes of data."""
+    cdef int32_t before = 0
+    cdef int32_t offset
+    for row in range(rows + 1):
+        offset = offset_at(offsets, row)
+        if offset < before:
+            return False
+        before = offset
+    return <uint64_t> before <= size
+
+
+cdef inline Slice cell_of(Given *given, uint64_t row) noexcept nogil:
+    """A cell; its bytes are NULL where it is null."""
+    cdef int32_t start
+    cdef uint64_t bit = given.first_bit + row
+    if given.offsets == NULL or (
+        given.validity != NULL and not given.validity[bit >> 3] >> (bit & 7) & 1
+    ):
+        return Slice(NULL, 0)
+    start = offset_at(given.offsets, row)
+    return Slice(given.data + start, offset_at(given.offsets, row + 1) - start)
+
+
+cdef bint hear_row(LineReader *lines, Given *given, uint64_t row,
+                   uint64_t longest) noexcept nogil:
+    """Read the terms of a row; False if one of them is not of the usual form, or longer than
+    that."""
+    cdef Slice cell
+    for position in range(3):
+        cell = cell_of(&given[position], row)
+        if cell.bytes == NULL or cell.size > longest or not hear_cell(lines, cell, position):
+            return False
+    cell = cell_of(&given[3], row)
+    if not lines.quads:
+        return cell.size == 0
+    if cell.size:
+        return cell.size <= longest and hear_cell(lines, cell, 3)
+    lines.repeated[3] = False
+    lines.said[3].kind = DEFAULT_GRAPH
+    lines.said[3].typed = False
+    lines.said[3].text.size = 0
+    return True
+
+
+cdef inline bint hear_cell(LineReader *lines, Slice cell, int position) noexcept nogil:
+    cdef const uint8_t *end = cell.bytes + cell.size
+    return hear_term(lines, cell.bytes, end, position, &lines.said[position]) == end
+
+
+@cython.final
+cdef class ColumnSource:
+    """The columns that are being written, and what holds their buffers.
+
+    :ivar fits: whether they have the layout that the reference asks for; if not, it has to say why.
+    """
+
+    cdef Given given[4]
+    cdef readonly uint64_t rows
+    cdef readonly bint fits
+    cdef list held
+
+    def __cinit__(self, columns):
+        self.held = []
+        self.fits = 0 <= columns.rows < 1 << 40
+        if not self.fits:
+            return
+        self.rows = columns.rows
+        for position, name in enumerate(positions.POSITIONS):
+            column = getattr(columns, name)
+            if column is not None and self.fits:
+                self.fits = column.rows == columns.rows and 0 <= column.offset < 1 << 40
+                if self.fits and self.rows:
+                    self.fits = self._take(&self.given[<int> position], column)
+
+    cdef bint _take(self, Given *given, column) except -1:
+        cdef uint64_t offset = column.offset
+        cdef HeldBuffer offsets = self._hold(column.offsets)
+        cdef HeldBuffer data = self._hold(column.data)
+        cdef HeldBuffer validity
+        if <uint64_t> offsets.view.len < 4 * (offset + self.rows + 1):
+            return False
+        given.offsets = <const uint8_t *> offsets.view.buf + 4 * offset
+        given.data = <const uint8_t *> data.view.buf
+        given.first_bit = offset
+        if column.validity is not None:
+            validity = self._hold(column.validity)
+            given.validity = <const uint8_t *> validity.view.buf
+            if <uint64_t> validity.view.len * 8 < offset + self.rows:
+                return False
+        return are_in_order(given.offsets, self.rows, data.view.len)
+
+    cdef HeldBuffer _hold(self, owner):
+        cdef HeldBuffer held = HeldBuffer.__new__(HeldBuffer, owner)
+        self.held.append(held)
+        return held

@@ -1,0 +1,405 @@
+# The text decoder of `text.py`: what the reader plans becomes lines, without the GIL.
+
+cdef struct Level:
+    # A statement or a quoted triple that is being written, and the next of its terms.
+    Term **terms
+    int count
+    int at
+
+
+cdef struct LineWriter:
+    Buffer out
+    Slice opening
+    Slice closing
+    # What is written without a plan, and what both ways count.
+    Straight straight
+    # The statement that is next in the plan.
+    size_t next
+    # A graph that turned out to be empty, until it is taken; NULL otherwise.
+    Term *empty_graph
+    # Where writing stands in the statement before: a level for each triple that is quoted in
+    # another. There are never more than the limit of nesting allows.
+    Level *levels
+    int depth
+
+
+cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
+    """Write what is planned, or as much of it as makes a piece; False where there is no memory.
+
+    All of it is written when `lines.next` has reached the end of the plan and `depth` is 0. An
+    empty graph in the plan is set down, and ends the writing too; so does a statement with which the
+    frame's long terms are too much.
+    """
+    cdef Planned *planned
+    while lines.out.size < piece:
+        if lines.depth:
+            if not write_step(lines):
+                return False
+            continue
+        if lines.next == reader.planned:
+            return True
+        planned = &reader.plan[lines.next]
+        lines.next += 1
+        if planned.event == STATEMENT or planned.event == REPEAT:
+            lines.levels[0].terms = planned.terms
+            lines.levels[0].count = statement_width(reader, planned)
+            lines.levels[0].at = 0
+            lines.straight.statements += 1
+            lines.straight.long_bytes += long_line(&lines.levels[0])
+            if lines.straight.long_bytes > reader.frame_expansion:
+                return True
+            if not write_plain_line(lines):
+                lines.depth = 1
+        elif planned.event == EMPTY_GRAPH:
+            lines.empty_graph = planned.terms[3]
+            return True
+    return True
+
+
+cdef inline int statement_width(Reader *reader, Planned *planned) noexcept nogil:
+    """Terms of a line: the default graph is not said."""
+    return 4 if reader.width == 4 and planned.terms[3].kind != DEFAULT_GRAPH else 3
+
+
+cdef inline uint64_t long_line(Level *level) noexcept nogil:
+    """Bytes of the long terms of a line."""
+    cdef uint64_t size = 0
+    for at in range(level.count):
+        size += long_text(level.terms[at])
+    return size
+
+
+cdef bint write_plain_line(LineWriter *lines) noexcept nogil:
+    """Write the statement of level 0 at once; False if it quotes triples, or lacks memory."""
+    cdef Level *level = &lines.levels[0]
+    cdef Buffer *out = &lines.out
+    cdef size_t size = 2
+    for at in range(level.count):
+        if level.terms[at].kind == TRIPLE:
+            return False
+        size += level.terms[at].text.size + 1
+    if not reserve(out, size):
+        return False
+    for at in range(level.count):
+        put(out, level.terms[at].text.bytes, level.terms[at].text.size)
+        put_byte(out, c" ")
+    put_byte(out, c".")
+    put_byte(out, c"\n")
+    return True
+
+
+cdef bint write_step(LineWriter *lines) noexcept nogil:
+    """Write a term or what stands around it; False where there is no memory."""
+    cdef Level *level = &lines.levels[lines.depth - 1]
+    cdef Term *term
+    if level.at == level.count:
+        lines.depth -= 1
+        if lines.depth:
+            return append(&lines.out, lines.closing.bytes, lines.closing.size)
+        return append(&lines.out, <const char *> b" .\n", 3)
+    if level.at and not append(&lines.out, <const char *> b" ", 1):
+        return False
+    term = level.terms[level.at]
+    level.at += 1
+    if term.kind != TRIPLE:
+        return append(&lines.out, term.text.bytes, term.text.size)
+    level = &lines.levels[lines.depth]
+    level.terms = term.parts
+    level.count = 3
+    level.at = 0
+    lines.depth += 1
+    return append(&lines.out, lines.opening.bytes, lines.opening.size)
+
+
+cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
+    """Read on, and write, until there is a piece (AT_PLAN_END) or something else stops it."""
+    cdef Status status
+    while lines.straight.long_bytes <= reader.frame_expansion:
+        if not write_planned(reader, lines, piece):
+            return NO_MEMORY
+        if lines.straight.long_bytes > reader.frame_expansion:
+            break
+        if lines.empty_graph != NULL:
+            return AT_EMPTY_GRAPH
+        if lines.next < reader.planned or lines.depth:
+            return AT_PLAN_END
+        lines.next = 0
+        begin_plan(reader)
+        if reader.stopped == READ:
+            status = write_straight(reader, &lines.straight, &lines.out, piece)
+            if status == TOO_MUCH_TEXT:
+                break
+            if status != READ:
+                return status
+        status = plan_more(reader)
+        if status != READ:
+            return status
+    # What is wrong with a row that follows is said first, as the reference does, which has read
+    # them all before it writes any.
+    lines.next = 0
+    status = READ
+    while status == READ:
+        status = plan_more(reader)
+    return TOO_MUCH_TEXT if status == AT_FRAME_END else status
+
+
+cdef class PieceDecoder:
+    """What the decoders that make no terms have in common: the frame that they are in, errors, and
+    that what comes of a frame is given out piece by piece."""
+
+    cdef Reader reader
+    cdef readonly object options
+    cdef readonly object next_frame
+    cdef readonly object last_frame
+    # What judges terms, see kernel/common/validator.pxi; None where they are not judged.
+    cdef object judge
+    cdef object limits
+    cdef object factory
+    cdef object reference
+    # The frame that is being decoded; None between frames. After an error it stays.
+    cdef object frame
+    # Its bytes, as long as anything points to them.
+    cdef bytes data
+    # Whether a thread is at work on it.
+    cdef bint busy
+
+    def __dealloc__(self):
+        close_reader(&self.reader)
+
+    cdef int _open(self, factory, limits, first_frame) except -1:
+        if not open_reader(&self.reader):
+            raise MemoryError
+        self.reader.text = True
+        set_limits(&self.reader, limits)
+        self.limits = limits
+        self.next_frame = first_frame
+        self.factory = factory
+        self.reference = reference_decoder.Decoder(factory, limits=limits)
+        return 0
+
+    @property
+    def inside_graph(self):
+        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        return self.reader.state == INSIDE_GRAPH
+
+    def decode(self, data):
+        """Decode the next frame; see the reference."""
+        if type(data) is not bytes:
+            data = bytes(memoryview(data))
+        return _Pieces.__new__(_Pieces, self, data)
+
+    # What a decoder of its own kind has of these.
+
+    cdef Status _read_on(self) noexcept nogil:
+        """Read on until there is a piece (AT_PLAN_END) or something else stops it."""
+        return AT_FRAME_END
+
+    cdef object _take(self, bint at_frame_end):
+        """The piece that is there; None if there is none to give out."""
+        return None
+
+    cdef int _begun(self) except -1:
+        """A frame begins."""
+        return 0
+
+    cdef int _ended(self) except -1:
+        """All of the frame was given out or gathered."""
+        return 0
+
+    cdef int _stopped(self, Status status) except -1:
+        """Deal with a stop that only decoders of this kind have.
+
+        :raises JellyError: there is nothing to read after it.
+        """
+        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
+
+    cdef int _broken(self) except -1:
+        """The frame ended in an error."""
+        return 0
+
+    # What all have
+
+    cdef int _finish(self) except -1:
+        if self.options is None:
+            raise OptionsError("the stream has no options: it is empty")
+        return 0
+
+    cdef int _enter(self, bint begins) except -1:
+        """Begin to work on a frame, or go on; is followed by a `_next_piece`."""
+        if self.busy:
+            raise OrderError("the decoder is at work in another thread")
+        if begins and self.frame is not None:
+            raise OrderError(
+                "no frame can be decoded after an error, nor before the one before it is taken",
+                frame=self.next_frame,
+            )
+        self.busy = True
+        return 0
+
+    cdef object _next_piece(self, bytes data):
+        """The next piece, None at the end of the frame.
+
+        :param data: a frame that begins with this piece; None for the one that was begun.
+        """
+        piece = None
+        try:
+            if data is not None:
+                self._begin(data)
+            piece = self._piece()
+        except BaseException as error:
+            self._broken()
+            if isinstance(error, JellyError):
+                error.locate(frame=self.next_frame, row=row_number(&self.reader))
+            raise
+        finally:
+            if piece is None:
+                self._let_go()
+            self.busy = False
+        return piece
+
+    cdef int _begin(self, bytes data) except -1:
+        self.frame = Frame(self.next_frame, size=len(data))
+        self._begun()
+        self.data = held(data)
+        begin_frame(&self.reader, self.data)
+        if len(data) > self.limits.frame_bytes:
+            raise over(self.limits, "frame_bytes", len(data), "the length of a frame")
+        return 0
+
+    cdef int _let_go(self) except -1:
+        """Let go of the frame's bytes."""
+        end_frame(&self.reader)
+        if self.data is not None:
+            let_go(self.data)
+            self.data = None
+        return 0
+
+    cdef object _piece(self):
+        cdef Reader *reader = &self.reader
+        cdef Status status
+        while True:
+            with nogil:
+                status = self._read_on()
+            if status == AT_OPTIONS:
+                self.options = read_options(reader, self.data, self.options, self.limits)
+            elif status == AT_FRAME_FIELD:
+                read_frame_field(self.reference, reader, self.data, self.frame)
+            elif status == AT_NAMESPACE:
+                self.frame.namespaces.append(
+                    (text_of(reader.namespace_name), text_of(reader.namespace_iri.text))
+                )
+                drop(reader.namespace_iri, &reader.pool)
+                reader.namespace_iri = NULL
+            elif status == AT_DOUBTS:
+                show_doubts(reader, self.judge)
+            elif status == NOT_RDF_1_2:
+                raise judged_statement(reader, self.judge)
+            elif status != AT_PLAN_END and status != AT_FRAME_END:
+                self._stopped(status)
+            else:
+                piece = self._take(status == AT_FRAME_END)
+                if piece is None:
+                    self._ended()
+                    self.frame.rows = reader.rows
+                    self.last_frame = self.frame
+                    self.frame = None
+                    self.next_frame += 1
+                # After the last piece the next call finds nothing more.
+                return piece
+
+
+cdef class _Pieces:
+    """What comes of one frame, piece by piece."""
+
+    cdef PieceDecoder decoder
+    # The frame, before it is begun.
+    cdef bytes data
+    cdef bint ended
+
+    def __cinit__(self, PieceDecoder decoder, bytes data):
+        self.decoder = decoder
+        self.data = data
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        piece = None
+        if not self.ended:
+            data = self.data
+            # It changes nothing if this is refused.
+            self.decoder._enter(data is not None)
+            self.data = None
+            self.ended = True
+            piece = self.decoder._next_piece(data)
+            self.ended = piece is None
+        if piece is None:
+            raise StopIteration
+        return piece
+
+
+cdef class TextDecoder(PieceDecoder):
+    """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`, which this is the compiled form of."""
+
+    cdef LineWriter lines
+    # What the writer's slices point into.
+    cdef object notation
+
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
+                  first_frame=0, judge=None):
+        self._open(reference_text.text_factory(notation, judge), limits, first_frame)
+        self.judge = judge
+        self.reader.judged = judge is not None
+        self.reader.plan_room = SHORT_PLAN
+        self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
+        if self.lines.levels == NULL:
+            raise MemoryError
+        self.notation = tuple(mark.encode() for mark in notation.value)
+        self.lines.opening = slice_of_bytes(self.notation[0])
+        self.lines.closing = slice_of_bytes(self.notation[1])
+
+    def __dealloc__(self):
+        release(&self.lines.out)
+        PyMem_RawFree(self.lines.levels)
+
+    def finish(self):
+        """Say that no frame follows.
+
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        self._finish()
+
+    @property
+    def statements(self):
+        """Number of statements so far, in all frames."""
+        return self.lines.straight.statements
+
+    cdef int _begun(self) except -1:
+        self.lines.straight.long_bytes = 0
+        return 0
+
+    cdef int _stopped(self, Status status) except -1:
+        if status == AT_EMPTY_GRAPH:
+            self.frame.empty_graphs.append(text_of(self.lines.empty_graph.text))
+            self.lines.empty_graph = NULL
+            return 0
+        if status == TOO_MUCH_TEXT:
+            # Which row it was is long past.
+            self.reader.in_row = False
+            raise reference_text.too_much(self.limits, self.lines.straight.long_bytes)
+        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
+
+    cdef Status _read_on(self) noexcept nogil:
+        return read_lines(&self.reader, &self.lines, TEXT_PIECE)
+
+    cdef object _take(self, bint at_frame_end):
+        cdef bytes piece
+        if at_frame_end and self.lines.out.size == 0:
+            return None
+        piece = (<const char *> self.lines.out.bytes)[:self.lines.out.size]
+        self.lines.out.size = 0
+        return piece
+
+
+cdef Slice slice_of_bytes(bytes text):
+    return Slice(<const uint8_t *> PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))

@@ -1,0 +1,298 @@
+"""Jelly-Patch to columns: the statements of operations as ``columns`` has them, and a byte for each
+that says whether it is added; all other rows, with their places, as operations.
+
+Terms are text. A store that has one form for what can be written in many is asked for its text by
+way of its factory of texts; the compiled kernel asks only where a term may have another form.
+
+Reference: Jelly-Patch specification, section "Patch rows".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...errors import JellyError, OrderError, TermError
+from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ..common.terms import TermFactory
+from ..text.columns import (
+    DEFAULT_BATCH_BYTES,
+    DEFAULT_BATCH_ROWS,
+    ColumnFactory,
+    Columns,
+    check_batch,
+    columns_of,
+    longest_term,
+)
+from ..text.ntriples import Notation
+from .decoder import PatchDecoder
+from .operations import Header, Namespace, Operation, OperationKind
+from .options import PatchOptions
+
+_ADD: Final = OperationKind.ADD
+_DELETE: Final = OperationKind.DELETE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationColumns:
+    """Operations by column.
+
+    :ivar statements: those that are added or deleted.
+    :ivar adds: a byte for each statement: 1 if it is added, 0 if it is deleted.
+    :ivar others: all other rows, in order, each with the number of statements before it. Their
+        terms are strings, as N-Triples has them.
+    """
+
+    statements: Columns
+    adds: bytes
+    others: tuple[tuple[int, Operation], ...] = ()
+
+
+class OperationGatherer:
+    """Gathers operations whose terms are text, and gives them out in columns.
+
+    :param limits: ``frame_bytes`` bounds the text of a term.
+    :param batch_rows: see :class:`PatchColumnDecoder`; likewise ``batch_bytes``.
+    """
+
+    def __init__(
+        self,
+        limits: Limits = DEFAULT_LIMITS,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+        batch_bytes: int = DEFAULT_BATCH_BYTES,
+    ) -> None:
+        check_batch(batch_rows, batch_bytes)
+        self._limits = limits
+        self._longest = longest_term(limits)
+        self._batch_rows = batch_rows
+        self._batch_bytes = batch_bytes
+        self._begin()
+
+    def _begin(self) -> None:
+        self._statements: list[tuple[bytes, ...]] = []
+        self._adds = bytearray()
+        self._others: list[tuple[int, Operation]] = []
+        self._bytes = 0
+
+    def add(self, operations: Iterable[Operation]) -> Iterator[OperationColumns]:
+        """Take operations, and give out the columns that are full."""
+        for row in operations:
+            kind, value = row
+            if kind is _ADD or kind is _DELETE:
+                cells = tuple(map(self._cell, value))
+                self._statements.append(cells)
+                self._adds.append(kind is _ADD)
+                self._bytes += sum(map(len, cells))
+            else:
+                self._others.append((len(self._statements), _with_text(row)))
+            if (
+                max(len(self._statements), len(self._others)) >= self._batch_rows
+                or self._bytes >= self._batch_bytes
+            ):
+                yield from self.flush()
+
+    def flush(self) -> list[OperationColumns]:
+        """What was gathered, full or not: one batch, or none."""
+        if not self._statements and not self._others:
+            return []
+        found = OperationColumns(
+            statements=columns_of(self._statements),
+            adds=bytes(self._adds),
+            others=tuple(self._others),
+        )
+        self._begin()
+        return [found]
+
+    def _cell(self, term: str | bytes) -> bytes:
+        cell = term if isinstance(term, bytes) else term.encode()
+        if len(cell) > self._longest:
+            raise over(self._limits, "frame_bytes", len(cell), "the length of a term's text")
+        return cell
+
+
+def _with_text(row: Operation) -> Operation:
+    """A row that is no operation on statements, its terms as strings.
+
+    :raises TermError: the graph of a namespace can be no graph's name.
+    """
+    kind, value = row
+    if type(value) is Header:
+        return Operation(kind, Header(value.key, _text(value.value)))
+    if type(value) is Namespace:
+        name, iri, graph = value
+        graph = _text(graph)
+        if graph is not None and (graph[:1] == '"' or graph[:2] == "<<"):
+            raise TermError("the graph of a namespace is neither an IRI nor a blank node")
+        return Operation(kind, Namespace(name, _text(iri), graph))
+    return row
+
+
+class JudgedFactory(ColumnFactory):
+    """Makes what a judge makes, where neither that nor the text as N-Triples has it is too long."""
+
+    def __init__(self, judge: TermFactory[Any], notation: Notation, limits: Limits) -> None:
+        super().__init__(notation, limits)
+        self._judge = judge
+        self.default_graph = judge.default_graph  # type: ignore[misc]
+
+    def iri(self, value: str) -> Any:
+        super().iri(value)
+        return self._bounded(self._judge.iri(value))
+
+    def blank_node(self, label: str) -> Any:
+        super().blank_node(label)
+        return self._bounded(self._judge.blank_node(label))
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        # Not every language tag that a judge takes is one of N-Triples.
+        text = super().literal(lex, None, datatype)
+        if langtag is not None:
+            self._check(len(text) + 1 + len(langtag.encode()))
+        return self._bounded(self._judge.literal(lex, langtag, datatype))
+
+    def quoted_triple(self, *terms: Any) -> Any:
+        self._check_triple([len(term.encode()) for term in terms])
+        return self._bounded(self._judge.quoted_triple(*terms))
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        return self._judge.triple(terms)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        return self._judge.quad(terms)
+
+    def _bounded(self, term: Any) -> Any:
+        self._check(len(term.encode()))
+        return term
+
+
+def text_factory(
+    notation: Notation, judge: TermFactory[Any] | None, limits: Limits
+) -> ColumnFactory:
+    """The factory of a :class:`PatchColumnDecoder`."""
+    if judge is None:
+        return ColumnFactory(notation, limits)
+    return JudgedFactory(judge, notation, limits)
+
+
+class _Decoder(PatchDecoder):
+    """Refuses in its row what columns cannot have."""
+
+    def _read_namespace(self, *row: Any) -> Operation:
+        return _with_text(super()._read_namespace(*row))
+
+
+def _text(term: str | bytes | None) -> str | None:
+    return str(term, "utf-8") if isinstance(term, bytes) else term
+
+
+class PatchColumnDecoder:
+    """Reads the frames of one stream as columns.
+
+    Rows are gathered over frames until there are ``batch_rows`` statements or other rows of them,
+    or ``batch_bytes`` bytes of text.
+
+    :param notation: how quoted triples are written; with a judge, as it writes them.
+    :param judge: makes the text of terms, refuses those that its store cannot hold, and does so
+        with statements. Without one, all are taken, and written as N-Triples has them.
+    :param limits: what is believed of the input. ``frame_bytes`` bounds the text of a term too.
+    :param strict: see :class:`~jelly_plugins.codec.PatchDecoder`.
+    :raises ValueError: a bound of batches is not between 1 and 2**30.
+
+    After an error nothing more can be decoded; what was gathered before its frame can be had from
+    :meth:`flush`.
+
+    >>> from jelly_plugins.codec import Iri, PatchEncoder, Quad, DEFAULT_GRAPH
+    >>> from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add
+    >>> statement = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), DEFAULT_GRAPH)
+    >>> encoder = PatchEncoder(PatchOptions())
+    >>> frames = encoder.add([BEGIN, add(statement), COMMIT, END]) + encoder.finish()
+    >>> decoder = PatchColumnDecoder()
+    >>> batches = [batch for frame in frames for batch in decoder.decode(frame)] + decoder.finish()
+    >>> batches[0].statements.subject.values(), batches[0].adds
+    (['<urn:s>'], b'\\x01')
+    >>> [(place, row.kind.code) for place, row in batches[0].others]
+    [(0, 'TX'), (1, 'TC'), (1, 'Z')]
+    """
+
+    def __init__(
+        self,
+        notation: Notation = Notation.RDF_1_2,
+        *,
+        judge: TermFactory[Any] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+        batch_bytes: int = DEFAULT_BATCH_BYTES,
+        strict: bool = False,
+    ) -> None:
+        self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
+        self._decoder = _Decoder(
+            text_factory(notation, judge, limits), limits=limits, strict=strict
+        )
+        self._failed = False
+        #: Number of the frame that is next, or in which an error was.
+        self._next = 0
+
+    @property
+    def options(self) -> PatchOptions | None:
+        """The stream's options, once its first row was read."""
+        return self._decoder.options
+
+    @property
+    def next_frame(self) -> int:
+        """Number of the frame that is next."""
+        return self._next
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether the stream stands where it may not end, see
+        :attr:`~jelly_plugins.codec.PatchDecoder.inside_patch`."""
+        return self._decoder.inside_patch
+
+    @property
+    def ends_loosely(self) -> bool:
+        """Whether operations outside of any transaction stand last, see
+        :attr:`~jelly_plugins.codec.PatchDecoder.ends_loosely`."""
+        return self._decoder.ends_loosely
+
+    @property
+    def deviations(self) -> list[JellyError]:
+        """What is not valid and was read all the same, see
+        :class:`~jelly_plugins.codec.PatchDecoder`."""
+        return self._decoder.deviations
+
+    def decode(self, data: bytes) -> Iterator[OperationColumns]:
+        """Decode the next frame, and give out the columns that are full. All of them must be taken
+        before the next frame is decoded, even if there are none.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong.
+        """
+        if self._failed:
+            raise OrderError(
+                "no frame can be decoded after an error, nor before the one before it is taken",
+                frame=self.next_frame,
+            )
+        self._failed = True
+        operations = self._decoder.decode(data).operations
+        try:
+            yield from self._gathered.add(operations)
+        except JellyError as error:
+            error.locate(frame=self._next)
+            raise
+        self._failed = False
+        self._next += 1
+
+    def flush(self) -> list[OperationColumns]:
+        """What was gathered, full or not: one batch, or none."""
+        return self._gathered.flush()
+
+    def finish(self) -> list[OperationColumns]:
+        """Say that no frame follows.
+
+        :return: what was gathered; END is the last row of it if the end of the stream ends a patch.
+        :raises OptionsError: the stream had no options, because it had no frames at all.
+        :raises TruncatedError: the stream ends inside a patch. What was gathered is still there.
+        """
+        ended = self._decoder.finish()
+        return [*self._gathered.add(ended), *self._gathered.flush()]

@@ -1,0 +1,335 @@
+"""Frames of a Jelly-Patch stream to batches of operations.
+
+Bytes in, operations with terms of the caller's factory out. No I/O: where frames begin and end is
+framing's to know (``framing``), and where bytes come from is the caller's.
+
+Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types"
+and "Transactions".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ...errors import JellyError, OptionsError, OrderError, StatementError, TruncatedError
+from ..common import positions
+from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ..common.row_reader import ROW_TAG, RowReader
+from ..common.terms import TermFactory
+from ..common.wire import VARINT, check_empty, read_fields, uint32
+from . import rules as patch_rules
+from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, header
+from .options import PatchOptions, PatchStatementType, PatchStreamType
+from .rules import PatchRow, PatchState
+from .term_reader import PatchTermReader
+
+_OPTIONS_FIELDS: Final = {
+    1: "statement_type",
+    2: "stream_type",
+    3: "generalized_statements",
+    4: "rdf_star",
+    9: "max_name_table_size",
+    10: "max_prefix_table_size",
+    11: "max_datatype_table_size",
+    15: "version",
+}
+_OPTIONS_WIRE_TYPES: Final = dict.fromkeys(_OPTIONS_FIELDS, VARINT)
+_FLAGS: Final = (3, 4)
+
+_OPTIONS: Final = PatchRow.OPTIONS
+_ADD: Final = PatchRow.STATEMENT_ADD
+_DELETE: Final = PatchRow.STATEMENT_DELETE
+_ADD_KIND: Final = OperationKind.ADD
+_DELETE_KIND: Final = OperationKind.DELETE
+
+_ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
+
+#: Rows without content, and what they say.
+_EMPTY_ROWS: Final = {
+    PatchRow.TRANSACTION_START: (BEGIN, "RdfPatchTransactionStart"),
+    PatchRow.TRANSACTION_COMMIT: (COMMIT, "RdfPatchTransactionCommit"),
+    PatchRow.TRANSACTION_ABORT: (ABORT, "RdfPatchTransactionAbort"),
+    PatchRow.PUNCTUATION: (END, "RdfPatchPunctuation"),
+}
+
+
+@dataclass(slots=True)
+class PatchFrame:
+    """What one frame says.
+
+    :ivar operations: in order, headers and ends of patches among them. In a stream of type FRAME
+        the last one is END; in a stream of type FLAT none is.
+    :ivar rows: number of rows.
+    :ivar size: number of bytes, without a delimiter.
+    """
+
+    index: int
+    operations: list[Operation] = field(default_factory=list)
+    rows: int = 0
+    size: int = 0
+
+
+def read_patch_options(data: bytes, pos: int, end: int) -> PatchOptions:
+    """Read an RdfPatchOptions as it stands, without judging it but for its types.
+
+    :raises WireError: malformed.
+    :raises OptionsError: the statement type or the stream type is none.
+    """
+    found: dict[str, Any] = {
+        # What is absent on the wire is zero, not what a writer takes by default.
+        "statement_type": 0,
+        "stream_type": 0,
+        "max_name_table_size": 0,
+        "max_prefix_table_size": 0,
+        "max_datatype_table_size": 0,
+    }
+    for number, _, _, value in read_fields(data, pos, end, _OPTIONS_WIRE_TYPES, "RdfPatchOptions"):
+        name = _OPTIONS_FIELDS[number]
+        found[name] = value != 0 if number in _FLAGS else uint32(value, f"{name} in the options")
+    return PatchOptions(**found)
+
+
+class PatchDecoder(RowReader[PatchRow, PatchFrame]):
+    """Reads the frames of one stream, in order.
+
+    :param factory: makes terms and statements.
+    :param limits: what is believed of the input.
+    :param strict: whether to refuse what other implementations write though it is not valid, and
+        that has one sensible reading.
+    :ivar deviations: what of that was read, as the errors that it would be otherwise: each kind of
+        it once, with the place of the first.
+
+    After an error the decoder's state is undefined: the stream ends there.
+
+    >>> from jelly_plugins.codec import GenericFactory, PatchEncoder
+    >>> [frame] = PatchEncoder(PatchOptions()).add([BEGIN, COMMIT, END])
+    >>> [each.kind.code for each in PatchDecoder(GenericFactory()).decode(frame).operations]
+    ['TX', 'TC', 'Z']
+    """
+
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        strict: bool = False,
+    ) -> None:
+        super().__init__(_ROWS, "RdfPatchFrame", "RdfPatchRow", limits, 0)
+        self._factory = factory
+        self._strict = strict
+        self.deviations: list[JellyError] = []
+        self._state = PatchState.START
+        self._terms: PatchTermReader | None = None
+        #: Frames without rows before the options.
+        self._early = 0
+        #: Frame and row of the last transaction's start.
+        self._begin = (0, 0)
+        #: The stream's options, once its first row was read.
+        self.options: PatchOptions | None = None
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
+        type PUNCTUATED, after rows that no mark has ended."""
+        after = patch_rules.NEXT[self._state]
+        return bool(after) and PatchRow.END_OF_STREAM not in after
+
+    @property
+    def ends_loosely(self) -> bool:
+        """Whether, in a stream of type PUNCTUATED, what stands last is an operation outside of any
+        transaction: if the stream ends here, nothing says that there are no more of them."""
+        return self._state is PatchState.PUNCTUATED_LOOSE
+
+    @property
+    def _ends_with_frame(self) -> bool:
+        """Whether each frame is a patch."""
+        return self.options is not None and self.options.stream_type is PatchStreamType.FRAME
+
+    def decode(self, data: bytes) -> PatchFrame:
+        """Decode the next frame.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong.
+        """
+        return self._decode_frame(data, PatchFrame(self._frames, size=len(data)))
+
+    def finish(self) -> list[Operation]:
+        """Say that no frame follows.
+
+        A stream of type PUNCTUATED whose last mark is missing ends its patch here, unless a
+        transaction is open or what stands last promises more (headers, lookup entries), or reading
+        is strict.
+
+        :return: END if the end of the stream ends a patch, otherwise nothing.
+        :raises OptionsError: the stream had no options, because it had no frames at all.
+        :raises TruncatedError: the stream ends inside a patch.
+        """
+        if self.options is None:
+            raise OptionsError("the stream has no options: it is empty")
+        after = patch_rules.NEXT[self._state].get(PatchRow.END_OF_STREAM)
+        if after is None:
+            error = TruncatedError(
+                f"the stream ends {patch_rules.WHERE[self._state]}", frame=self._frames - 1
+            )
+            if self._state not in patch_rules.UNMARKED_ENDS:
+                raise error
+            self._deviate(error)
+            self._state = PatchState.OVER
+            return [END]
+        self._state = after
+        return [END] if self.options.stream_type is PatchStreamType.FLAT else []
+
+    def _deviate(self, error: JellyError) -> None:
+        """Take note of what has one sensible reading; refuse it where reading is strict.
+
+        :raises JellyError: reading is strict.
+        """
+        if self._strict:
+            raise error
+        if all(error.message != known.message for known in self.deviations):
+            self.deviations.append(error)
+
+    def _decode_rows(self, data: bytes, frame: PatchFrame) -> None:
+        append = frame.operations.append
+        limits = self._limits
+        row_tags = self._row_tags
+        terms = self._terms
+        if terms is not None:
+            terms.begin_frame()
+        allowed = patch_rules.NEXT[self._state]
+        # The statement before, where repeating it in every term gives the same object.
+        before: Any = None
+        repeats = 0
+        rows = 0
+        pos = 0
+        end = len(data)
+        try:
+            while pos < end:
+                row = None
+                is_row = data[pos] == ROW_TAG
+                rows += is_row
+                if is_row and end - pos > 3:
+                    # Nearly every row is short: its two lengths take a byte each, and agree.
+                    length = data[pos + 1]
+                    if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
+                        row = row_tags.get(data[pos + 2])
+                if row is not None:
+                    start = pos + 4
+                    stop = pos = pos + 2 + length
+                else:
+                    self._outside_rows = not is_row
+                    row, start, stop, pos = self._next_row(data, pos, end, frame)
+                    self._outside_rows = False
+                    if row is None:
+                        continue
+                    rows += not is_row
+                if rows > limits.frame_rows:
+                    raise over(limits, "frame_rows", rows, "the number of rows in a frame")
+                state = allowed.get(row)
+                if state is None:
+                    raise self._misplaced(row)
+                if terms is None or row is _OPTIONS:
+                    self._read_options(data, start, stop)
+                    if self._ends_with_frame:
+                        # What stood before the options was patches too.
+                        frame.operations += [END] * self._early
+                    self._early = 0
+                    terms = self._terms
+                    allowed = patch_rules.NEXT[self._state]
+                    continue
+                if row is _ADD or row is _DELETE:
+                    if terms.statement(data, start, stop) or before is None:
+                        before = terms.make_statement()
+                    else:
+                        repeats += 1
+                        if repeats > limits.frame_repeats:
+                            what = "repeats in a frame: their number"
+                            raise over(limits, "frame_repeats", repeats, what)
+                    append(_operation((_ADD_KIND if row is _ADD else _DELETE_KIND, before)))
+                elif row is PatchRow.NAME:
+                    terms.set_name(data, start, stop)
+                elif row is PatchRow.PREFIX:
+                    terms.set_prefix(data, start, stop)
+                elif row is PatchRow.DATATYPE:
+                    terms.set_datatype(data, start, stop)
+                elif row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
+                    # Its graph is what the next statement repeats.
+                    before = None
+                    read = self._read_namespace(terms, row, data, start, stop)
+                    if read.value.graph is None and len(terms.last) > positions.GRAPH:
+                        self._without_graph(frame.index, rows - 1)
+                        graph = self._factory.default_graph
+                        read = Operation(read.kind, read.value._replace(graph=graph))
+                    append(read)
+                elif row is PatchRow.HEADER:
+                    append(header(*terms.header(data, start, stop)))
+                else:
+                    operation, message = _EMPTY_ROWS[row]
+                    check_empty(data, start, stop, message)
+                    if row is PatchRow.TRANSACTION_START:
+                        self._begin = (frame.index, rows - 1)
+                    append(operation)
+                if state is not self._state:
+                    self._state = state
+                    allowed = patch_rules.NEXT[state]
+        finally:
+            frame.rows = rows
+        self._end_frame(frame)
+
+    def _end_frame(self, frame: PatchFrame) -> None:
+        self._outside_rows = True
+        after = patch_rules.NEXT[self._state].get(PatchRow.END_OF_FRAME)
+        if after is None:
+            raise self._misplaced(PatchRow.END_OF_FRAME)
+        self._state = after
+        if self._ends_with_frame:
+            frame.operations.append(END)
+        elif self.options is None:
+            self._early += 1
+        self._outside_rows = False
+
+    def _misplaced(self, row: PatchRow) -> JellyError:
+        if self._state is PatchState.START:
+            return OptionsError("the stream does not start with its options")
+        where = patch_rules.WHERE[self._state]
+        if row is PatchRow.END_OF_FRAME:
+            at, begin = self._begin
+            return OrderError(f"a frame, and its patch, ends {where}", frame=at, row=begin)
+        return OrderError(f"a row {row.name} {where}")
+
+    def _read_options(self, data: bytes, pos: int, end: int) -> None:
+        options = read_patch_options(data, pos, end)
+        if self.options is not None:
+            if options != self.options:
+                raise OptionsError("the stream options differ from those at the stream's start")
+            return
+        options.check(self._limits)
+        self._begin_stream(options)
+
+    def _begin_stream(self, options: PatchOptions) -> None:
+        self.options = options
+        width = 4 if options.statement_type is PatchStatementType.QUADS else 3
+        self._terms = PatchTermReader(self._factory, options, self._limits, width)
+        self._state = patch_rules.FIRST_STATE[options.stream_type]
+
+    def _read_namespace(
+        self, terms: PatchTermReader, row: PatchRow, data: bytes, pos: int, end: int
+    ) -> Operation:
+        adds = row is PatchRow.NAMESPACE_ADD
+        kind = OperationKind.ADD_NAMESPACE if adds else OperationKind.DELETE_NAMESPACE
+        namespace = terms.namespace(data, pos, end, needs_iri=adds)
+        return Operation(kind, namespace)
+
+    def _without_graph(self, frame: int, row: int) -> None:
+        """Take note of a namespace in a stream of quads that has no graph, where no row before has
+        one to repeat: it is the default graph's. Jelly-JVM writes it for prefixes that come first.
+
+        :raises StatementError: reading is strict.
+        """
+        message = "a namespace repeats the graph, but no row before has one"
+        self._deviate(StatementError(message, frame=frame, row=row))
+
+
+#: An operation of a tuple; called once for each statement.
+_operation: Final = Operation._make

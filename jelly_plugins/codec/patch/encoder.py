@@ -1,0 +1,210 @@
+"""Operations to frames of a Jelly-Patch stream.
+
+Terms of the caller's backend in, bytes out. No I/O, no delimiters (``framing`` writes those).
+
+Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types"
+and "Transactions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, ClassVar, Final
+
+from ...errors import JellyError, OrderError, StatementError
+from ..common.limits import DEFAULT_LIMITS, Limits
+from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWriter
+from ..common.terms import Describe, describe
+from ..common.wire import varint_field
+from ..text.ntriples import LineParser
+from . import rules as patch_rules
+from .operations import Namespace, Operation, OperationKind
+from .options import PATCH_VERSION_1_0, PatchOptions, PatchStatementType, PatchStreamType
+from .rules import PatchRow
+from .term_writer import PatchTermWriter, check_width
+
+_ENTRY_ROWS: Final = {
+    "name": PatchRow.NAME,
+    "prefix": PatchRow.PREFIX,
+    "datatype": PatchRow.DATATYPE,
+}
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+
+
+def write_patch_options(options: PatchOptions) -> bytes:
+    """Write the body of an RdfPatchOptions."""
+    return b"".join(
+        (
+            varint_field(1, options.statement_type),
+            varint_field(2, options.stream_type),
+            varint_field(3, options.generalized_statements),
+            varint_field(4, options.rdf_star),
+            varint_field(9, options.max_name_table_size),
+            varint_field(10, options.max_prefix_table_size),
+            varint_field(11, options.max_datatype_table_size),
+            varint_field(15, options.version),
+        )
+    )
+
+
+class PatchEncoder(RowWriter):
+    """Writes the frames of one stream, in order.
+
+    Each patch is ended by END. In a stream of type FRAME it is one frame, whatever its size; in a
+    stream of type PUNCTUATED its last frame ends with it. Apart from that, frames end by themselves
+    after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first.
+
+    :param options: of the stream; version 0 becomes the lowest that fits.
+    :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
+    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param continues: whether what is written goes behind patches that another encoder wrote, whose
+        options stand there already.
+    :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
+        what was written.
+    :raises OptionsError: the options ask for a version that cannot be written.
+
+    What is written refers to nothing that came before it. Streams of the same options, one behind
+    the other, are one stream that any reader takes, options or not: logs grow by appending.
+
+    An operation that is refused leaves the encoder as it was, but for lookup entries that nothing
+    uses yet. Frames that ended before it come out of the next :meth:`add`, or of :meth:`finish`.
+    """
+
+    #: What writes the terms; the compiled kernel has its own.
+    _term_writer: ClassVar = PatchTermWriter
+
+    def __init__(
+        self,
+        options: PatchOptions,
+        describe: Describe = describe,
+        *,
+        frame_rows: int = DEFAULT_FRAME_ROWS,
+        frame_bytes: int = DEFAULT_FRAME_BYTES,
+        continues: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        if options.version == 0:
+            options = replace(options, version=PATCH_VERSION_1_0)
+        options.check(limits)
+        super().__init__(
+            limits,
+            frame_rows,
+            frame_bytes,
+            whole_frames=options.stream_type is PatchStreamType.FRAME,
+        )
+        #: The options as they are written.
+        self.options: Final = options
+        self._quads = options.statement_type is PatchStatementType.QUADS
+        self._writer = self._term_writer(options, describe, limits, self._add_entry)
+        self._state = patch_rules.FIRST_STATE[options.stream_type]
+        #: Whether END has come since the last row of a patch.
+        self._ended_patch = True
+        #: Whether there was a patch, in this stream or in the part before this one.
+        self._begun = continues
+        if not continues:
+            self._add_row(PatchRow.OPTIONS, write_patch_options(options))
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether rows of a patch were written that END has not followed yet."""
+        return not self._ended_patch
+
+    def add(self, operations: Iterable[Operation]) -> list[bytes]:
+        """Write operations, headers and ends of patches.
+
+        :return: the frames that came to their end.
+        :raises JellyError: an operation cannot be written; those before it are.
+        """
+        for operation in operations:
+            try:
+                self._add(*operation)
+            except JellyError as error:
+                error.locate(frame=self._frames, row=self._rows)
+                raise
+        return self._take_ended()
+
+    def add_lines(self, kind: OperationKind, data: bytes, parser: LineParser) -> list[bytes]:
+        """Write the statements of whole lines of N-Quads or N-Triples, as ``parser`` reads them.
+
+        :param kind: ADD or DELETE.
+        :return: the frames that came to their end.
+        :raises TextError: with the line.
+        :raises JellyError: a statement cannot be written; those before it are.
+        """
+        return self.add(Operation(kind, statement) for statement in parser.statements(data))
+
+    def _add(self, kind: OperationKind, value: Any) -> None:
+        if kind is OperationKind.END:
+            self._end_patch()
+            return
+        row = patch_rules.ROW_OF[kind]
+        after = patch_rules.NEXT[self._state].get(row)
+        if after is None:
+            raise self._misplaced(row)
+        if kind in _STATEMENTS:
+            check_width(value, 4 if self._quads else 3)
+            body = self._writer.statement(value)
+            if not body:
+                self._count_repeat()
+        elif kind in _NAMESPACES:
+            body = self._namespace(kind, value)
+        elif kind is OperationKind.HEADER:
+            body = self._writer.header(*value)
+        else:
+            body = b""
+        self._add_row(row, body)
+        self._state = after
+        self._ended_patch = False
+        if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
+            self._end_frame()
+
+    def _namespace(self, kind: OperationKind, namespace: Namespace) -> bytes:
+        name, iri, graph = namespace
+        if kind is OperationKind.ADD_NAMESPACE and iri is None:
+            raise StatementError("a namespace is added without an IRI")
+        if self._quads is (graph is None):
+            raise StatementError(
+                "a namespace has no graph in a stream of quads"
+                if self._quads
+                else "a namespace has a graph in a stream of triples"
+            )
+        return self._writer.namespace(name, iri, graph)
+
+    def _end_patch(self) -> None:
+        end = patch_rules.PATCH_ENDS[self.options.stream_type]
+        after = patch_rules.NEXT[self._state].get(end)
+        if after is None:
+            raise self._misplaced(end)
+        if end is PatchRow.PUNCTUATION:
+            self._add_row(end, b"")
+        if end is not PatchRow.END_OF_STREAM:
+            self._end_frame()
+        self._state = after
+        self._ended_patch = self._begun = True
+
+    def _misplaced(self, row: PatchRow) -> OrderError:
+        what = "a patch ends" if row in patch_rules.PATCH_ENDS.values() else f"a row {row.name}"
+        return OrderError(f"{what} {patch_rules.WHERE[self._state]}")
+
+    def finish(self) -> list[bytes]:
+        """End the stream.
+
+        :return: what frames are left. The first frame always is one: it has the options, without
+            which an empty stream could not be read.
+        :raises OrderError: END has not come after the last patch; or there was none, in a stream of
+            type FRAME or FLAT, where the options alone are a patch already.
+        """
+        if not self._ended_patch:
+            raise OrderError("the last patch is not ended", frame=self._frames, row=self._rows)
+        stream_type = self.options.stream_type
+        if not self._begun and stream_type is not PatchStreamType.PUNCTUATED:
+            raise OrderError(f"a stream of type {stream_type.name} cannot be without a patch")
+        if self._rows:
+            self._end_frame()
+        return self._take_ended()
+
+    def _add_entry(self, table: str, body: bytes) -> None:
+        self._add_row(_ENTRY_ROWS[table], body)

@@ -1,0 +1,105 @@
+"""The terms of a Jelly-Patch stream: those of statements, and of its headers and namespaces.
+
+Reference: Jelly-Patch specification, sections "Namespaces", "Headers" and "RDF terms and graph
+nodes".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...errors import StatementError, WireError
+from ..common import positions
+from ..common.term_reader import TermReader
+from ..common.terms import Kind
+from ..common.wire import BYTES, check_empty, read_fields
+from . import rules as patch_rules
+from .operations import Header, Namespace
+
+_GRAPH_BIT: Final = 1 << positions.GRAPH
+
+_NAMESPACE_FIELDS: Final = dict.fromkeys((1, 2, *patch_rules.NAMESPACE_GRAPH_FIELDS), BYTES)
+_HEADER_FIELDS: Final = dict.fromkeys((1, *patch_rules.HEADER_VALUE_FIELDS), BYTES)
+
+
+class PatchTermReader(TermReader):
+    """Reads what rows of a patch hold. Their graphs share one repeat."""
+
+    def namespace(self, data: bytes, pos: int, end: int, *, needs_iri: bool) -> Namespace:
+        """Read an RdfPatchNamespace. In a stream of quads it has a graph, given or repeated; it is
+        None where there is none to repeat.
+
+        :param needs_iri: whether the IRI must be there, as in an addition.
+        :raises StatementError: it has no IRI, or a graph it may not have.
+        """
+        name = ""
+        iri = None
+        graph: tuple[Kind, int, int] | None = None
+        value: tuple[int, int] | None = None
+        for number, start, stop, _ in read_fields(
+            data, pos, end, _NAMESPACE_FIELDS, "RdfPatchNamespace"
+        ):
+            if number == 1:
+                name = self.string(data, start, stop, "a namespace's name")
+            elif number == 2:
+                value = (start, stop)
+            elif graph is not None:
+                raise WireError("a namespace's graph is set twice")
+            else:
+                graph = (patch_rules.NAMESPACE_GRAPH_FIELDS[number], start, stop)
+        # The IRI comes before the graph, whatever their order on the wire.
+        if value is not None:
+            iri = self.iri(data, *value)
+        elif needs_iri:
+            raise StatementError("a namespace is added without an IRI")
+        if len(self.last) <= positions.GRAPH:
+            if graph is not None:
+                raise StatementError("a namespace has a graph in a stream of triples")
+            return Namespace(name, iri, None)
+        if graph is not None:
+            kind, start, stop = graph
+            self.last[positions.GRAPH] = self._term(positions.GRAPH, kind, data, start, stop)
+            self._missing &= ~_GRAPH_BIT
+        return Namespace(name, iri, self.last[positions.GRAPH])
+
+    def header(self, data: bytes, pos: int, end: int) -> Header:
+        """Read an RdfPatchHeader, whose value never repeats.
+
+        :raises StatementError: it has no value.
+        """
+        key = ""
+        value = None
+        for number, start, stop, _ in read_fields(data, pos, end, _HEADER_FIELDS, "RdfPatchHeader"):
+            if number == 1:
+                key = self.string(data, start, stop, "a header's key")
+            elif value is not None:
+                raise WireError("a header's value is set twice")
+            else:
+                kind = patch_rules.HEADER_VALUE_FIELDS[number]
+                value = self._term(positions.OBJECT, kind, data, start, stop)
+        if value is None:
+            raise StatementError("a header has no value; values cannot repeat there")
+        return Header(key, value)
+
+    def _term(self, position: int, kind: Kind, data: bytes, pos: int, end: int) -> Any:
+        option = positions.undeclared(position, kind, self._generalized, self._rdf_star)
+        if option:
+            raise StatementError(
+                f"{kind.name} as {positions.POSITIONS[position]}, but the stream options "
+                f"do not declare {option}"
+            )
+        if kind is Kind.IRI:
+            return self.iri(data, pos, end)
+        if kind is Kind.LITERAL:
+            return self.literal(data, pos, end)
+        if kind is Kind.BLANK_NODE:
+            return self.blank_node(data, pos, end)
+        if kind is Kind.TRIPLE:
+            return self.quoted_triple(data, pos, end)
+        check_empty(data, pos, end, "RdfDefaultGraph")
+        return self._factory.default_graph
+
+    def make_statement(self) -> Any:
+        """The statement that :meth:`statement` has read, as the factory makes it."""
+        make = self._factory.quad if len(self.last) > positions.GRAPH else self._factory.triple
+        return self._build(make, tuple(self.last))

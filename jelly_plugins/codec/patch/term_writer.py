@@ -1,0 +1,102 @@
+"""The terms of a Jelly-Patch stream to wire bytes: those of statements, headers and namespaces.
+
+Reference: Jelly-Patch specification, sections "Namespaces", "Headers" and "RDF terms and graph
+nodes".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...errors import StatementError, TermError
+from ..common import positions
+from ..common.term_writer import TermWriter
+from ..common.terms import Kind
+from ..common.wire import BYTES, string_field, varint
+from . import rules as patch_rules
+
+_GRAPH_TAGS: Final = {
+    kind: varint(number << 3 | BYTES) for number, kind in patch_rules.NAMESPACE_GRAPH_FIELDS.items()
+}
+_VALUE_TAGS: Final = {
+    kind: varint(number << 3 | BYTES) for number, kind in patch_rules.HEADER_VALUE_FIELDS.items()
+}
+_IRI_TAG: Final = (2 << 3 | BYTES).to_bytes()
+
+
+class PatchTermWriter(TermWriter):
+    """Writes what rows of a patch hold. Their graphs share one repeat.
+
+    Ids are written in full where they are the first, so that a reader that has another stream
+    behind it, and state left over from there, reads the same.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.ids = (-1, -1)
+        for table in (self._names, self._prefixes, self._datatypes):
+            table.number_first_entry()
+
+    def namespace(self, name: str, iri: Any, graph: Any) -> bytes:
+        """Write the body of an RdfPatchNamespace.
+
+        :param iri: an IRI, or None.
+        :param graph: the graph's name; None in a stream of triples.
+        :raises StatementError: the graph needs an option that was not declared.
+        :raises TermError: a term is of the wrong kind, or cannot be said.
+        """
+        self.text(name, "a namespace's name")
+        body = string_field(1, name) + self._row(self._namespace, iri, graph)
+        if graph is not None:
+            self._last[positions.GRAPH] = graph
+        return body
+
+    def _namespace(self, iri: Any, graph: Any) -> bytes:
+        parts = []
+        if iri is not None:
+            description = self._find(iri)
+            if description[0] is not Kind.IRI:
+                raise TermError(f"a namespace is an IRI, not {iri!r}")
+            parts += [_IRI_TAG, self._term(description, 0)]
+        if graph is not None:
+            before = self._last[positions.GRAPH]
+            if before is None or not (before is graph or before == graph):
+                parts.append(self._tagged(positions.GRAPH, graph, _GRAPH_TAGS))
+        return b"".join(parts)
+
+    def header(self, key: str, value: Any) -> bytes:
+        """Write the body of an RdfPatchHeader.
+
+        :raises StatementError: the value needs an option that was not declared.
+        :raises TermError: key or value cannot be said.
+        """
+        self.text(key, "a header's key")
+        return string_field(1, key) + self._row(self._tagged, positions.OBJECT, value, _VALUE_TAGS)
+
+    def _tagged(self, position: int, term: Any, field_tags: dict[Kind, bytes]) -> bytes:
+        """A term that is no statement's: its tag, and what it is with its length before it."""
+        description = self._find(term)
+        kind, tags = description[:2]
+        if tags[position] is None:
+            raise self._refusal(position, kind)
+        return field_tags[kind] + self._term(description, 0)
+
+    def _find(self, term: Any) -> tuple[Any, ...]:
+        if isinstance(term, tuple):
+            self._check_nesting(term)
+            return self._describe(term)
+        try:
+            return self._described.get(term) or self._remember(term)
+        except TypeError as error:
+            raise TermError(f"{term!r} is not a term: {error}") from None
+
+
+def check_width(statement: tuple[Any, ...], width: int) -> None:
+    """Refuse a triple in a stream of quads, and a quad in a stream of triples.
+
+    :raises StatementError: the statement does not have ``width`` terms.
+    """
+    if len(statement) != width:
+        raise StatementError(
+            f"a statement of {len(statement)} terms in a stream of statements of {width}"
+        )

@@ -1,0 +1,293 @@
+"""Batches of statements to frames of a Jelly-RDF stream.
+
+Terms of the caller's backend in, bytes out. No I/O, no delimiters (``framing`` writes those).
+
+Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "Stream options".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Final
+
+from ...errors import JellyError, OrderError, TermError
+from ..common.limits import DEFAULT_LIMITS, Limits
+from ..common.row_writer import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    HEADS,
+    SHORT,
+    RowWriter,
+    rows_of,
+)
+from ..common.term_writer import TermWriter
+from ..common.terms import Describe, describe
+from ..common.wire import BYTES, bytes_field, string_field, varint_field
+from . import restarts, rules
+from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
+from .rules import Row, State
+
+_ENTRY_ROWS: Final = {"name": Row.NAME, "prefix": Row.PREFIX, "datatype": Row.DATATYPE}
+_ENTRIES: Final = frozenset(_ENTRY_ROWS.values())
+
+#: The row of a statement and its number of terms, for the caller who gives it.
+_ROW_AND_WIDTH: Final = {
+    PhysicalType.TRIPLES: (Row.TRIPLE, 3),
+    PhysicalType.QUADS: (Row.QUAD, 4),
+    PhysicalType.GRAPHS: (Row.TRIPLE, 4),
+}
+
+
+def write_options(options: StreamOptions) -> bytes:
+    """Write the body of an RdfStreamOptions."""
+    return b"".join(
+        (
+            string_field(1, options.stream_name),
+            varint_field(2, options.physical_type),
+            varint_field(3, options.generalized_statements),
+            varint_field(4, options.rdf_star),
+            varint_field(9, options.max_name_table_size),
+            varint_field(10, options.max_prefix_table_size),
+            varint_field(11, options.max_datatype_table_size),
+            varint_field(14, options.logical_type),
+            varint_field(15, options.version),
+        )
+    )
+
+
+class Encoder(RowWriter):
+    """Writes the frames of one stream, in order.
+
+    Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first,
+    or where the caller calls :meth:`flush`. In a stream of grouped logical type only the caller
+    ends frames, because each is one element.
+
+    :param options: of the stream. Version 0 becomes the lowest that fits: 2 with ``namespaces``,
+        otherwise 1.
+    :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
+    :param namespaces: whether namespace declarations will be written.
+    :param frame_rows: rows after which a frame ends; a statement is parted from its
+        entries only where they come to more than a reader takes of one frame.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param restart_every: bytes of frames after which the next frame is a restart point, see
+        :mod:`~jelly_plugins.codec.rdf.restarts`; by default only those are that :meth:`restart`
+        asks for.
+    :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
+        what was written.
+    :raises OptionsError: the options are inconsistent, or ask for a version that cannot be written.
+    :raises ValueError: ``frame_rows``, ``frame_bytes`` or ``restart_every`` is less than 1.
+
+    A statement that is refused leaves the encoder as it was, but for lookup entries that no
+    statement uses yet. Frames that ended before it come out of the next :meth:`add`, or of
+    :meth:`finish`.
+    """
+
+    #: What writes the terms; the compiled kernel has its own.
+    _term_writer: ClassVar = TermWriter
+
+    def __init__(
+        self,
+        options: StreamOptions,
+        describe: Describe = describe,
+        *,
+        namespaces: bool = False,
+        frame_rows: int = DEFAULT_FRAME_ROWS,
+        frame_bytes: int = DEFAULT_FRAME_BYTES,
+        restart_every: int | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        if restart_every is not None and restart_every < 1:
+            raise ValueError("restart_every is at least 1")
+        lowest = VERSION_1_1 if namespaces else VERSION_1_0
+        if options.version == 0:
+            options = replace(options, version=lowest)
+        if namespaces:
+            options.check_namespaces()
+        options.check(limits)
+        super().__init__(limits, frame_rows, frame_bytes, whole_frames=options.grouped)
+        #: The options as they are written.
+        self.options: Final = options
+        self._writer = self._term_writer(options, describe, limits, self._add_entry)
+        self._state = rules.FIRST_STATE[options.physical_type]
+        self._graph: Any = None
+        self._restart_every = restart_every
+        #: Bytes of frames since the last restart point.
+        self._since_restart = 0
+        self._writer.text(options.stream_name, "the stream name")
+        self._add_row(Row.OPTIONS, write_options(options))
+
+    def add(self, statements: Iterable[tuple[Any, ...]]) -> list[bytes]:
+        """Write statements: triples in physical type TRIPLES, otherwise quads.
+
+        :return: the frames that came to their end.
+        :raises JellyError: a statement cannot be written; those before it are.
+        """
+        row, width = _ROW_AND_WIDTH[self.options.physical_type]
+        write: Callable[[tuple[Any, ...]], bytes] = self._writer.statement
+        if self.options.physical_type is PhysicalType.GRAPHS:
+            write = self._triple_in_graph
+        buffer = self._buffer
+        heads = HEADS[row]
+        frame_rows = self._frame_rows
+        frame_bytes = self._frame_bytes
+        for statement in statements:
+            if self._restarting:
+                self._begin_restart()
+            try:
+                if len(statement) != width:
+                    raise OrderError(
+                        f"a statement of {len(statement)} terms {rules.WHERE[self._state]}"
+                    )
+                body = write(statement)
+            except JellyError as error:
+                error.locate(frame=self._frames, row=self._rows)
+                raise
+            size = len(body)
+            if not size:
+                self._count_repeat()
+            if size < SHORT:
+                buffer += heads[size]
+                buffer += body
+                self._rows += 1
+            else:
+                self._add_row(row, body)
+            if self._rows >= frame_rows or len(buffer) >= frame_bytes:
+                self._end_full_frame()
+        return self._take_ended()
+
+    def add_namespace(self, name: str, iri: str) -> None:
+        """Declare a namespace; ``name`` is without its colon.
+
+        :raises OptionsError: the stream's version has no namespace declarations.
+        :raises TermError: the name or the IRI cannot be said.
+        """
+        self.options.check_namespaces()
+        self._begin_restart()
+        self._writer.text(name, "a namespace's name")
+        iri_tag = (2 << 3 | BYTES).to_bytes()
+        self._add_row(Row.NAMESPACE, string_field(1, name) + iri_tag + self._writer.iri(iri))
+
+    def start_graph(self, name: Any) -> None:
+        """Start a graph, and end the one before; a graph may stay empty.
+
+        :raises OrderError: the stream's physical type is not GRAPHS.
+        """
+        if self.options.physical_type is not PhysicalType.GRAPHS:
+            raise OrderError(f"a graph starts {rules.WHERE[self._state]}")
+        self._begin_restart()
+        body = self._writer.graph_name(name)
+        self.end_graph()
+        self._add_row(Row.GRAPH_START, body)
+        self._state = State.INSIDE_GRAPH
+        self._graph = name
+
+    def end_graph(self) -> None:
+        """End the graph that was started, if there is one."""
+        if self._state is State.INSIDE_GRAPH:
+            self._add_row(Row.GRAPH_END, b"")
+            self._state = State.OUTSIDE_GRAPH
+
+    def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
+        """End the frame, empty or not.
+
+        :param metadata: of the frame; keys are text, values any bytes.
+        :return: the frame's bytes, without a delimiter.
+        :raises LimitError: the frame is larger than a reader would take.
+        :raises TermError: a key is no text, or the one that restart points have.
+        :raises OrderError: frames that ended by themselves, before a statement that was refused,
+            were not taken yet.
+        """
+        if self._ended:
+            raise OrderError("frames that ended before are waiting: call add(()) or finish() first")
+        entries = []
+        for key, value in (metadata or {}).items():
+            self._writer.text(key, "a metadata key")
+            if key == restarts.KEY:
+                raise TermError(f"the metadata key {key} marks restart points, and is not free")
+            entry = string_field(1, key) + (bytes_field(2, value) if value else b"")
+            entries.append(bytes_field(15, entry))
+        self._close_before_restart()
+        return self._take_frame(b"".join(entries))
+
+    def restart(self) -> list[bytes]:
+        """End the frame, if it has rows, and let the next one be a restart point: a reader may
+        begin there. See :mod:`~jelly_plugins.codec.rdf.restarts`.
+
+        :return: the frames that came to their end.
+        """
+        # The first frame needs nothing before it anyway.
+        if self._frames or self._rows > 1:
+            self.end_graph()
+            if self._rows:
+                self._end_frame()
+            self._restarting = True
+        return self._take_ended()
+
+    def _begin_restart(self) -> None:
+        if not self._restarting or self._rows or self._state is State.INSIDE_GRAPH:
+            return
+        self._restarting = False
+        self._since_restart = 0
+        self._writer.restart()
+        self._buffer += restarts.MARK
+        self._add_row(Row.OPTIONS, write_options(self.options))
+
+    def _begin_frame(self, ended: int) -> None:
+        self._since_restart += len(self._buffer)
+        super()._begin_frame(ended)
+        every = self._restart_every
+        self._restarting |= every is not None and self._since_restart >= every
+
+    def _end_full_frame(self) -> None:
+        self._close_before_restart()
+        super()._end_full_frame()
+
+    def _close_before_restart(self) -> None:
+        """End the graph, if the next frame is a restart point: it starts again there."""
+        every = self._restart_every
+        if self._restarting or (
+            every is not None and self._since_restart + len(self._buffer) >= every
+        ):
+            self.end_graph()
+
+    def _end_whole_frame(self) -> None:
+        self.end_graph()
+
+    def finish(self) -> list[bytes]:
+        """End the stream.
+
+        :return: what frames are left. The first frame always is one: it has the options, without
+            which an empty stream could not be read.
+        """
+        self.end_graph()
+        if self._rows:
+            self._end_frame()
+        return self._take_ended()
+
+    def _triple_in_graph(self, statement: tuple[Any, ...]) -> bytes:
+        """The body of a triple's row, after those that start its graph where that is needed."""
+        graph = statement[3]
+        terms = statement[:3]
+        if self._state is State.INSIDE_GRAPH and (graph is self._graph or graph == self._graph):
+            return self._writer.statement(terms)
+        before = self._state, self._graph, self._writer.ids
+        size = len(self._buffer)
+        rows = self._rows
+        try:
+            self.start_graph(graph)
+            return self._writer.statement(terms)
+        except BaseException:
+            # A graph does not start for a statement that is refused.
+            self._state, self._graph, self._writer.ids = before
+            added = bytes(self._buffer[size:])
+            del self._buffer[size:]
+            self._rows = rows
+            for start, stop, row in rows_of(added):
+                if row in _ENTRIES:
+                    self._buffer += added[start:stop]
+                    self._rows += 1
+            raise
+
+    def _add_entry(self, table: str, body: bytes) -> None:
+        self._add_row(_ENTRY_ROWS[table], body)

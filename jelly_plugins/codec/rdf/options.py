@@ -1,0 +1,183 @@
+"""Stream options: the first row of every stream, and what a reader or writer makes of it.
+
+Reference: RdfStreamOptions in rdf.proto; Jelly-RDF specification, section "Stream options".
+Jelly-Patch has options of its own, which share the table sizes and the features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, Self
+
+from ...errors import OptionsError
+from ..common.limits import Limits, over
+from ..common.options import TermOptions
+from ..common.wire import MAX_UINT32
+
+
+class PhysicalType(IntEnum):
+    """How statements are encoded (PhysicalStreamType)."""
+
+    TRIPLES = 1
+    QUADS = 2
+    GRAPHS = 3
+
+
+class LogicalType(IntEnum):
+    """What the stream's elements are, after RDF-STaX (LogicalStreamType). The last decimal digit
+    is the base type; types that are not listed here are read by their base type."""
+
+    UNSPECIFIED = 0
+    FLAT_TRIPLES = 1
+    FLAT_QUADS = 2
+    GRAPHS = 3
+    DATASETS = 4
+    SUBJECT_GRAPHS = 13
+    NAMED_GRAPHS = 14
+    TIMESTAMPED_NAMED_GRAPHS = 114
+
+
+_LOGICAL_TYPES: Final = frozenset(LogicalType)
+
+#: Base logical types that go with each physical type; any other pair is inconsistent.
+CONSISTENT: Final[dict[PhysicalType, frozenset[int]]] = {
+    PhysicalType.TRIPLES: frozenset({LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS}),
+    PhysicalType.QUADS: frozenset({LogicalType.FLAT_QUADS, LogicalType.DATASETS}),
+    PhysicalType.GRAPHS: frozenset({LogicalType.FLAT_QUADS, LogicalType.DATASETS}),
+}
+
+#: Base logical types in which one frame is one element (a graph or a dataset).
+GROUPED: Final = frozenset({LogicalType.GRAPHS, LogicalType.DATASETS})
+
+#: Protocol versions of Jelly-RDF: 1 is 1.0.x, 2 is 1.1.x (namespace declarations).
+VERSION_1_0: Final = 1
+VERSION_1_1: Final = 2
+
+MIN_NAME_TABLE: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """Options of a Jelly-RDF stream (RdfStreamOptions).
+
+    ``version`` 0 lets the writer choose the lowest version that fits.
+
+    >>> StreamOptions(physical_type=PhysicalType.QUADS).grouped
+    False
+    """
+
+    physical_type: PhysicalType = PhysicalType.TRIPLES
+    logical_type: int = LogicalType.UNSPECIFIED
+    stream_name: str = ""
+    generalized_statements: bool = False
+    rdf_star: bool = False
+    max_name_table_size: int = 4000
+    max_prefix_table_size: int = 150
+    max_datatype_table_size: int = 32
+    version: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            physical_type = PhysicalType(self.physical_type)
+        except ValueError:
+            raise OptionsError(f"physical type {self.physical_type} is not valid") from None
+        object.__setattr__(self, "physical_type", physical_type)
+        if self.logical_type in _LOGICAL_TYPES:
+            object.__setattr__(self, "logical_type", LogicalType(self.logical_type))
+
+    @classmethod
+    def big(cls, **changes: object) -> Self:
+        """The usual preset of writers: tables of 4000 names, 150 prefixes, 32 datatypes."""
+        return cls(**changes)  # type: ignore[arg-type]
+
+    @classmethod
+    def small(cls, **changes: object) -> Self:
+        """Small tables for short streams and small machines: 128, 16, 16."""
+        sizes: dict[str, object] = {
+            "max_name_table_size": 128,
+            "max_prefix_table_size": 16,
+            "max_datatype_table_size": 16,
+        }
+        return cls(**(sizes | changes))  # type: ignore[arg-type]
+
+    @property
+    def base_logical_type(self) -> int:
+        """The logical type's base, 0 where it is unspecified."""
+        return self.logical_type % 10
+
+    @property
+    def grouped(self) -> bool:
+        """Whether each frame is one element of the stream, so that frames are also the scope
+        within which a writer may have meant its blank node labels."""
+        return self.base_logical_type in GROUPED
+
+    def check(self, limits: Limits) -> None:
+        """Refuse options that no stream may have, and tables above ``limits``.
+
+        :raises OptionsError: they are inconsistent or unsupported.
+        :raises LimitError: a table is larger than allowed.
+        """
+        if self.version < 1:
+            raise OptionsError("protocol version 0 is not valid")
+        if self.version > VERSION_1_1:
+            raise OptionsError(
+                f"protocol version {self.version} is not supported, at most {VERSION_1_1} is"
+            )
+        self.check_consistency()
+        check_tables(self, limits)
+
+    @property
+    def has_namespaces(self) -> bool:
+        """Whether the protocol version is one with namespace declarations."""
+        return self.version >= VERSION_1_1
+
+    def check_namespaces(self) -> None:
+        """Refuse namespace declarations in a stream of a version that has none.
+
+        :raises OptionsError: the version is too low.
+        """
+        if not self.has_namespaces:
+            raise OptionsError(
+                f"namespace declarations need protocol version {VERSION_1_1}, "
+                f"the stream has {self.version}"
+            )
+
+    def check_consistency(self) -> None:
+        """Refuse a logical type that does not go with the physical type.
+
+        :raises OptionsError: they do not go together.
+        """
+        if not 0 <= self.logical_type <= MAX_UINT32:
+            raise OptionsError(f"logical type {self.logical_type} is not valid")
+        if self.logical_type and self.base_logical_type not in CONSISTENT[self.physical_type]:
+            raise OptionsError(
+                f"logical type {logical_name(self.logical_type)} does not go with "
+                f"physical type {self.physical_type.name}"
+            )
+
+
+def logical_name(logical_type: int) -> str:
+    """The name of a logical type, or its number where it has none here."""
+    try:
+        return LogicalType(logical_type).name
+    except ValueError:
+        return str(logical_type)
+
+
+def check_tables(options: TermOptions, limits: Limits) -> None:
+    """Refuse lookup tables that are too small to be legal or larger than ``limits``."""
+    if options.max_name_table_size < MIN_NAME_TABLE:
+        raise OptionsError(
+            f"a name table of {options.max_name_table_size} entries is too small, "
+            f"the least is {MIN_NAME_TABLE}"
+        )
+    for size, limit, what in (
+        (options.max_name_table_size, "name_table", "the name table's size"),
+        (options.max_prefix_table_size, "prefix_table", "the prefix table's size"),
+        (options.max_datatype_table_size, "datatype_table", "the datatype table's size"),
+    ):
+        if size < 0:
+            raise OptionsError(f"{what} is negative")
+        if size > getattr(limits, limit):
+            raise over(limits, limit, size, what)

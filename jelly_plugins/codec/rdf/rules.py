@@ -1,0 +1,81 @@
+"""What may follow what: the state machine of a Jelly-RDF stream, stated once.
+
+Rules of this file:
+1. It is tables. Decoder, encoder and the compiled kernel consult them and hold no copy.
+2. A pair that a table does not list is an error; the reason stands beside the table.
+3. Numbers are those of rdf.proto.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from .options import PhysicalType
+
+
+class Row(IntEnum):
+    """Fields of RdfStreamRow: exactly one of them is set in a row."""
+
+    OPTIONS = 1
+    TRIPLE = 2
+    QUAD = 3
+    GRAPH_START = 4
+    GRAPH_END = 5
+    NAMESPACE = 6
+    NAME = 9
+    PREFIX = 10
+    DATATYPE = 11
+
+
+class State(IntEnum):
+    """Where a stream stands between two rows."""
+
+    START = 0
+    TRIPLES = 1
+    QUADS = 2
+    OUTSIDE_GRAPH = 3
+    INSIDE_GRAPH = 4
+
+
+#: The state after the options row, by physical type.
+FIRST_STATE: Final = {
+    PhysicalType.TRIPLES: State.TRIPLES,
+    PhysicalType.QUADS: State.QUADS,
+    PhysicalType.GRAPHS: State.OUTSIDE_GRAPH,
+}
+
+#: Rows that may stand anywhere after the options and leave the state as it is.
+_ANYWHERE: Final = (Row.OPTIONS, Row.NAMESPACE, Row.NAME, Row.PREFIX, Row.DATATYPE)
+
+#: The state after a row, by the state before. In START only options may stand; which state comes
+#: then is FIRST_STATE's to say.
+NEXT: Final[dict[State, dict[Row, State]]] = {
+    State.START: {Row.OPTIONS: State.START},
+    State.TRIPLES: {
+        **dict.fromkeys(_ANYWHERE, State.TRIPLES),
+        Row.TRIPLE: State.TRIPLES,
+    },
+    State.QUADS: {
+        **dict.fromkeys(_ANYWHERE, State.QUADS),
+        Row.QUAD: State.QUADS,
+    },
+    State.OUTSIDE_GRAPH: {
+        **dict.fromkeys(_ANYWHERE, State.OUTSIDE_GRAPH),
+        Row.GRAPH_START: State.INSIDE_GRAPH,
+    },
+    State.INSIDE_GRAPH: {
+        **dict.fromkeys(_ANYWHERE, State.INSIDE_GRAPH),
+        Row.TRIPLE: State.INSIDE_GRAPH,
+        Row.GRAPH_END: State.OUTSIDE_GRAPH,
+    },
+}
+
+#: What to call a state in an error.
+WHERE: Final = {
+    State.START: "before the stream options",
+    State.TRIPLES: "in a stream of physical type TRIPLES",
+    State.QUADS: "in a stream of physical type QUADS",
+    State.OUTSIDE_GRAPH: "outside a graph in a stream of physical type GRAPHS",
+    State.INSIDE_GRAPH: "inside a graph in a stream of physical type GRAPHS",
+}

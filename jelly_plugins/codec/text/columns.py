@@ -1,0 +1,450 @@
+"""Jelly-RDF to string columns in the layout of Apache Arrow and back, a row for each statement.
+
+Bytes in, plain buffers out, and the other way round; no library of Arrow is needed, and none is
+known here (``jelly_plugins.arrow`` has that). Terms stand in the columns as N-Triples has them, as
+``ntriples.term_text`` writes them and its parser reads them. The compiled kernel does the same
+without making terms.
+
+Reference: Arrow columnar format, section "Variable-size Binary Layout".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import Any, ClassVar, Final, TypeAlias
+
+from ...errors import JellyError, OrderError, TextError, WireError
+from ..common import positions
+from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ..common.terms import DEFAULT_GRAPH, Quad, Statement, Triple
+from ..rdf.decoder import Decoder
+from ..rdf.encoder import Encoder
+from ..rdf.options import PhysicalType, StreamOptions
+from .ntriples import Dialect, LineParser, Notation
+from .transcoding import PieceDecoder, TextFactory
+
+#: What has the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
+Buffer: TypeAlias = Any
+
+#: Rows after which columns are given out.
+DEFAULT_BATCH_ROWS: Final = 1 << 14
+#: Bytes of text, in all columns together, after which they are.
+DEFAULT_BATCH_BYTES: Final = 1 << 24
+
+#: Nothing that is added to less than this comes to more than an offset can say, if it is no longer.
+_CEILING: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of strings, in three buffers.
+
+    :ivar rows: number of rows.
+    :ivar offsets: where each row starts in ``data``, and where the last one ends: signed 32-bit
+        numbers, little-endian, ``offset + rows + 1`` of them at least.
+    :ivar data: UTF-8.
+    :ivar validity: a bit for each row, the least significant first; 0 where the row is null. None
+        where no row is.
+    :ivar offset: rows of the buffers before the first one that counts.
+
+    >>> Column(rows=2, offsets=bytes.fromhex("000000000100000003000000"), data=b"abc").values()
+    ['a', 'bc']
+    """
+
+    rows: int
+    offsets: Buffer
+    data: Buffer
+    validity: Buffer | None = None
+    offset: int = 0
+
+    def values(self) -> list[str | None]:
+        """The rows as Python's strings; None where they are null.
+
+        :raises WireError: the buffers are not of such a column.
+        """
+        check_column(self, "the column")
+        cells = (_cell(self, row) for row in range(self.rows))
+        return [None if cell is None else str(cell, "utf-8") for cell in cells]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Statements by column.
+
+    :ivar rows: number of statements.
+    :ivar graph: null, or an empty string, where a statement is of the default graph. None where all
+        of them are.
+    :ivar frames: which frames the rows were in, in order: number of the frame, number of rows.
+        Empty where that is not known.
+    """
+
+    rows: int
+    subject: Column
+    predicate: Column
+    object: Column
+    graph: Column | None = None
+    frames: tuple[tuple[int, int], ...] = ()
+
+
+class ColumnFactory(TextFactory):
+    """Makes terms that are their own text in UTF-8, and statements that are tuples of those."""
+
+    default_graph: Final = b""  # type: ignore[assignment,misc]
+
+    def __init__(self, notation: Notation, limits: Limits) -> None:
+        super().__init__(notation)
+        self._limits = limits
+        self._longest = longest_term(limits)
+        self._marks = [mark.encode() for mark in notation.value]
+
+    def iri(self, value: str) -> bytes:  # type: ignore[override]
+        return self._checked(super().iri(value).encode())
+
+    def blank_node(self, label: str) -> bytes:  # type: ignore[override]
+        return self._checked(super().blank_node(label).encode())
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> bytes:  # type: ignore[override]
+        return self._checked(super().literal(lex, langtag, datatype).encode())
+
+    def quoted_triple(self, *terms: bytes) -> bytes:  # type: ignore[override]
+        self._check_triple([len(term) for term in terms])
+        opening, closing = self._marks
+        return opening + b" ".join(terms) + closing
+
+    def triple(self, terms: tuple[bytes, bytes, bytes]) -> tuple[bytes, ...]:  # type: ignore[override]
+        return terms
+
+    def quad(self, terms: tuple[bytes, bytes, bytes, bytes]) -> tuple[bytes, ...]:  # type: ignore[override]
+        return terms
+
+    def _checked(self, text: bytes) -> bytes:
+        self._check(len(text))
+        return text
+
+    def _check_triple(self, sizes: list[int]) -> None:
+        """Before it is put together: a few bytes can quote the same long term over and over."""
+        self._check(sum(map(len, self._marks)) + sum(sizes) + len(sizes) - 1)
+
+    def _check(self, size: int) -> None:
+        if size > self._longest:
+            raise over(self._limits, "frame_bytes", size, "the length of a term's text")
+
+
+def longest_term(limits: Limits) -> int:
+    """Bytes that a term may have in a column: those of a line of text, unless offsets have not room
+    for so many."""
+    return min(limits.frame_bytes, _CEILING)
+
+
+def check_batch(batch_rows: int, batch_bytes: int) -> None:
+    """Refuse bounds of batches that offsets of 32 bits cannot keep."""
+    if not (0 < batch_rows <= _CEILING and 0 < batch_bytes <= _CEILING):
+        raise ValueError(f"batch_rows and batch_bytes are 1 to {_CEILING}")
+
+
+class ColumnDecoder(PieceDecoder):
+    """Reads the frames of one stream as columns: subject, predicate, object, graph.
+
+    Rows are gathered over frames until there are ``batch_rows`` of them, or ``batch_bytes`` bytes
+    of text in all columns together. However many a frame repeats, there are never more than those
+    and a row.
+
+    :param notation: how quoted triples are written.
+    :param limits: what is believed of the input. ``frame_bytes`` bounds the text of a term too.
+    :param first_frame: number of the first frame, where the stream is part of a longer one.
+    :raises ValueError: a bound of batches is not between 1 and 2**30.
+
+    >>> from jelly_plugins.codec import Encoder, Iri, Literal
+    >>> encoder = Encoder(StreamOptions())
+    >>> frames = encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))]) + encoder.finish()
+    >>> decoder = ColumnDecoder()
+    >>> batches = [columns for frame in frames for columns in decoder.decode(frame)]
+    >>> batches += decoder.finish()
+    >>> batches[0].object.values(), batches[0].graph, batches[0].frames
+    (['"o"'], None, ((0, 1),))
+    """
+
+    def __init__(
+        self,
+        notation: Notation = Notation.RDF_1_2,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        first_frame: int = 0,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+        batch_bytes: int = DEFAULT_BATCH_BYTES,
+    ) -> None:
+        check_batch(batch_rows, batch_bytes)
+        factory: Any = ColumnFactory(notation, limits)
+        super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
+        self._batch_rows = batch_rows
+        self._batch_bytes = batch_bytes
+        self._rows: list[tuple[bytes, ...]] = []
+        self._bytes = 0
+        #: Frames that rows were gathered of, and how many.
+        self._frames: list[tuple[int, int]] = []
+        self._failed = False
+
+    def decode(self, data: bytes) -> Iterator[Columns]:
+        """Decode the next frame, and give out the columns that are full. All of them must be taken
+        before the next frame is decoded, even if there are none.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong. Columns with rows of the frame
+            may have come out before; what is gathered has none of them.
+        """
+        if self._failed:
+            raise OrderError(
+                "no frame can be decoded after an error, nor before the one before it is taken",
+                frame=self.next_frame,
+            )
+        self._failed = True
+        number = self.next_frame
+        before = len(self._rows)
+        for statement in self._decoder.decode(data).statements:
+            self._rows.append(statement)
+            self._bytes += sum(map(len, statement))
+            if len(self._rows) >= self._batch_rows or self._bytes >= self._batch_bytes:
+                self._count(number, before)
+                before = 0
+                yield self._take()
+        self._count(number, before)
+        self._failed = False
+
+    def flush(self) -> list[Columns]:
+        """The rows that were gathered, full or not: one batch, or none if there are no rows."""
+        return [self._take()] if self._rows else []
+
+    def finish(self) -> list[Columns]:
+        """Say that no frame follows.
+
+        :return: as of :meth:`flush`.
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        self._decoder.finish()
+        return self.flush()
+
+    def _count(self, frame: int, before: int) -> None:
+        if len(self._rows) > before:
+            self._frames.append((frame, len(self._rows) - before))
+
+    def _take(self) -> Columns:
+        columns = columns_of(self._rows, tuple(self._frames))
+        self._rows.clear()
+        self._frames.clear()
+        self._bytes = 0
+        return columns
+
+
+def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
+    """The columns of statements that are tuples of texts, three or four each."""
+    terms = list(zip_longest(*rows, fillvalue=b"")) or [(), (), ()]
+    graphs = terms[3] if len(terms) == 4 and any(terms[3]) else None
+    return Columns(
+        rows=len(rows),
+        subject=_column(terms[0]),
+        predicate=_column(terms[1]),
+        object=_column(terms[2]),
+        graph=None if graphs is None else _column(graphs, nullable=True),
+        frames=frames,
+    )
+
+
+def _column(cells: tuple[bytes, ...], *, nullable: bool = False) -> Column:
+    """A column of texts; those that are empty are null."""
+    offsets = [0]
+    for cell in cells:
+        offsets.append(offsets[-1] + len(cell))
+    validity = None
+    if nullable:
+        bits = sum(1 << row for row, cell in enumerate(cells) if cell)
+        validity = bits.to_bytes((len(cells) + 7) // 8, "little")
+    return Column(
+        rows=len(cells),
+        offsets=struct.pack(f"<{len(offsets)}i", *offsets),
+        data=b"".join(cells),
+        validity=validity,
+    )
+
+
+class ColumnEncoder:
+    """Writes columns of terms in N-Triples syntax as frames.
+
+    :param options: of the stream; in physical type TRIPLES no row has a graph.
+    :param dialect: which triples may be terms.
+    :param generalized: whether any kind of term may stand in any position.
+    :param relative_iris: whether IRIs without a scheme are taken as they are.
+    :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
+        :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
+
+    In its errors ``row`` is the number of the row, from 0, in all the columns that were added.
+
+    >>> def column(text):
+    ...     return Column(rows=1, offsets=struct.pack("<2i", 0, len(text)), data=text)
+    >>> columns = Columns(
+    ...     rows=1, subject=column(b"_:s"), predicate=column(b"<urn:p>"), object=column(b'"o"')
+    ... )
+    >>> encoder = ColumnEncoder(StreamOptions())
+    >>> frames = encoder.add(columns) + encoder.finish()
+    >>> decoder = ColumnDecoder()
+    >>> list(decoder.decode(frames[0])), decoder.finish()[0].object == columns.object
+    ([], True)
+    """
+
+    #: What writes the statements; the compiled kernel has its own.
+    _encoder_type: ClassVar = Encoder
+
+    def __init__(
+        self,
+        options: StreamOptions,
+        *,
+        dialect: Dialect = Dialect.RDF_STAR,
+        generalized: bool = False,
+        relative_iris: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        **settings: Any,
+    ) -> None:
+        self._encoder: Encoder = self._encoder_type(options, limits=limits, **settings)
+        quads = options.physical_type is not PhysicalType.TRIPLES
+        self._parser = LineParser(dialect, generalized, relative_iris, limits, quads=quads)
+        #: Rows that were added before.
+        self._rows = 0
+
+    @property
+    def options(self) -> StreamOptions:
+        """The options as they are written."""
+        return self._encoder.options
+
+    @property
+    def pending(self) -> int:
+        """Rows of the stream that no frame has carried out yet."""
+        return self._encoder.pending
+
+    def add(self, columns: Columns) -> list[bytes]:
+        """Write the rows of columns.
+
+        :return: the frames that came to their end.
+        :raises WireError: the buffers are not of such columns; nothing of them is written.
+        :raises TextError: with row and column, if a cell is not exactly one term, in the syntax of
+            N-Triples, that may stand there. The rows before it are written.
+        :raises JellyError: with the row, if a statement cannot be written with these options.
+        """
+        frames = self._add(columns)
+        self._rows += columns.rows
+        return frames
+
+    def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
+        """End the frame, empty or not; see :meth:`~jelly_plugins.codec.Encoder.flush`."""
+        return self._encoder.flush(metadata)
+
+    def restart(self) -> list[bytes]:
+        """Let the next frame be a restart point; see
+        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
+        return self._encoder.restart()
+
+    def finish(self) -> list[bytes]:
+        """End the stream.
+
+        :return: what frames are left.
+        """
+        return self._encoder.finish()
+
+    def _add(self, columns: Columns) -> list[bytes]:
+        check_columns(columns)
+        return self._add_rows(columns, 0, columns.rows)
+
+    def _add_rows(self, columns: Columns, start: int, stop: int) -> list[bytes]:
+        """Write some of the rows, which the columns must have."""
+        row = start
+
+        def statements() -> Iterator[Statement]:
+            nonlocal row
+            for row in range(start, stop):
+                yield self._statement(row_cells(columns, row))
+
+        try:
+            return self._encoder.add(statements())
+        except JellyError as error:
+            raise self._located(error, row) from None
+
+    def _located(self, error: JellyError, row: int) -> JellyError:
+        """An error of a row; the frame and the row that it would have stood in say nothing."""
+        error.frame = None
+        error.row = self._rows + row
+        return error
+
+    def _statement(self, cells: tuple[bytes | None, ...]) -> Statement:
+        graph = cells[3]
+        terms = [self._term(cell, position) for position, cell in enumerate(cells[:3])]
+        if self._parser.quads:
+            terms.append(self._term(graph, positions.GRAPH) if graph else DEFAULT_GRAPH)
+            return Quad(*terms)
+        if graph:
+            raise OrderError("a graph in a stream of physical type TRIPLES")
+        return Triple(*terms)
+
+    def _term(self, cell: bytes | None, position: int) -> Any:
+        name = positions.POSITIONS[position]
+        if cell is None:
+            raise TextError(f"the {name} is null")
+        try:
+            return self._parser.term(cell, position)
+        except TextError as error:
+            raise TextError(f"{name}: {error.message}", column=error.column) from None
+
+
+# Buffers from outside
+
+
+def check_columns(columns: Columns) -> None:
+    """Refuse columns whose buffers do not hold what they are said to hold.
+
+    :raises WireError: with the column.
+    """
+    for name in positions.POSITIONS:
+        column = getattr(columns, name)
+        if column is not None:
+            if column.rows != columns.rows:
+                raise WireError(f"the {name} column has {column.rows} rows, not {columns.rows}")
+            check_column(column, f"the {name} column")
+
+
+def check_column(column: Column, what: str) -> None:
+    """Refuse a column whose buffers do not hold what they are said to hold.
+
+    :raises WireError: with ``what`` it is.
+    """
+    rows, offset = column.rows, column.offset
+    if rows < 0 or offset < 0:
+        raise WireError(f"{what} has {rows} rows from row {offset} on")
+    if not rows:
+        return
+    if memoryview(column.offsets).nbytes < 4 * (offset + rows + 1):
+        raise WireError(f"the offsets of {what} are fewer than its rows")
+    if column.validity is not None and memoryview(column.validity).nbytes * 8 < offset + rows:
+        raise WireError(f"the validity bits of {what} are fewer than its rows")
+    found = struct.unpack_from(f"<{rows + 1}i", column.offsets, 4 * offset)
+    if (
+        found[0] < 0
+        or found[-1] > memoryview(column.data).nbytes
+        or any(start > stop for start, stop in pairwise(found))
+    ):
+        raise WireError(f"the offsets of {what} are not in order, or not within its data")
+
+
+def row_cells(columns: Columns, row: int) -> tuple[bytes | None, ...]:
+    """The cells of a row, which the columns must have; None where they are null."""
+    named = (columns.subject, columns.predicate, columns.object, columns.graph)
+    return tuple(None if column is None else _cell(column, row) for column in named)
+
+
+def _cell(column: Column, row: int) -> bytes | None:
+    row += column.offset
+    if column.validity is not None:
+        bits = memoryview(column.validity).cast("B")[row >> 3]
+        if not bits >> (row & 7) & 1:
+            return None
+    start, stop = struct.unpack_from("<2i", column.offsets, 4 * row)
+    return bytes(memoryview(column.data).cast("B")[start:stop])

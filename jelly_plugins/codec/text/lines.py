@@ -1,0 +1,165 @@
+"""RDF in lines of text: the terminals of its grammars, and reading it line by line, in pieces.
+
+What N-Triples, N-Quads and RDF Patch text have in common. No I/O.
+
+Reference: RDF 1.1 N-Triples, section "Grammar".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NoReturn, TypeAlias
+
+from ...errors import TextError
+from ..common.limits import Limits, over
+
+#: What the parsers take: text as bytes in UTF-8 or as str, at once or in pieces of any size.
+Text: TypeAlias = bytes | str | Iterable[bytes | str]
+
+# Terminals of the grammars. Possessive repeats (*+) keep a failing match linear in time.
+
+ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+IRI: Final = rf"<((?:[^\x00-\x20<>\"{{}}|^`\\]++|{ESCAPE})*+)>"
+_LABEL_START: Final = (
+    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff0-9"
+)
+LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
+LABEL: Final = rf"[{_LABEL_START}][{LABEL_PART}]*+(?:\.++[{LABEL_PART}]++)*+"
+BLANK_NODE: Final = rf"_:({LABEL})"
+STRING: Final = rf'"((?:[^"\\\n\r]++|\\[tbnrf"\'\\]|{ESCAPE})*+)"'
+LANGTAG: Final = "[A-Za-z]++(?:-[A-Za-z0-9]++)*+"
+SPACE: Final = r"[ \t]*+"
+LITERAL: Final = rf"{STRING}(?:{SPACE}(?:@({LANGTAG})|\^\^{SPACE}{IRI}))?+"
+END_OF_LINE: Final = r"(?:#[^\n\r]*+)?(?:[\n\r]++|\Z)"
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+
+_ESCAPED: Final = re.compile(rf"\\([tbnrf\"'\\])|{ESCAPE}")
+_ESCAPED_CHARACTERS: Final = {
+    "t": "\t",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "f": "\f",
+    '"': '"',
+    "'": "'",
+    "\\": "\\",
+}
+
+#: Text is worked on in pieces of about this many bytes.
+PIECE: Final = 1 << 16
+
+
+class LineReader:
+    """Where reading stands in a text, and what is believed of it.
+
+    :param limits: ``frame_bytes`` bounds the length of a line.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        #: Line ends before the piece that is worked on.
+        self.line_ends = 0
+        #: Bytes of a last line that was not complete, in a text that grows.
+        self.pending = 0
+
+    def pieces(self, text: Text, *, growing: bool = False) -> Iterator[bytes]:
+        """Cut the text after line ends.
+
+        :param growing: whether a last line without a line end is not complete, and is left out.
+        :raises LimitError: a line is too long.
+        """
+        pending: list[bytes] = []
+        size = 0
+        for data in _as_bytes(text):
+            # A CR at the very end may be half of a line end.
+            cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+            if cut:
+                yield b"".join([*pending, data[:cut]])
+                pending.clear()
+                size = 0
+            if cut < len(data):
+                pending.append(data[cut:])
+                size += len(data) - cut
+                self.check_length(size)
+        if growing:
+            self.pending = size
+        else:
+            yield b"".join(pending)
+
+    def decode(self, data: bytes) -> str:
+        """The text of a piece.
+
+        :raises TextError: it is not UTF-8.
+        :raises LimitError: a line is too long.
+        """
+        try:
+            text = str(data, "utf-8")
+        except UnicodeDecodeError as error:
+            before = str(data[: error.start], "utf-8")
+            self.fail(f"not valid UTF-8 ({error.reason})", before, len(before))
+        if len(data) > self.limits.frame_bytes:
+            for line in data.splitlines():
+                self.check_length(len(line))
+        return text
+
+    def check_length(self, size: int) -> None:
+        """Refuse a line, or the start of one, that is too long.
+
+        :raises LimitError: it is.
+        """
+        if size > self.limits.frame_bytes:
+            raise over(self.limits, "frame_bytes", size, "the length of a line")
+
+    def unescape(self, raw: str, text: str, pos: int) -> str:
+        """What ``raw`` stands for, which stands at ``pos`` in ``text``.
+
+        :raises TextError: an escape is no character.
+        """
+        if "\\" not in raw:
+            return raw
+        try:
+            return _ESCAPED.sub(_escaped_character, raw)
+        except ValueError as error:
+            self.fail(str(error), text, pos)
+
+    def fail(self, message: str, text: str, pos: int) -> NoReturn:
+        """Refuse the text because of what stands at ``pos``."""
+        before = text[:pos]
+        column = pos - max(before.rfind("\n"), before.rfind("\r"))
+        raise TextError(message, line=self.line(before), column=column)
+
+    def line(self, before: str) -> int:
+        """Number of the line that follows ``before`` in the piece."""
+        return self.line_ends + count_line_ends(before) + 1
+
+
+def _as_bytes(text: Text) -> Iterator[bytes]:
+    """The text in UTF-8, in pieces that are not too large."""
+    for part in (text,) if isinstance(text, bytes | str) else text:
+        # What cannot be encoded is found again, and refused, where it is decoded.
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        for start in range(0, len(data), PIECE):
+            yield data[start : start + PIECE]
+
+
+def count_line_ends(text: str) -> int:
+    """Number of line ends: LF, CR, or both as one."""
+    return len(_LINE_END.findall(text)) if "\r" in text else text.count("\n")
+
+
+def _escaped_character(found: re.Match[str]) -> str:
+    short = found[1]
+    if short is not None:
+        return _ESCAPED_CHARACTERS[short]
+    code = int(found[0][2:], 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"{found[0]} is no character")
+    return chr(code)
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """A text as an error quotes it."""
+    return text if len(text) <= length else f"{text[:length]}…"

@@ -1,0 +1,554 @@
+"""N-Triples and N-Quads: statements in generic terms from text and to text.
+
+Text in pieces goes in, statements come out one by one; no I/O, and memory for no more than a piece
+and a line. Terms keep their exact lexical forms and language tags; and labels, in whose place
+others stand where N-Triples cannot say them, see :func:`written_label`.
+
+The rules stand once, as the patterns below. A line of a usual form is matched by one of them, which
+is made of the same parts as those that :class:`_Line` reads any other line with, term by term.
+
+Reference: RDF 1.1 N-Triples, RDF 1.1 N-Quads, RDF 1.2 N-Triples (for triple terms and the canonical
+form), RDF-star (for quoted triples), RDF 1.1 Concepts, section 7 (for generalized statements).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from typing import Any, Final, NoReturn, cast
+
+from ...errors import LimitError, TermError
+from ..common import positions
+from ..common.limits import DEFAULT_LIMITS, NESTING_CEILING, Limits, over
+from ..common.terms import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    DefaultGraph,
+    Iri,
+    Kind,
+    Literal,
+    Quad,
+    Statement,
+    Term,
+    Triple,
+)
+from .lines import (
+    BLANK_NODE,
+    END_OF_LINE,
+    IRI,
+    LABEL,
+    LANGTAG,
+    LITERAL,
+    SPACE,
+    STRING,
+    LineReader,
+    Text,
+    count_line_ends,
+    shorten,
+)
+
+
+class Dialect(Enum):
+    """Which triples may be terms, and how they are written."""
+
+    #: None may.
+    RDF_1_1 = "RDF 1.1"
+    #: ``<<( s p o )>>`` as object.
+    RDF_1_2 = "RDF 1.2"
+    #: ``<< s p o >>`` or ``<<( s p o )>>``, as subject or object. All that the other two have can
+    #: be read as this.
+    RDF_STAR = "RDF-star"
+
+
+_SUBJECT: Final = rf"(?:{IRI}|{BLANK_NODE})"
+_USUAL: Final = SPACE.join(["", _SUBJECT, IRI, rf"(?:{IRI}|{BLANK_NODE}|{LITERAL})", ""])
+_TRIPLE_LINE: Final = re.compile(_USUAL + SPACE.join([r"\.", END_OF_LINE]))
+_QUAD_LINE: Final = re.compile(_USUAL + SPACE.join([rf"{_SUBJECT}?+", r"\.", END_OF_LINE]))
+
+_ANY_TERM: Final = re.compile(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
+_SKIP: Final = re.compile(SPACE)
+_REST: Final = re.compile(SPACE + END_OF_LINE)
+_VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}{END_OF_LINE}")
+_DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
+_LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
+
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
+
+#: A cache of terms that reaches this many entries starts afresh.
+_CACHE_ENTRIES: Final = 1 << 16
+_CACHED_CHARACTERS: Final = 1 << 10
+
+
+def parse_ntriples(
+    text: Text,
+    *,
+    dialect: Dialect = Dialect.RDF_STAR,
+    generalized: bool = False,
+    relative_iris: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Triple]:
+    """Read N-Triples.
+
+    :param text: UTF-8 bytes or a str, whole or in pieces.
+    :param dialect: which triples may be terms.
+    :param generalized: whether any kind of term may stand in any position.
+    :param relative_iris: whether IRIs without a scheme are taken as they are; N-Triples has none.
+    :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
+    :raises TextError: with the line, while iterating.
+    :raises LimitError: the text is beyond ``limits``.
+
+    >>> [triple] = parse_ntriples('<urn:s> <urn:p> "o"@en .')
+    >>> triple.object
+    Literal(lex='o', langtag='en', datatype=None)
+    """
+    parser = LineParser(dialect, generalized, relative_iris, limits, quads=False)
+    return cast(Iterator[Triple], parser.parse(text))
+
+
+def parse_nquads(
+    text: Text,
+    *,
+    dialect: Dialect = Dialect.RDF_STAR,
+    generalized: bool = False,
+    relative_iris: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Quad]:
+    """Read N-Quads; see :func:`parse_ntriples`.
+
+    >>> [quad] = parse_nquads('<urn:s> <urn:p> _:o .')
+    >>> quad.graph
+    DEFAULT_GRAPH
+    """
+    parser = LineParser(dialect, generalized, relative_iris, limits, quads=True)
+    return cast(Iterator[Quad], parser.parse(text))
+
+
+class LineParser(LineReader):
+    """Reads one text: its options, where it stands, and the terms it has seen."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        generalized: bool,
+        relative_iris: bool,
+        limits: Limits,
+        *,
+        quads: bool,
+    ) -> None:
+        super().__init__(limits)
+        self.dialect = dialect
+        self.generalized = generalized
+        self.relative_iris = relative_iris
+        self.quads = quads
+        #: Statements that were read, and taken by whoever asked for them.
+        self.count = 0
+        self._iris: dict[str, Iri] = {}
+        self._blank_nodes: dict[str, BlankNode] = {}
+
+    def parse(self, text: Text) -> Iterator[Statement]:
+        for data in self.pieces(text):
+            yield from self.statements(data)
+
+    def statements(self, data: bytes) -> Iterator[Statement]:
+        """Read whole lines, which follow those that were read before."""
+        text = self.decode(data)
+        for statement in self._statements(text):
+            yield statement
+            # Not before: who takes it may refuse it, and then reads no further.
+            self.count += 1
+        self.line_ends += count_line_ends(text)
+
+    def _statements(self, text: str) -> Iterator[Statement]:
+        match = (_QUAD_LINE if self.quads else _TRIPLE_LINE).match
+        quads = self.quads
+        get_iri = self._iris.get
+        get_blank_node = self._blank_nodes.get
+        graph: Any = DEFAULT_GRAPH
+        pos = 0
+        end = len(text)
+        while pos < end:
+            found = match(text, pos)
+            if found is None:
+                line = _Line(self, text, pos)
+                statement = line.statement()
+                pos = line.pos
+                if statement is not None:
+                    yield statement
+                continue
+            subject: Term | None
+            object_: Term | None
+            if quads:
+                s, s_node, p, o, o_node, lex, langtag, datatype, g, g_node = found.groups()
+                if g is not None:
+                    graph = get_iri(g) or self.iri(g, text, found.start(9))
+                elif g_node is not None:
+                    graph = get_blank_node(g_node) or self.blank_node(g_node)
+                else:
+                    graph = DEFAULT_GRAPH
+            else:
+                s, s_node, p, o, o_node, lex, langtag, datatype = found.groups()
+            if s is not None:
+                subject = get_iri(s) or self.iri(s, text, found.start(1))
+            else:
+                subject = get_blank_node(s_node) or self.blank_node(s_node)
+            predicate = get_iri(p) or self.iri(p, text, found.start(3))
+            if o is not None:
+                object_ = get_iri(o) or self.iri(o, text, found.start(4))
+            elif o_node is not None:
+                object_ = get_blank_node(o_node) or self.blank_node(o_node)
+            else:
+                object_ = self.literal(lex, langtag, datatype, text, found.start(6))
+            pos = found.end()
+            if quads:
+                yield Quad(subject, predicate, object_, graph)
+            else:
+                yield Triple(subject, predicate, object_)
+
+    def term(self, data: bytes, position: int) -> Term:
+        """Read a term that stands alone, with nothing around it.
+
+        :param position: that it is to have in a statement.
+        :raises TextError: it is not exactly one term, or one that may not stand there.
+        """
+        self.check_length(len(data))
+        return _Line(self, self.decode(data), 0).whole_term(position)
+
+    # Terms. ``text`` and ``pos`` say where the term stands, for an error.
+
+    def iri(self, raw: str, text: str, pos: int) -> Iri:
+        iri = self._iris.get(raw)
+        if iri is None:
+            value = self.unescape(raw, text, pos)
+            if not self.relative_iris and _SCHEME.match(value) is None:
+                self.fail(f"the IRI <{shorten(value)}> is relative", text, pos)
+            iri = Iri(value)
+            _remember(self._iris, raw, iri)
+        return iri
+
+    def blank_node(self, label: str) -> BlankNode:
+        node = self._blank_nodes.get(label)
+        if node is None:
+            node = BlankNode(read_label(label))
+            _remember(self._blank_nodes, label, node)
+        return node
+
+    def literal(
+        self, raw: str, langtag: str | None, datatype: str | None, text: str, pos: int
+    ) -> Literal:
+        lex = self.unescape(raw, text, pos)
+        if datatype is not None:
+            datatype = self.iri(datatype, text, pos).value
+        if self.dialect is Dialect.RDF_1_2:
+            if datatype in _TAGGED_DATATYPES:
+                self.fail(f"a literal of type {datatype} has no language tag", text, pos)
+            if langtag is not None and _LONG_SUBTAG.search(langtag):
+                self.fail(f"the language tag {shorten(langtag)} is not well-formed", text, pos)
+        return Literal(lex, langtag, datatype)
+
+
+class _Line:
+    """Reads a line of any form, term by term.
+
+    :ivar pos: where reading stands; after :meth:`statement`, where the next line starts.
+    """
+
+    def __init__(self, parser: LineParser, text: str, pos: int) -> None:
+        self._parser = parser
+        self._text = text
+        self.pos = pos
+
+    def statement(self) -> Statement | None:
+        """Read the line; None if it has no statement."""
+        parser = self._parser
+        if self._take(_REST) or (parser.dialect is not Dialect.RDF_1_1 and self._take(_VERSION)):
+            return None
+        statement: Statement = self._triple(0)
+        self._skip()
+        if parser.quads:
+            graph: Any = DEFAULT_GRAPH
+            if not self._text.startswith(".", self.pos):
+                graph = self._term(positions.GRAPH, 0)
+            statement = Quad(*statement[:3], graph)
+        self._end()
+        return statement
+
+    def whole_term(self, position: int) -> Term:
+        """Read a line that is no more than a term."""
+        if self._text.startswith((" ", "\t")):
+            self._fail("space stands before the term")
+        term = self._term(position, 0)
+        if self.pos < len(self._text):
+            self._fail("more than a term stands here")
+        return term
+
+    def _triple(self, depth: int) -> Triple:
+        return Triple(
+            self._term(positions.SUBJECT, depth),
+            self._term(positions.PREDICATE, depth),
+            self._term(positions.OBJECT, depth),
+        )
+
+    def _end(self) -> None:
+        self._skip()
+        if not self._text.startswith(".", self.pos):
+            self._fail("the statement does not end here with a '.'")
+        self.pos += 1
+        if not self._take(_REST):
+            self._fail("more than a comment follows the statement on its line")
+
+    def _term(self, position: int, depth: int) -> Term:
+        """Read the term that stands in ``position``, inside ``depth`` quoted triples."""
+        self._skip()
+        parser = self._parser
+        text = self._text
+        start = self.pos
+        if text.startswith("<<", start):
+            self._check(position, Kind.TRIPLE)
+            return self._quoted_triple(depth + 1)
+        found = _ANY_TERM.match(text, start)
+        if found is None:
+            self._fail(f"no {positions.POSITIONS[position]} can be read here")
+        iri, label, lex, langtag, datatype = found.groups()
+        term: Term
+        if iri is not None:
+            self._check(position, Kind.IRI)
+            term = parser.iri(iri, text, start)
+        elif label is not None:
+            self._check(position, Kind.BLANK_NODE)
+            term = parser.blank_node(label)
+        else:
+            self._check(position, Kind.LITERAL)
+            if langtag is not None and _DIRECTION.match(text, found.end()):
+                self._fail("Jelly cannot carry the base direction of a language-tagged string")
+            term = parser.literal(lex, langtag, datatype, text, start)
+        self.pos = found.end()
+        return term
+
+    def _quoted_triple(self, depth: int) -> Triple:
+        limits = self._parser.limits
+        if depth > limits.nesting:
+            line = self._parser.line(self._text[: self.pos])
+            error = over(limits, "nesting", depth, "the depth of quoted triples")
+            raise LimitError(f"line {line}: {error.message}")
+        parenthesised = self._text.startswith("<<(", self.pos)
+        if not parenthesised and self._parser.dialect is Dialect.RDF_1_2:
+            self._fail("RDF 1.2 has triple terms as <<( s p o )>>, not as << s p o >>")
+        opening, closing = ("<<(", ")>>") if parenthesised else ("<<", ">>")
+        self.pos += len(opening)
+        triple = self._triple(depth)
+        self._skip()
+        if not self._text.startswith(closing, self.pos):
+            self._fail(f"the quoted triple does not end here with {closing}")
+        self.pos += len(closing)
+        return triple
+
+    def _check(self, position: int, kind: Kind) -> None:
+        """Refuse a kind of term where it may not stand."""
+        parser = self._parser
+        dialect = parser.dialect
+        if kind is Kind.TRIPLE and dialect is Dialect.RDF_1_1:
+            self._fail("RDF 1.1 has no quoted triples")
+        allowed = positions.undeclared(position, kind, parser.generalized, rdf_star=True) is None
+        if kind is Kind.TRIPLE and dialect is Dialect.RDF_1_2 and position != positions.OBJECT:
+            allowed = parser.generalized
+        if not allowed:
+            self._fail(f"{kind.name} as {positions.POSITIONS[position]}")
+
+    def _skip(self) -> None:
+        found = _SKIP.match(self._text, self.pos)
+        self.pos = found.end() if found else self.pos
+
+    def _take(self, pattern: re.Pattern[str]) -> bool:
+        found = pattern.match(self._text, self.pos)
+        if found is None:
+            return False
+        self.pos = found.end()
+        return True
+
+    def _fail(self, message: str) -> NoReturn:
+        self._parser.fail(message, self._text, self.pos)
+
+
+def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
+    if len(raw) <= _CACHED_CHARACTERS:
+        if len(cache) >= _CACHE_ENTRIES:
+            cache.clear()
+        cache[raw] = term
+
+
+# Writing
+
+_STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
+_IRI_SPECIAL: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
+_WHOLE_LABEL: Final = re.compile(LABEL)
+_WHOLE_LANGTAG: Final = re.compile(LANGTAG)
+_SHORT_ESCAPES: Final = {
+    "\t": "\\t",
+    "\b": "\\b",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\f": "\\f",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+#: Opens the stand-in for a label; see :class:`StandIns`.
+STAND_IN: Final = "label-"
+_HEXADECIMAL: Final = re.compile("(?:[0-9a-f]{2})*+")
+
+
+class Notation(Enum):
+    """How a quoted triple is written. Both are read."""
+
+    #: As in RDF-star; what has come after it does not read that.
+    RDF_STAR = ("<< ", " >>")
+    #: As RDF 1.2 has triple terms.
+    RDF_1_2 = ("<<( ", " )>>")
+
+
+def term_text(
+    term: Term | DefaultGraph, notation: Notation = Notation.RDF_1_2, *, depth: int = 0
+) -> str:
+    r"""A term as N-Triples has it, in canonical form; the default graph is the empty string.
+
+    Language tags are written as they are, where RDF 1.2's canonical form has them in lower case.
+    Any IRI can be written: what may not stand in one is escaped.
+
+    :param depth: quoted triples that it stands in.
+    :raises TermError: a language tag or a character that N-Triples cannot say, or no term.
+    :raises LimitError: quoted triples are nested too deeply.
+
+    >>> print(term_text(Literal('say "x"', langtag="en")), term_text(Iri("urn:a b")))
+    "say \"x\""@en <urn:a\u0020b>
+    """
+    if isinstance(term, Iri):
+        return f"<{_IRI_SPECIAL.sub(_escape_code, term.value)}>"
+    if isinstance(term, BlankNode):
+        return f"_:{written_label(term.label)}"
+    if isinstance(term, Literal):
+        text = f'"{_STRING_SPECIAL.sub(_escape, term.lex)}"'
+        if term.langtag is not None:
+            if _WHOLE_LANGTAG.fullmatch(term.langtag) is None:
+                raise TermError(f"N-Triples cannot say the language tag {term.langtag!r}")
+            return f"{text}@{term.langtag}"
+        if term.datatype is not None:
+            return f"{text}^^<{_IRI_SPECIAL.sub(_escape_code, term.datatype)}>"
+        return text
+    if isinstance(term, Triple):
+        if depth == NESTING_CEILING:
+            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+        opening, closing = notation.value
+        parts = [term_text(part, notation, depth=depth + 1) for part in term]
+        return f"{opening}{' '.join(parts)}{closing}"
+    if isinstance(term, DefaultGraph):
+        return ""
+    raise TermError(f"{term!r} is not a term of jelly_plugins")
+
+
+def statement_text(statement: Statement, notation: Notation = Notation.RDF_1_2) -> str:
+    """A statement as one line, without a line end.
+
+    >>> statement_text(Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), BlankNode("g")))
+    '<urn:s> <urn:p> <urn:o> _:g .'
+    """
+    terms = [term_text(term, notation) for term in statement]
+    if not terms[-1]:
+        # The default graph.
+        terms.pop()
+    return f"{' '.join(terms)} ."
+
+
+def write_lines(
+    statements: Iterable[Statement], notation: Notation = Notation.RDF_1_2
+) -> Iterator[bytes]:
+    """Statements as lines of N-Triples or N-Quads, in UTF-8 and with their line ends.
+
+    :raises TermError: while iterating; see :func:`term_text`.
+
+    >>> list(write_lines([Triple(Iri("urn:s"), Iri("urn:p"), Literal("é"))]))
+    [b'<urn:s> <urn:p> "\\xc3\\xa9" .\\n']
+    """
+    for statement in statements:
+        yield f"{statement_text(statement, notation)}\n".encode()
+
+
+class StandIns:
+    """Labels that stand for others, where not all labels can be had: ``label-`` and the UTF-8 of
+    the other in hexadecimal.
+
+    A label has a stand-in if it cannot be had, or is itself a stand-in; no other has one. So each
+    label is written as one that no other is, and each label that can be had is read as one that is
+    written so: :meth:`read` is the inverse of :meth:`write`, both ways.
+
+    :param can_be_had: whether a label can be had as it is, any but the empty one at most.
+    """
+
+    def __init__(self, can_be_had: Callable[[str], object]) -> None:
+        self._can_be_had = can_be_had
+
+    def write(self, label: str) -> str:
+        """What is written for a label.
+
+        :raises TermError: the label has a surrogate.
+        """
+        if self._can_be_had(label) and self._meant_by(label) is None:
+            return label
+        try:
+            return STAND_IN + label.encode().hex()
+        except UnicodeEncodeError:
+            raise TermError("a blank node label has a surrogate, which is no character") from None
+
+    def read(self, written: str) -> str:
+        """The label that is meant by what is written."""
+        meant = self._meant_by(written)
+        return written if meant is None else meant
+
+    def _meant_by(self, label: str) -> str | None:
+        """What a stand-in stands for; None for any other label."""
+        if not label.startswith(STAND_IN):
+            return None
+        digits = label[len(STAND_IN) :]
+        if _HEXADECIMAL.fullmatch(digits) is None:
+            return None
+        try:
+            meant = bytes.fromhex(digits).decode()
+        except UnicodeDecodeError:
+            return None
+        return None if self._can_be_had(meant) and self._meant_by(meant) is None else meant
+
+
+_LABELS: Final = StandIns(_WHOLE_LABEL.fullmatch)
+
+
+def written_label(label: str) -> str:
+    """The label that stands for ``label`` in N-Triples, where not all labels can be written; see
+    :class:`StandIns`.
+
+    :raises TermError: the label has a surrogate.
+
+    >>> written_label("b1"), written_label("a b"), written_label("label-")
+    ('b1', 'label-612062', 'label-6c6162656c2d')
+    """
+    return _LABELS.write(label)
+
+
+def read_label(written: str) -> str:
+    """The label that is meant by a label of N-Triples.
+
+    >>> read_label("b1"), read_label("label-612062"), read_label("label-612"), read_label("label-")
+    ('b1', 'a b', 'label-612', '')
+    """
+    return _LABELS.read(written)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _SHORT_ESCAPES.get(found[0]) or _escape_code(found)
+
+
+def _escape_code(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xD800 <= code <= 0xDFFF:
+        raise TermError("a term has a surrogate, which is no character")
+    return f"\\u{code:04X}"

@@ -1,0 +1,319 @@
+"""Jelly-RDF to N-Triples and N-Quads and back, for stores, files and pipes that take text.
+
+Bytes in, bytes out. The form of the text is that of ``ntriples``, whose parser reads it, and whose
+``term_text`` says how terms are written. The compiled kernel does the same without making terms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
+
+from ...errors import LimitError
+from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ..common.terms import BlankNode, Iri, Literal, TermFactory
+from ..rdf.decoder import Decoder, Frame
+from ..rdf.encoder import Encoder
+from ..rdf.options import PhysicalType, StreamOptions
+from .lines import BLANK_NODE, IRI, LITERAL
+from .ntriples import Dialect, LineParser, Notation, term_text
+
+#: Text comes out in pieces of about this many bytes.
+PIECE: Final = 1 << 18
+
+#: Bytes of a term that is a long one. A few bytes of a frame can repeat such a term, and each
+#: statement of the text has it in full.
+LONG_TERM: Final = 1 << 10
+
+#: Characters of a term above which it may be a long one.
+_PERHAPS_LONG: Final = LONG_TERM // 4
+
+#: The terms inside a quoted triple's text, which are no quoted triples themselves.
+_TERMS: Final = re.compile(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
+
+
+class TextFactory:
+    """Makes terms that are their own text, and statements that are lines."""
+
+    default_graph: str = ""
+
+    def __init__(self, notation: Notation = Notation.RDF_1_2) -> None:
+        self._notation = notation
+
+    def iri(self, value: str) -> str:
+        return term_text(Iri(value))
+
+    def blank_node(self, label: str) -> str:
+        return term_text(BlankNode(label))
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
+        return term_text(Literal(lex, langtag, datatype))
+
+    def quoted_triple(self, *terms: str) -> str:
+        opening, closing = self._notation.value
+        return f"{opening}{' '.join(terms)}{closing}"
+
+    def triple(self, terms: tuple[str, str, str]) -> tuple[str, ...]:
+        return terms
+
+    def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
+        return terms if terms[3] else terms[:3]
+
+
+class _Judged(str):
+    """A term's text, and what the judge made of the term."""
+
+    __slots__ = ("term",)
+
+    term: Any
+
+    @classmethod
+    def of(cls, text: str, term: Any) -> _Judged:
+        judged = cls(text)
+        judged.term = term
+        return judged
+
+
+class JudgedFactory(TextFactory):
+    """Makes text of what another factory can make terms and statements of."""
+
+    def __init__(self, judge: TermFactory[Any], notation: Notation) -> None:
+        super().__init__(notation)
+        self._judge = judge
+        self.default_graph = _Judged.of("", judge.default_graph)
+
+    def iri(self, value: str) -> str:
+        term = self._judge.iri(value)
+        return _Judged.of(super().iri(value), term)
+
+    def blank_node(self, label: str) -> str:
+        term = self._judge.blank_node(label)
+        return _Judged.of(super().blank_node(label), term)
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
+        term = self._judge.literal(lex, langtag, datatype)
+        return _Judged.of(super().literal(lex, langtag, datatype), term)
+
+    def quoted_triple(self, *terms: Any) -> str:
+        term = self._judge.quoted_triple(*(term.term for term in terms))
+        return _Judged.of(super().quoted_triple(*terms), term)
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> tuple[str, ...]:
+        subject, predicate, object_ = terms
+        self._judge.triple((subject.term, predicate.term, object_.term))
+        return super().triple(terms)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> tuple[str, ...]:
+        subject, predicate, object_, graph = terms
+        self._judge.quad((subject.term, predicate.term, object_.term, graph.term))
+        return super().quad(terms)
+
+
+def text_factory(notation: Notation, judge: TermFactory[Any] | None) -> TextFactory:
+    """The factory of a :class:`TextDecoder`."""
+    return TextFactory(notation) if judge is None else JudgedFactory(judge, notation)
+
+
+class PieceDecoder:
+    """What a decoder that makes something else of statements says of its stream."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream's options, once its first row was read."""
+        return self._decoder.options
+
+    @property
+    def next_frame(self) -> int:
+        """Number of the frame that is next."""
+        return self._decoder.next_frame
+
+    @property
+    def inside_graph(self) -> bool:
+        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        return self._decoder.inside_graph
+
+
+class TextDecoder(PieceDecoder):
+    """Reads the frames of one stream as lines of N-Triples, or of N-Quads where it has graphs.
+
+    :param notation: how quoted triples are written.
+    :param limits: what is believed of the input.
+    :param first_frame: number of the first frame, where the stream is part of a longer one.
+    :param judge: the factory of a backend that the text is for, and that is strict about terms:
+        what it refuses to make is refused. The compiled kernel only asks it where a term is not
+        plainly well-formed (IRIs by RFC 3987, language tags by BCP 47), and where RDF 1.2 does not
+        have the statement; so the backend need not check terms a second time.
+
+    >>> from jelly_plugins.codec import Encoder, StreamOptions, Triple
+    >>> encoder = Encoder(StreamOptions())
+    >>> encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])
+    []
+    >>> b"".join(TextDecoder().decode(encoder.flush()))
+    b'<urn:s> <urn:p> "o" .\\n'
+    """
+
+    def __init__(
+        self,
+        notation: Notation = Notation.RDF_1_2,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        first_frame: int = 0,
+        judge: TermFactory[Any] | None = None,
+    ) -> None:
+        factory = text_factory(notation, judge)
+        super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
+        self._limits = limits
+        #: Number of statements so far, in all frames.
+        self.statements = 0
+        #: What the frame that was decoded last has besides statements, once all its pieces were
+        #: taken: namespaces and empty graphs, as text, metadata, and its sizes.
+        self.last_frame: Frame | None = None
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        """Decode the next frame; its lines come in pieces of any size, never of more than
+        some :data:`PIECE` bytes and a term. All of them must be taken before the next frame is
+        decoded.
+
+        :param data: the frame's bytes, without a delimiter.
+        :raises JellyError: with frame and row, whatever is wrong; pieces of the frame may have
+            come out before.
+        """
+        pending: list[str] = []
+        size = 0
+        long_bytes = 0
+        frame = self._decoder.decode(data)
+        statements, frame.statements = frame.statements, []
+        frame.graphs = []
+        for statement in statements:
+            self.statements += 1
+            for text in (*statement, "."):
+                pending.append(text)
+                size += len(text)
+                if len(text) > _PERHAPS_LONG:
+                    long_bytes += _long_bytes(text)
+                pending.append(" " if text != "." else "\n")
+                if size > PIECE:
+                    yield "".join(pending).encode()
+                    pending.clear()
+                    size = 0
+            if long_bytes > self._limits.frame_expansion:
+                raise too_much(self._limits, long_bytes).locate(frame=frame.index)
+        if pending:
+            yield "".join(pending).encode()
+        self.last_frame = frame
+
+    def finish(self) -> None:
+        """Say that no frame follows.
+
+        :raises OptionsError: the stream had no options, because it had no rows at all.
+        """
+        self._decoder.finish()
+
+
+def _long_bytes(text: str) -> int:
+    """Bytes of the long terms that a term's text has: itself, unless it is a quoted triple."""
+    sizes = [len(text.encode())]
+    if text.startswith("<<"):
+        sizes = [len(part[0].encode()) for part in _TERMS.finditer(text)]
+    return sum(size for size in sizes if size > LONG_TERM)
+
+
+def too_much(limits: Limits, long_bytes: int) -> LimitError:
+    """The error for long terms that a frame's text repeats too often."""
+    return over(limits, "frame_expansion", long_bytes, "what long terms of a frame take as text")
+
+
+class TextEncoder:
+    """Writes lines of N-Triples, or of N-Quads for streams that have graphs, as frames.
+
+    :param options: of the stream; its physical type says which of the two formats is read.
+    :param dialect: which triples may be terms.
+    :param generalized: whether any kind of term may stand in any position.
+    :param relative_iris: whether IRIs without a scheme are taken as they are.
+    :param settings: ``frame_rows``, ``frame_bytes``, ``restart_every`` and ``limits``, see
+        :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
+
+    >>> from jelly_plugins.codec import GenericFactory
+    >>> encoder = TextEncoder(StreamOptions())
+    >>> frames = encoder.feed(b"<urn:s> <urn:p> _:o .") + encoder.finish()
+    >>> Decoder(GenericFactory()).decode(frames[0]).statements[0].object
+    BlankNode(label='o')
+    """
+
+    #: What writes the statements; the compiled kernel has its own.
+    _encoder_type: ClassVar = Encoder
+
+    def __init__(
+        self,
+        options: StreamOptions,
+        *,
+        dialect: Dialect = Dialect.RDF_STAR,
+        generalized: bool = False,
+        relative_iris: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        **settings: Any,
+    ) -> None:
+        self._encoder: Encoder = self._encoder_type(options, limits=limits, **settings)
+        self._parser = LineParser(
+            dialect,
+            generalized,
+            relative_iris,
+            limits,
+            quads=options.physical_type is not PhysicalType.TRIPLES,
+        )
+        #: The start of a line whose end is not there yet.
+        self._pending = bytearray()
+
+    @property
+    def options(self) -> StreamOptions:
+        """The options as they are written."""
+        return self._encoder.options
+
+    @property
+    def statements(self) -> int:
+        """Number of statements that were written."""
+        return self._parser.count
+
+    def add_namespace(self, name: str, iri: str) -> None:
+        """Declare a namespace before the text that follows; see ``Encoder.add_namespace``."""
+        self._encoder.add_namespace(name, iri)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take the next piece of the text.
+
+        :return: the frames that came to their end.
+        :raises TextError: with the line.
+        :raises JellyError: a statement cannot be written with these options.
+        """
+        # A CR at the very end may be half of a line end.
+        cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+        if not cut:
+            self._pending += data
+            self._parser.check_length(len(self._pending))
+            return []
+        whole = bytes(self._pending) + data[:cut]
+        self._pending[:] = data[cut:]
+        self._parser.check_length(len(self._pending))
+        return self._add(whole)
+
+    def restart(self) -> list[bytes]:
+        """Let the next frame be a restart point; see
+        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
+        return self._encoder.restart()
+
+    def finish(self) -> list[bytes]:
+        """End the stream; the last line may be without a line end.
+
+        :return: what frames are left.
+        """
+        frames = self._add(bytes(self._pending)) if self._pending else []
+        self._pending.clear()
+        return frames + self._encoder.finish()
+
+    def _add(self, data: bytes) -> list[bytes]:
+        """Write whole lines."""
+        return self._encoder.add(self._parser.statements(data))

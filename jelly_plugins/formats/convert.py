@@ -1,0 +1,632 @@
+"""Jelly to RDF text, RDF text to Jelly, Jelly to other Jelly: one function, in flat memory.
+
+N-Triples and N-Quads say all that Jelly can. Turtle, TriG, RDF/XML and JSON-LD are written by
+pyoxigraph, and what they cannot say is refused. No text has frames: their boundaries are left out,
+and what hangs on them (metadata) is counted in the result.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any, Final
+
+from ..backends import BlankNodes
+from ..codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    BlankNode,
+    Encoder,
+    Frame,
+    Iri,
+    Limits,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    TermFactory,
+    TextEncoder,
+    Triple,
+    delimit,
+)
+from ..codec.text.ntriples import Notation, term_text
+from ..errors import JellyError, StatementError, TermError, TextError
+from ..io.sinks import Destination, Writable, open_output
+from ..io.sources import Input, Source
+from ..io.streams import BATCH, FrameBytes, FrameReader, TextPieces
+from .names import Format
+from .reading import TextReader, pyoxigraph_module, rdf_format
+from .transcode import transcode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What was written.
+
+    :ivar statements: number of statements.
+    :ivar left_out: number of things that the target has no place for, by what they are.
+    """
+
+    statements: int
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionChanges:
+    """What is asked of the stream options of an output; None leaves an option as it would be.
+
+    :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
+    :ivar flat: one flat stream, whatever the frames of the source were.
+
+    >>> changes = OptionChanges(physical_type=PhysicalType.QUADS, max_name_table_size=64)
+    >>> options = changes.applied(StreamOptions(logical_type=LogicalType.GRAPHS))
+    >>> options.logical_type.name, options.max_name_table_size
+    ('DATASETS', 64)
+    """
+
+    preset: str | None = None
+    physical_type: PhysicalType | None = None
+    flat: bool = False
+    stream_name: str | None = None
+    generalized_statements: bool | None = None
+    rdf_star: bool | None = None
+    max_name_table_size: int | None = None
+    max_prefix_table_size: int | None = None
+    max_datatype_table_size: int | None = None
+
+    def applied(self, options: StreamOptions) -> StreamOptions:
+        """``options`` with the changes; the logical type follows the physical type."""
+        if self.preset is not None:
+            sizes = _PRESETS[self.preset]()
+            options = replace(options, **{name: getattr(sizes, name) for name in _SIZES})
+        asked = {name: getattr(self, name) for name in ("physical_type", "stream_name", *_FLAGS)}
+        options = replace(options, **{k: v for k, v in asked.items() if v is not None})
+        return replace(options, logical_type=self._logical_type(options))
+
+    def _logical_type(self, options: StreamOptions) -> int:
+        triples = options.physical_type is PhysicalType.TRIPLES
+        if self.flat:
+            return LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS
+        base = options.base_logical_type
+        flat, grouped = _LOGICAL[triples]
+        if base in (LogicalType.UNSPECIFIED, flat, grouped):
+            return options.logical_type
+        return grouped if options.grouped else flat
+
+
+#: Formats that have a statement to a line, which the codec reads and writes itself.
+_LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
+
+_PRESETS: Final = {"big": StreamOptions.big, "small": StreamOptions.small}
+_SIZES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
+_FLAGS: Final = ("generalized_statements", "rdf_star", *_SIZES)
+#: Base logical types, flat and grouped, by whether the physical type is TRIPLES.
+_LOGICAL: Final = {
+    True: (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS),
+    False: (LogicalType.FLAT_QUADS, LogicalType.DATASETS),
+}
+
+
+def convert(
+    sources: Sequence[Source],
+    dst: Destination,
+    *,
+    source_format: Format,
+    target_format: Format,
+    changes: OptionChanges = OptionChanges(),
+    frame_rows: int | None = None,
+    frame_bytes: int | None = None,
+    restart_every: int | None = None,
+    namespaces: bool = False,
+    base: str | None = None,
+    blank_nodes: BlankNodes = "fresh",
+    concatenated: bool = False,
+    lossy: bool = False,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Conversion:
+    """Convert between Jelly and other formats, or between Jelly streams.
+
+    :param sources: one source, or several Jelly ones that become one Jelly stream.
+    :param dst: path or open binary file. A path is replaced only once everything is written.
+    :param changes: to the stream options, where Jelly is written.
+    :param frame_rows: rows after which a frame ends, where Jelly is written. From Jelly to Jelly
+        frames stay as they are without it and ``frame_bytes``.
+    :param frame_bytes: bytes after which a frame ends.
+    :param restart_every: bytes after which the next frame is a restart point, where a reader may
+        begin; see ``codec.restarts``.
+    :param namespaces: write the prefixes of RDF text as namespaces.
+    :param base: IRI that relative ones in RDF text are resolved against.
+    :param blank_nodes: of several Jelly sources, see ``transcode``. One source keeps its labels.
+    :param concatenated: a Jelly source may hold several streams.
+    :param lossy: see ``transcode``.
+    :param notation: of quoted triples in N-Triples and N-Quads.
+    :param strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
+    :raises JellyError: a source cannot be read, or the target cannot say what it says.
+    :raises ValueError: neither side is Jelly, or several sources do not become one Jelly stream.
+
+    >>> import io
+    >>> jelly, text = io.BytesIO(), io.BytesIO()
+    >>> turtle = b"@prefix x: <http://example.org/> . x:s x:p x:o, 1 ."
+    >>> result = convert([turtle], jelly, source_format=Format.TURTLE, target_format=Format.JELLY)
+    >>> result = convert(
+    ...     [jelly.getvalue()], text, source_format=Format.JELLY, target_format=Format.N_TRIPLES
+    ... )
+    >>> print(text.getvalue().decode().splitlines()[0])
+    <http://example.org/s> <http://example.org/p> <http://example.org/o> .
+    """
+    if Format.JELLY not in (source_format, target_format):
+        raise ValueError("one side of a conversion must be Jelly")
+    if source_format == target_format:
+        statements = transcode(
+            list(sources),
+            dst,
+            options=changes.applied,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            restart_every=restart_every,
+            blank_nodes=blank_nodes,
+            concatenated=concatenated,
+            lossy=lossy,
+            strict=strict,
+            limits=limits,
+        )
+        return Conversion(statements=statements)
+    if len(sources) != 1:
+        raise ValueError("several sources must be Jelly, and become one Jelly stream")
+    if target_format is Format.JELLY:
+        return text_to_jelly(
+            sources[0],
+            dst,
+            format=source_format,
+            changes=changes,
+            frame_rows=frame_rows or DEFAULT_FRAME_ROWS,
+            frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
+            restart_every=restart_every,
+            namespaces=namespaces,
+            base=base,
+            limits=limits,
+        )
+    return jelly_to_text(
+        sources[0],
+        dst,
+        format=target_format,
+        concatenated=concatenated,
+        notation=notation,
+        strict=strict,
+        limits=limits,
+    )
+
+
+# From text
+
+
+def text_to_jelly(
+    src: Source,
+    dst: Destination,
+    *,
+    format: Format,  # noqa: A002
+    changes: OptionChanges = OptionChanges(),
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    restart_every: int | None = None,
+    namespaces: bool = False,
+    base: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Conversion:
+    """Write RDF text as a Jelly stream; see :func:`convert` for the parameters.
+
+    Options come first in a stream, and ``rdf_star`` must be declared if quoted triples follow. If
+    one does that was not declared, everything is read and written again, where that can be done.
+
+    :raises StatementError: a quoted triple was not declared, and the source cannot be read again or
+        the output is partly out already.
+    """
+    physical_type = PhysicalType.QUADS if format.has_graphs else PhysicalType.TRIPLES
+    options = changes.applied(
+        StreamOptions(physical_type=physical_type, logical_type=_LOGICAL[not format.has_graphs][0])
+    )
+    rewind = _rewinder(src)
+    #: The encoder of text reads the format that goes with its physical type.
+    lines = format in _LINES and format.has_graphs is (
+        options.physical_type is not PhysicalType.TRIPLES
+    )
+    settings: dict[str, Any] = {
+        "namespaces": namespaces,
+        "frame_rows": frame_rows,
+        "frame_bytes": frame_bytes,
+        "restart_every": restart_every,
+        "limits": limits,
+    }
+    while True:
+        reader: Input | TextReader
+        if lines:
+            reader = Input(src)
+        else:
+            reader = TextReader(
+                src, format, base=base, generalized=options.generalized_statements, limits=limits
+            )
+        with reader:
+            encoding: _Encoding | _LineEncoding
+            if isinstance(reader, Input):
+                encoding = _LineEncoding(reader, options, settings)
+            else:
+                encoding = _Encoding(reader, options, settings)
+            try:
+                with open_output(dst) as out:
+                    for frame in encoding:
+                        out.write(delimit(frame))
+                return Conversion(statements=encoding.statements)
+            except _UndeclaredError:
+                untouched = not encoding.frames or _replaced_as_a_whole(dst)
+                if rewind is None or not untouched or changes.rdf_star is False:
+                    raise
+        rewind()
+        options = replace(options, rdf_star=True)
+
+
+class _UndeclaredError(StatementError):
+    """A quoted triple in a stream whose options do not declare ``rdf_star``."""
+
+
+class _Encoding:
+    """Statements of a text as frames.
+
+    :ivar statements: number of statements that were encoded.
+    :ivar frames: number of frames that came out.
+    """
+
+    def __init__(
+        self,
+        reader: TextReader,
+        options: StreamOptions,
+        settings: dict[str, Any],
+    ) -> None:
+        self.statements = 0
+        self.frames = 0
+        self._reader = reader
+        self._namespaces = settings["namespaces"]
+        self._declared: dict[str, str] = {}
+        self._encoder = Encoder(options, **settings)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for frame in self._encode():
+            self.frames += 1
+            yield frame
+
+    def _encode(self) -> Iterator[bytes]:
+        statements = _adapted(self._reader, self._encoder.options.physical_type)
+        while batch := list(islice(statements, BATCH)):
+            if self._namespaces:
+                self._declare()
+            try:
+                frames = self._encoder.add(batch)
+            except JellyError as error:
+                raise self._explained(error, batch) from error
+            self.statements += len(batch)
+            yield from frames
+        if self._namespaces:
+            self._declare()
+        yield from self._encoder.finish()
+
+    def _declare(self) -> None:
+        """Write the prefixes that the text has declared since the last time."""
+        for name, iri in self._reader.prefixes.items():
+            if self._declared.get(name) != iri:
+                self._declared[name] = iri
+                self._encoder.add_namespace(name, iri)
+
+    def _explained(self, error: JellyError, batch: list[Any]) -> JellyError:
+        """The error as one of the text: frames and rows of the output say nothing about it."""
+        if not self._encoder.options.rdf_star and any(
+            isinstance(term, Triple) for statement in batch for term in statement
+        ):
+            return _undeclared(self._reader.name)
+        return type(error)(error.message, source=self._reader.name)
+
+
+class _LineEncoding:
+    """Lines of N-Triples or N-Quads as frames, without terms in between; see :class:`_Encoding`."""
+
+    def __init__(self, source: Input, options: StreamOptions, settings: dict[str, Any]) -> None:
+        self.frames = 0
+        self._source = source
+        self._encoder = TextEncoder(options, generalized=options.generalized_statements, **settings)
+
+    @property
+    def statements(self) -> int:
+        return self._encoder.statements
+
+    def __iter__(self) -> Iterator[bytes]:
+        for frame in self._encode():
+            self.frames += 1
+            yield frame
+
+    def _encode(self) -> Iterator[bytes]:
+        feed = self._encoder.feed
+        for piece in self._source.pieces():
+            try:
+                frames = feed(piece)
+            except JellyError as error:
+                raise self._explained(error) from error
+            yield from frames
+        try:
+            frames = self._encoder.finish()
+        except JellyError as error:
+            raise self._explained(error) from error
+        yield from frames
+
+    def _explained(self, error: JellyError) -> JellyError:
+        """The error as one of the text: frames and rows of the output say nothing about it."""
+        name = self._source.name
+        if isinstance(error, TextError):
+            return error.locate(source=name)
+        # Of quoted triples, only that they were not declared is no TextError.
+        if isinstance(error, StatementError) and not self._encoder.options.rdf_star:
+            return _undeclared(name)
+        return type(error)(error.message, source=name)
+
+
+def _undeclared(source: str) -> _UndeclaredError:
+    return _UndeclaredError(
+        "a quoted triple, which the options at the stream's start do not declare: "
+        "ask for rdf_star (--rdf-star)",
+        source=source,
+    )
+
+
+def _adapted(statements: TextReader, physical_type: PhysicalType) -> Iterator[tuple[Any, ...]]:
+    """Statements with as many terms as the physical type asks for."""
+    for statement in statements:
+        if physical_type is not PhysicalType.TRIPLES:
+            yield statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH)
+        elif len(statement) == 4 and statement[3] is not DEFAULT_GRAPH:
+            raise TermError(
+                "a quad in a named graph cannot be said in physical type TRIPLES",
+                source=statements.name,
+            )
+        else:
+            yield statement[:3]
+
+
+def _rewinder(src: Source) -> Callable[[], object] | None:
+    """What makes the source ready to be read again; None if it can be read once."""
+    if isinstance(src, bytes | bytearray | memoryview):
+        return lambda: None
+    if isinstance(src, str | os.PathLike):
+        return None if _is_special(src) else lambda: None
+    if hasattr(src, "seekable") and src.seekable():
+        start = src.tell()
+        return lambda: src.seek(start)
+    return None
+
+
+def _replaced_as_a_whole(dst: Destination) -> bool:
+    return isinstance(dst, str | os.PathLike) and not _is_special(dst)
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads to a pipe, a device or the like."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+# To text
+
+
+def jelly_to_text(
+    src: Source,
+    dst: Destination,
+    *,
+    format: Format,  # noqa: A002
+    concatenated: bool = False,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Conversion:
+    """Write the statements of a Jelly stream as RDF text; see :func:`convert` for the parameters.
+
+    Namespaces become prefixes if they stand before the first statement's frame ends, and if the
+    format can say them.
+
+    :raises TermError: the format cannot say a term, or has no graphs; with frame and row.
+    """
+    counter = _Counter()
+    source = FrameBytes(src, limits=limits, strict=strict)
+    options = source.peek_options() if format in _LINES else None
+    #: Where named graphs would be refused, each statement has to be looked at.
+    plain = options is not None and (
+        format.has_graphs or (options.physical_type is PhysicalType.TRIPLES and not concatenated)
+    )
+    if plain:
+        with (
+            TextPieces(
+                source,
+                notation=notation,
+                limits=limits,
+                concatenated=concatenated,
+                on_frame=counter.count,
+            ) as pieces,
+            open_output(dst) as out,
+        ):
+            for piece in pieces:
+                out.write(piece)
+        counter.statements = pieces.statements
+    else:
+        factory = _Lines(format, notation) if format in _LINES else _terms_for(format)
+        with (
+            FrameReader(
+                source, factory=factory, limits=limits, concatenated=concatenated
+            ) as frames,
+            open_output(dst) as out,
+        ):
+            if format in _LINES:
+                for frame in counter.counted(frames):
+                    out.write("".join(frame.statements).encode())
+            else:
+                _serialize(counter.counted(frames), out, format)
+    left_out = {"frame metadata entries": counter.metadata, "empty graphs": counter.empty_graphs}
+    return Conversion(
+        statements=counter.statements,
+        left_out={what: number for what, number in left_out.items() if number},
+    )
+
+
+class _Counter:
+    """Counts what passes by in frames."""
+
+    def __init__(self) -> None:
+        self.statements = 0
+        self.metadata = 0
+        self.empty_graphs = 0
+
+    def count(self, frame: Frame) -> None:
+        self.statements += len(frame.statements)
+        self.metadata += len(frame.metadata)
+        self.empty_graphs += len(frame.empty_graphs)
+
+    def counted(self, frames: FrameReader) -> Iterator[Frame]:
+        for frame in frames:
+            self.count(frame)
+            yield frame
+
+
+class _Lines:
+    """A factory that makes lines of N-Triples or N-Quads; see ``TermFactory``."""
+
+    default_graph: Final = ""
+
+    def __init__(self, format: Format, notation: Notation) -> None:  # noqa: A002
+        self._opening, self._closing = notation.value
+        self._format = format
+
+    @staticmethod
+    def iri(value: str, /) -> str:
+        return term_text(Iri(value))
+
+    @staticmethod
+    def blank_node(label: str, /) -> str:
+        return term_text(BlankNode(label))
+
+    @staticmethod
+    def literal(lex: str, langtag: str | None, datatype: str | None, /) -> str:
+        return term_text(Literal(lex, langtag, datatype))
+
+    def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
+        return f"{self._opening}{subject} {predicate} {object_}{self._closing}"
+
+    @staticmethod
+    def triple(terms: tuple[str, str, str], /) -> str:
+        subject, predicate, object_ = terms
+        return f"{subject} {predicate} {object_} .\n"
+
+    def quad(self, terms: tuple[str, str, str, str], /) -> str:
+        subject, predicate, object_, graph = terms
+        if not graph:
+            return f"{subject} {predicate} {object_} .\n"
+        _check_graph(self._format)
+        return f"{subject} {predicate} {object_} {graph} .\n"
+
+
+def _check_graph(format: Format) -> None:  # noqa: A002
+    """Refuse a named graph where the format has none.
+
+    :raises TermError: it has none.
+    """
+    if not format.has_graphs:
+        raise TermError(f"a quad in a named graph: {format} has no graphs, nq, trig and jsonld do")
+
+
+def _terms_for(format: Format) -> TermFactory[Any]:  # noqa: A002
+    """A factory of the terms that pyoxigraph writes the format from."""
+    pyoxigraph_module()
+    from ..oxigraph.terms import OxigraphFactory
+
+    class Checked(OxigraphFactory):
+        """Refuses what pyoxigraph would write, but the format cannot say."""
+
+        def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+            if format is Format.RDF_XML and (found := _NO_XML.search(lex)):
+                raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
+            return super().literal(lex, langtag, datatype)
+
+        def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+            if format is Format.RDF_XML and not _XML_PREDICATE.search(terms[1].value):
+                raise TermError(
+                    f"RDF/XML cannot say the predicate {terms[1]}: it has no XML name at its end"
+                )
+            return super().triple(terms)
+
+        def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+            if terms[3] == self.default_graph:
+                return self.triple(terms[:3])
+            _check_graph(format)
+            return super().quad(terms)
+
+    return Checked(blank_nodes="keep")
+
+
+#: Characters that XML 1.0 has not (production 2).
+_NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_NAME_START: Final = (
+    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+#: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
+_XML_PREDICATE: Final = re.compile(
+    rf"[{_NAME_START}][{_NAME_START}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*\Z"
+)
+
+#: Names that every format with prefixes can say; pyoxigraph does not look at them.
+_PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
+
+
+def _serialize(frames: Iterator[Frame], out: Writable, format: Format) -> None:  # noqa: A002
+    first = next(frames, None)
+    opening = [] if first is None else [first]
+    prefixes = {
+        name: iri.value
+        for frame in opening
+        for name, iri in frame.namespaces
+        if _PREFIX_NAME.fullmatch(name)
+    }
+    statements = (statement for frame in chain(opening, frames) for statement in frame.statements)
+    try:
+        pyoxigraph_module().serialize(
+            statements, _Output(out, format), rdf_format(format), prefixes=prefixes
+        )
+    except JellyError:
+        raise
+    except (ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # From writing: a full disk, a closed pipe.
+        raise TermError(f"{format} cannot say this: {error}") from error
+
+
+class _Output:
+    """What pyoxigraph writes to.
+
+    :param form: in RDF/XML, carriage returns become references: pyoxigraph leaves them as they are,
+        and an XML parser would take them for line feeds.
+    """
+
+    def __init__(self, out: Writable, form: Format) -> None:
+        self._out = out
+        self._references = form is Format.RDF_XML
+
+    def write(self, data: bytes, /) -> int:
+        self._out.write(data.replace(b"\r", b"&#13;") if self._references else data)
+        return len(data)
+
+    def flush(self) -> None:
+        """pyoxigraph asks for it; whoever opened the output flushes it."""

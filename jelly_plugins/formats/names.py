@@ -1,0 +1,68 @@
+"""RDF formats: their names and their file endings."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from typing import Final
+
+from ..io.sinks import SUFFIXES
+
+
+class Format(StrEnum):
+    """A format by its short name, which is also its usual file ending."""
+
+    JELLY = "jelly"
+    N_TRIPLES = "nt"
+    N_QUADS = "nq"
+    TURTLE = "ttl"
+    TRIG = "trig"
+    RDF_XML = "rdf"
+    JSON_LD = "jsonld"
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether the format can name graphs."""
+        return self in _WITH_GRAPHS
+
+
+_WITH_GRAPHS: Final = frozenset({Format.JELLY, Format.N_QUADS, Format.TRIG, Format.JSON_LD})
+
+_ENDINGS: Final = {f".{each}": each for each in Format} | {".xml": Format.RDF_XML}
+
+
+#: What else people call the formats, besides their file endings; without hyphens.
+_ALIASES: Final = {
+    "ntriples": Format.N_TRIPLES,
+    "nquads": Format.N_QUADS,
+    "turtle": Format.TURTLE,
+    "rdfxml": Format.RDF_XML,
+    "xml": Format.RDF_XML,
+}
+
+
+def format_named(name: str) -> Format:
+    """The format that somebody calls by a name: its file ending, or its title.
+
+    :raises ValueError: there is none of that name.
+
+    >>> format_named("Turtle"), format_named("n-quads"), format_named("nt")
+    (<Format.TURTLE: 'ttl'>, <Format.N_QUADS: 'nq'>, <Format.N_TRIPLES: 'nt'>)
+    """
+    plain = name.lower().replace("-", "").replace("/", "")
+    try:
+        return _ALIASES.get(plain) or Format(plain)
+    except ValueError:
+        raise ValueError(f"{name!r} is none of the formats {', '.join(Format)}") from None
+
+
+def format_of(name: str) -> Format | None:
+    """The format that a file's name tells, compressed or not; None if it tells none.
+
+    >>> format_of("data/x.ttl.gz"), format_of("x.txt")
+    (<Format.TURTLE: 'ttl'>, None)
+    """
+    stem, ending = os.path.splitext(name)
+    if ending in SUFFIXES:
+        ending = os.path.splitext(stem)[1]
+    return _ENDINGS.get(ending.lower())

@@ -1,0 +1,286 @@
+"""Jelly to Jelly without a store: merge streams, regroup frames, change tables and types.
+
+Frames and their metadata stay as they are unless frames are asked to be regrouped. What the output
+cannot say is refused, or dropped with ``lossy``; nothing is lost in silence.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final, Self
+
+from ..backends import BlankNodes
+from ..codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    BlankNode,
+    Encoder,
+    Frame,
+    GenericFactory,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    TermFactory,
+)
+from ..errors import OptionsError, TermError
+from ..io.sinks import Destination
+from ..io.sources import Source
+from ..io.streams import FrameReader, encode_frames, write_delimited
+
+_FLAT: Final = {
+    PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES,
+    PhysicalType.QUADS: LogicalType.FLAT_QUADS,
+    PhysicalType.GRAPHS: LogicalType.FLAT_QUADS,
+}
+
+
+class _ScopedFactory(GenericFactory):
+    """Generic terms whose blank node labels carry the number of their stream."""
+
+    def __init__(self, scope: int) -> None:
+        self._scope = scope
+
+    def blank_node(self, label: str, /) -> BlankNode:
+        return BlankNode(f"s{self._scope}.{label}")
+
+
+class _Streams:
+    """Several sources, one after the other, as frames in generic terms.
+
+    A source that can be opened again is, when its turn comes, so that few are open at once.
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[Source],
+        *,
+        fresh: bool,
+        limits: Limits,
+        concatenated: bool,
+        strict: bool,
+    ) -> None:
+        self._scopes = count()
+        self._fresh = fresh
+        self._limits = limits
+        self._concatenated = concatenated
+        self._strict = strict
+        self._stack = ExitStack()
+        self._sources: list[Source | FrameReader] = []
+        #: Options of each source; where streams are concatenated, of its first one.
+        self.options: list[StreamOptions] = []
+        try:
+            for source in sources:
+                reader = self._stack.enter_context(self._open(source))
+                self.options.append(reader.options)
+                if isinstance(source, str | os.PathLike):
+                    reader.close()
+                    self._sources.append(source)
+                else:
+                    self._sources.append(reader)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _factory(self) -> TermFactory[Any]:
+        return _ScopedFactory(next(self._scopes)) if self._fresh else GenericFactory()
+
+    def _open(self, source: Source) -> FrameReader:
+        return FrameReader(
+            source,
+            factory=self._factory(),
+            next_factory=self._factory,
+            limits=self._limits,
+            concatenated=self._concatenated,
+            strict=self._strict,
+        )
+
+    def frames(self) -> Iterator[tuple[str, Frame]]:
+        """Each frame with the name of its source."""
+        for source in self._sources:
+            reader = source if isinstance(source, FrameReader) else self._open(source)
+            with reader:
+                for frame in reader:
+                    yield reader.name, frame
+
+
+def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
+    """Options of one stream that can say what all of several streams say.
+
+    Quads if any has quads, the larger tables, all features; what the streams do not agree on
+    (logical type, name) falls back to a flat stream without a name.
+    """
+    first = options[0]
+    types = {each.physical_type for each in options}
+    physical_type = first.physical_type if len(types) == 1 else PhysicalType.QUADS
+    agreed = len({each.logical_type for each in options}) == 1 and len(types) == 1
+    return StreamOptions(
+        physical_type=physical_type,
+        logical_type=first.logical_type if agreed else _FLAT[physical_type],
+        stream_name=first.stream_name if len({each.stream_name for each in options}) == 1 else "",
+        generalized_statements=any(each.generalized_statements for each in options),
+        rdf_star=any(each.rdf_star for each in options),
+        max_name_table_size=max(each.max_name_table_size for each in options),
+        max_prefix_table_size=max(each.max_prefix_table_size for each in options),
+        max_datatype_table_size=max(each.max_datatype_table_size for each in options),
+        version=max(each.version for each in options),
+    )
+
+
+def transcode(
+    sources: Source | list[Source] | tuple[Source, ...],
+    dst: Destination,
+    *,
+    options: StreamOptions | Callable[[StreamOptions], StreamOptions] | None = None,
+    frame_rows: int | None = None,
+    frame_bytes: int | None = None,
+    restart_every: int | None = None,
+    blank_nodes: BlankNodes = "fresh",
+    concatenated: bool = False,
+    lossy: bool = False,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write one or several Jelly-RDF streams as one, in flat memory.
+
+    :param sources: a source, or a list or tuple of several to be merged in order.
+    :param dst: path or open binary file.
+    :param options: of the output; by default those of the source, or :func:`merged_options`. A
+        function changes the default.
+    :param frame_rows: regroup the statements into frames of about so many rows. Without it and
+        ``frame_bytes``, frames stay as they are.
+    :param frame_bytes: regroup into frames of about so many bytes.
+    :param restart_every: bytes after which the next frame is a restart point, see
+        ``codec.restarts``.
+    :param blank_nodes: ``"fresh"`` keeps the blank nodes of several streams apart by new labels;
+        ``"keep"`` takes equal labels for one node. A single stream keeps its labels either way.
+    :param concatenated: sources may hold several streams each, see ``FrameReader``.
+    :param lossy: drop what the output cannot say: metadata of frames that are regrouped, empty
+        graphs in physical type QUADS.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :return: the number of statements.
+    :raises JellyError: a source cannot be read, or the output cannot say what it says.
+
+    >>> import io
+    >>> from jelly_plugins import Iri, Triple, read_frames, write
+    >>> file, merged = io.BytesIO(), io.BytesIO()
+    >>> write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file)
+    >>> transcode([file.getvalue(), file.getvalue()], merged)
+    2
+    >>> [len(frame.statements) for frame in read_frames(merged.getvalue())]
+    [1, 1]
+    """
+    several = list(sources) if isinstance(sources, list | tuple) else [sources]
+    if not several:
+        raise ValueError("there is no source")
+    fresh = blank_nodes == "fresh" and (len(several) > 1 or concatenated)
+    with _Streams(
+        several, fresh=fresh, limits=limits, concatenated=concatenated, strict=strict
+    ) as streams:
+        merged = merged_options(streams.options)
+        if options is None:
+            options = merged
+        elif callable(options):
+            options = options(merged)
+        elif not options.version:
+            options = replace(options, version=merged.version)
+        regroup = frame_rows is not None or frame_bytes is not None
+        if regroup and options.grouped:
+            raise OptionsError(
+                "frames of a grouped logical type are its elements and cannot be regrouped; "
+                "ask for a flat logical type"
+            )
+        counter = _Counter(_adapted(streams.frames(), options, lossy=lossy))
+        if regroup:
+            frames = _regrouped(
+                counter,
+                Encoder(
+                    options,
+                    frame_rows=frame_rows or limits.frame_rows,
+                    frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
+                    restart_every=restart_every,
+                    limits=limits,
+                ),
+                lossy=lossy,
+            )
+        else:
+            frames = encode_frames(
+                counter, options=options, restart_every=restart_every, limits=limits
+            )
+        write_delimited(frames, dst)
+        return counter.statements
+
+
+class _Counter:
+    """Frames that pass by, and how many statements they have."""
+
+    def __init__(self, frames: Iterator[Frame]) -> None:
+        self._frames = frames
+        self.statements = 0
+
+    def __iter__(self) -> Iterator[Frame]:
+        for frame in self._frames:
+            self.statements += len(frame.statements)
+            yield frame
+
+
+def _adapted(
+    frames: Iterator[tuple[str, Frame]], options: StreamOptions, *, lossy: bool
+) -> Iterator[Frame]:
+    """Frames whose statements have as many terms as the output's physical type asks for."""
+    triples = options.physical_type is PhysicalType.TRIPLES
+    for name, frame in frames:
+        frame.statements = [
+            _triple(statement, name, frame.index) if triples else _quad(statement)
+            for statement in frame.statements
+        ]
+        if options.physical_type is not PhysicalType.GRAPHS:
+            if frame.empty_graphs and not lossy:
+                raise TermError(
+                    "an empty graph can be said in physical type GRAPHS only",
+                    source=name,
+                    frame=frame.index,
+                )
+            frame.empty_graphs = []
+        yield frame
+
+
+def _quad(statement: tuple[Any, ...]) -> tuple[Any, ...]:
+    return statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH)
+
+
+def _triple(statement: tuple[Any, ...], name: str, frame: int) -> tuple[Any, ...]:
+    if len(statement) == 4 and statement[3] is not DEFAULT_GRAPH:
+        raise TermError(
+            "a quad in a named graph cannot be said in physical type TRIPLES",
+            source=name,
+            frame=frame,
+        )
+    return statement[:3]
+
+
+def _regrouped(frames: Iterable[Frame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:
+    """Encode what frames say, in frames of the encoder's own size."""
+    for frame in frames:
+        if frame.metadata and not lossy:
+            raise OptionsError(
+                "metadata belongs to a frame and is lost when frames are regrouped",
+                frame=frame.index,
+            )
+        for name, iri in frame.namespaces:
+            encoder.add_namespace(name, iri.value)
+        yield from encoder.add(frame.statements)
+        for graph in frame.empty_graphs:
+            encoder.start_graph(graph)
+    yield from encoder.finish()

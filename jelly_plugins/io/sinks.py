@@ -1,0 +1,146 @@
+"""Where bytes go: paths, open files; compressed as the name says; complete or not at all.
+
+A path gets its new content only when all of it is written: until then it stands in a temporary file
+beside it, which an error removes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO, Final, Protocol, TypeAlias
+
+from ..errors import SourceError
+from .sources import zstandard_module
+
+
+class Writable(Protocol):
+    """What bytes are written to."""
+
+    def write(self, data: bytes, /) -> Any: ...
+
+
+#: What every writing function takes: a path or an open binary file.
+Destination: TypeAlias = str | os.PathLike[str] | Writable
+
+#: Compression by the name's ending.
+SUFFIXES: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+def compression_of(name: str) -> str | None:
+    """The compression that a file's name asks for.
+
+    >>> compression_of("x.jelly.gz"), compression_of("x.jelly")
+    ('gzip', None)
+    """
+    return SUFFIXES.get(os.path.splitext(name)[1].lower())
+
+
+#: Names of what is open already; behind them may be a regular file, which is not ours to replace.
+_DESCRIPTORS: Final = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+
+
+@contextmanager
+def open_output(dst: Destination) -> Iterator[Writable]:
+    """Open a destination; a path is replaced as a whole when the block ends without an error.
+
+    A path to something that is no regular file (a device, a named pipe) is written to directly.
+    A file that the caller opened stays open.
+
+    :raises SourceError: the path cannot be written, or the file is closed or not binary.
+    """
+    if isinstance(dst, str | os.PathLike):
+        name = os.fspath(dst)
+        with _open_path(name) as file, compressed(file, compression_of(name)) as out:
+            yield out
+        return
+    if not hasattr(dst, "write"):
+        raise TypeError(f"a path or an open binary file is needed, not {dst!r}")
+    name = str(getattr(dst, "name", None) or f"<{type(dst).__name__}>")
+    if getattr(dst, "closed", False):
+        raise SourceError("the file is closed", source=name)
+    if isinstance(dst, io.TextIOBase):
+        raise SourceError("the file is not open in binary mode", source=name)
+    if isinstance(dst, io.RawIOBase):
+        # A raw file may write less than it is given.
+        buffered = io.BufferedWriter(dst)
+        try:
+            yield buffered
+        finally:
+            buffered.detach()
+    else:
+        yield dst
+
+
+@contextmanager
+def _open_path(name: str) -> Iterator[BinaryIO]:
+    temporary = None
+    try:
+        path = os.path.realpath(name)
+        if not is_replaceable(name):
+            file: BinaryIO = open(name, "wb")  # noqa: SIM115 (closed below, with the other)
+        else:
+            handle, temporary = tempfile.mkstemp(
+                prefix=f".{os.path.basename(path)[:32]}.", dir=os.path.dirname(path)
+            )
+            file = os.fdopen(handle, "wb")
+    except (OSError, ValueError) as error:
+        raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from error
+    if temporary is None:
+        with file:
+            yield file
+        return
+    try:
+        with file:
+            yield file
+        os.chmod(temporary, _mode(path))
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def is_replaceable(name: str) -> bool:
+    """Whether there is a regular file at a path, or nothing yet."""
+    if name.startswith(_DESCRIPTORS):
+        return False
+    try:
+        return stat.S_ISREG(os.stat(name).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _mode(path: str) -> int:
+    """The permissions of the file that is replaced, or those of any new file."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+@contextmanager
+def compressed(file: BinaryIO, compression: str | None) -> Iterator[Writable]:
+    """Write to ``file`` through a compression, or through none; ``file`` stays open."""
+    if compression is None:
+        yield file
+    elif compression == "gzip":
+        # No name and no time: the same data gives the same bytes.
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as out:
+            yield out
+    elif compression == "bz2":
+        with bz2.BZ2File(file, "wb") as out:
+            yield out
+    else:
+        # With a checksum, as gzip and bz2 have one: broken bits do not pass for data.
+        compressor = zstandard_module().ZstdCompressor(write_checksum=True)
+        with compressor.stream_writer(file, closefd=False) as out:
+            yield out

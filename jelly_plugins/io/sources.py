@@ -1,0 +1,218 @@
+"""Where bytes come from: paths, open files, bytes, URLs; compressed or not.
+
+Gives pieces of bytes as they arrive, whatever size the source hands out, and never holds more than
+one of them. Compression is told by content, so that a name does not matter.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
+
+from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
+
+#: What every reading function takes: a path, a URL, an open binary file, or the bytes themselves.
+Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+
+PIECE: Final = 1 << 16
+
+#: A piece of this size unpacks to half a megabyte at most with gzip, and to some 16 MiB with zstd.
+#: With bz2 it could be half a gigabyte, but bz2 can be told to stop.
+_PACKED_PIECE: Final = 512
+
+_MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_MAGIC_BYTES: Final = 4
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def zstandard_module() -> Any:
+    """The zstandard library.
+
+    :raises MissingExtraError: it is not installed.
+    """
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError(
+            "Zstandard needs a library: pip install 'jelly-plugins[zstd]'"
+        ) from None
+    return zstandard
+
+
+def _zstd() -> _Decompressor:
+    decompressor: _Decompressor = zstandard_module().ZstdDecompressor().decompressobj()
+    return decompressor
+
+
+_DECOMPRESSORS: Final[dict[str, Callable[[], _Decompressor]]] = {
+    "gzip": lambda: zlib.decompressobj(wbits=31),
+    "bz2": bz2.BZ2Decompressor,
+    "zstd": _zstd,
+}
+
+
+class Input:
+    """An open source of bytes, decompressed; use it in a ``with`` block.
+
+    :ivar name: how errors call it.
+    :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
+    """
+
+    def __init__(self, src: Source) -> None:
+        self._stack = ExitStack()
+        self.name, self._read = _open(src, self._stack)
+        try:
+            self._head = self._peek()
+            self.compression = next(
+                (kind for magic, kind in _MAGIC.items() if self._head.startswith(magic)), None
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what was opened here; a file that the caller opened stays open."""
+        self._stack.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """The source's bytes, once.
+
+        :raises SourceError: the source cannot be read, or its compression is corrupt.
+        :raises TruncatedError: the compressed data ends too early.
+        """
+        try:
+            if self.compression is None:
+                yield from self._raw()
+            else:
+                yield from _decompress(self._raw(), _DECOMPRESSORS[self.compression])
+        except JellyError as error:
+            error.locate(source=self.name)
+            raise
+
+    def _raw(self) -> Iterator[bytes]:
+        head, self._head = self._head, b""
+        if head:
+            yield head
+        while piece := self._read_piece():
+            yield piece
+
+    def _read_piece(self) -> bytes:
+        try:
+            piece = self._read(PIECE)
+        except UnicodeDecodeError:
+            piece = None
+        except EOFError as error:
+            # What gzip and bz2 files raise.
+            raise TruncatedError(f"ends too early: {error}", source=self.name) from error
+        except Exception as error:
+            # A file object of another library raises whatever that library does (zlib.error,
+            # an HTTP client's exceptions); all of them mean the same here.
+            raise SourceError(f"cannot be read: {error}", source=self.name) from error
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise SourceError("the file is not open in binary mode", source=self.name)
+        return bytes(piece)
+
+    def _peek(self) -> bytes:
+        """The first bytes, even where the source hands them out one by one."""
+        head = b""
+        while len(head) < _MAGIC_BYTES and (piece := self._read_piece()):
+            head += piece
+        return head
+
+
+def _open(src: Source, stack: ExitStack) -> tuple[str, Callable[[int], bytes]]:
+    """A name for the source and the function that reads from it."""
+    if isinstance(src, bytes | bytearray | memoryview):
+        return "<bytes>", io.BytesIO(src).read
+    if isinstance(src, str | os.PathLike):
+        name = os.fspath(src)
+        file = stack.enter_context(_open_url(name) if "://" in name else _open_path(name))
+    elif hasattr(src, "read"):
+        file = src
+        name = str(getattr(src, "name", None) or f"<{type(src).__name__}>")
+    else:
+        raise TypeError(f"a path, bytes or an open binary file is needed, not {src!r}")
+    # read1 gives what there is, where read would wait for all that was asked for.
+    return name, getattr(file, "read1", file.read)
+
+
+def _open_path(name: str) -> BinaryIO:
+    try:
+        return open(name, "rb")
+    except (OSError, ValueError) as error:
+        raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from error
+
+
+def _open_url(url: str) -> BinaryIO:
+    try:
+        import fsspec  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise MissingExtraError(
+            "URLs need a library: pip install 'jelly-plugins[remote]'", source=url
+        ) from None
+    try:
+        file: BinaryIO = fsspec.open(url, "rb").open()
+    except Exception as error:
+        # Each protocol has a library of its own, with exceptions of its own.
+        raise SourceError(str(error) or type(error).__name__, source=url) from error
+    return file
+
+
+def _unpack(decompressor: _Decompressor, packed: bytes) -> Iterator[bytes]:
+    """What ``packed`` unpacks to, in pieces of bounded size."""
+    if not isinstance(decompressor, bz2.BZ2Decompressor):
+        if unpacked := decompressor.decompress(packed):
+            yield unpacked
+        return
+    while unpacked := decompressor.decompress(packed, PIECE):
+        yield unpacked
+        packed = b""
+        if decompressor.eof or decompressor.needs_input:
+            return
+
+
+def _decompress(pieces: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
+    """Unpack one or more compressed streams that stand one after the other."""
+    decompressor: _Decompressor | None = None
+    try:
+        for piece in pieces:
+            for start in range(0, len(piece), _PACKED_PIECE):
+                packed = piece[start : start + _PACKED_PIECE]
+                while packed:
+                    if decompressor is None:
+                        # Files may be padded with zeros between and after streams.
+                        packed = packed.lstrip(b"\0")
+                        if not packed:
+                            break
+                        decompressor = make()
+                    yield from _unpack(decompressor, packed)
+                    packed = b""
+                    if decompressor.eof:
+                        packed = decompressor.unused_data
+                        decompressor = None
+    except JellyError:
+        raise
+    except Exception as error:
+        # The three libraries have no exception in common, and zstandard's is only known where it
+        # is installed; nothing but them runs here.
+        raise SourceError(f"the compressed data is corrupt: {error}") from error
+    if decompressor is not None:
+        raise TruncatedError("the compressed data ends too early")

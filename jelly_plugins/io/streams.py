@@ -1,0 +1,543 @@
+"""Whole streams: files to statements and back, on top of the codec, in generic or any other terms.
+
+Three ways to see a stream, for reading and for writing: flat (statements), grouped (one graph or
+dataset per frame) and by frame.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeVar
+
+from ..codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    Decoder,
+    Describe,
+    Encoder,
+    Frame,
+    FrameSplitter,
+    GenericFactory,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    Statement,
+    StreamOptions,
+    TermFactory,
+    TextDecoder,
+    delimit,
+    describe,
+)
+from ..codec.common.detection import StreamKind, kind_of
+from ..codec.rdf.decoder import first_options, opens_with_options
+from ..codec.text.ntriples import Notation
+from ..errors import JellyError, OptionsError, SourceError, TruncatedError
+from .sinks import Destination, open_output
+from .sources import Input, Source
+
+#: Statements that are handed to the encoder at once.
+BATCH: Final = 1024
+
+GENERIC: Final[TermFactory[Any]] = GenericFactory()
+
+#: Bytes at the start of a source that are kept to tell text from Jelly.
+_OPENING: Final = 1024
+#: How text starts: as RDF does, or with characters that Jelly has not before its first row's tag,
+#: which is a line feed.
+_TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
+#: Empty frames that are kept while looking for the options.
+_FRAMES_BEFORE_OPTIONS: Final = 10_000
+#: What text does not hold, but the first row of any Jelly stream.
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+_SourceT = TypeVar("_SourceT", bound="Input | FrameBytes")
+_ItemT = TypeVar("_ItemT")
+
+
+def _is_text(opening: bytes) -> bool:
+    """Whether a source that is not Jelly is text by its opening."""
+    return _TEXT.match(opening) is not None and not _CONTROL.search(opening)
+
+
+def _other_kind(opening: bytes) -> str | None:
+    """What a source that is not Jelly-RDF opens like, in words; None if like nothing that is known
+    here."""
+    if _is_text(opening):
+        return "text, not Jelly"
+    if kind_of(opening) is StreamKind.JELLY_PATCH:
+        return "Jelly-Patch, not Jelly-RDF"
+    return None
+
+
+class _Decoding(Protocol):
+    """What a decoder says of where it stands, whatever it makes of a stream."""
+
+    @property
+    def options(self) -> StreamOptions | None: ...
+    @property
+    def next_frame(self) -> int: ...
+
+
+class _Opened(Generic[_SourceT, _ItemT]):
+    """A context manager that gives out what a source has, and closes it."""
+
+    def __init__(self, source: _SourceT, items: Generator[_ItemT]) -> None:
+        self._source = source
+        self._items = items
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._source.name
+
+    @property
+    def compression(self) -> str | None:
+        """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
+        return self._source.compression
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._items.close()
+        self._source.close()
+
+
+class FrameBytes(_Opened[Input, bytes]):
+    """The frames of a source as bytes, one after the other; a context manager that closes it.
+
+    A source of no bytes at all, as Apache Jena writes an empty graph, has the frame of a stream of
+    triples that has none.
+
+    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
+    :param limits: what is believed of the input.
+    :param strict: whether to refuse a source of no bytes.
+    :ivar deviations: what is not valid and was read all the same, as the errors that it would be if
+        reading were strict.
+    """
+
+    def __init__(
+        self, src: Source, *, limits: Limits = DEFAULT_LIMITS, strict: bool = False
+    ) -> None:
+        super().__init__(Input(src), self._split())
+        self.deviations: list[JellyError] = []
+        self._limits = limits
+        self._strict = strict
+        self._splitter = FrameSplitter(limits=limits)
+        self._opening = b""
+        self._peeked: list[bytes] = []
+        self._failed: JellyError | None = None
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether frames are delimited; None before the first was read."""
+        return self._splitter.delimited
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self._peeked:
+            yield self._peeked.pop(0)
+        if self._failed is not None:
+            raise self._failed
+        yield from self._items
+
+    def peek_options(self) -> StreamOptions | None:
+        """The stream's options; the frames that it takes to find them are kept.
+
+        :return: None if they cannot be read. Why, whoever decodes the frames will say.
+        """
+        try:
+            for data in self._items:
+                self._peeked.append(data)
+                if data or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
+                    return first_options(data, self._limits)
+        except JellyError as error:
+            self._failed = error
+        return None
+
+    def refuse(self, error: JellyError, decoder: _Decoding) -> NoReturn:
+        """Raise an error of ``decoder`` with its place, or a better one where the source is no
+        Jelly-RDF at all."""
+        if decoder.options is None and (told := _other_kind(self._opening)):
+            raise SourceError(f"this is {told}", source=self.name) from error
+        error.locate(source=self.name)
+        if isinstance(error, SourceError | TruncatedError):
+            error.locate(frame=decoder.next_frame)
+        raise error
+
+    def _split(self) -> Generator[bytes]:
+        for piece in self._source.pieces():
+            self._opening += piece[: _OPENING - len(self._opening)]
+            yield from self._splitter.feed(piece)
+        if not self._opening and not self._strict:
+            error = OptionsError("the stream has no options: it is empty", source=self.name)
+            self.deviations.append(error)
+            yield from Encoder(infer_options(None)).finish()
+            return
+        yield from self._splitter.finish()
+
+
+def _frame_bytes(src: Source | FrameBytes, limits: Limits, *, strict: bool = False) -> FrameBytes:
+    return src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits, strict=strict)
+
+
+class FrameReader(_Opened[FrameBytes, Frame]):
+    """Reads a source frame by frame: an iterator, and a context manager that closes the source.
+
+    :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
+    :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
+    :param limits: what is believed of the input.
+    :param concatenated: options that stand first in a frame start a new stream, as in files made
+        with ``cat``. By default they are a repeat, as the specification has it.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :raises JellyError: while iterating, with source, frame and row.
+    """
+
+    def __init__(
+        self,
+        src: Source | FrameBytes,
+        *,
+        factory: TermFactory[Any] = GENERIC,
+        limits: Limits = DEFAULT_LIMITS,
+        concatenated: bool = False,
+        strict: bool = False,
+        next_factory: Callable[[], TermFactory[Any]] | None = None,
+    ) -> None:
+        super().__init__(_frame_bytes(src, limits, strict=strict), self._decode())
+        self._next_factory = next_factory or (lambda: factory)
+        self._limits = limits
+        self._concatenated = concatenated
+        self._decoder = Decoder(factory, limits=limits)
+        self._peeked: list[Frame] = []
+        #: Bytes of the frame that was decoded last, without a delimiter.
+        self.data = b""
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether frames are delimited; None before the first was read."""
+        return self._source.delimited
+
+    @property
+    def deviations(self) -> list[JellyError]:
+        """What is not valid and was read all the same, see :class:`FrameBytes`."""
+        return self._source.deviations
+
+    @property
+    def inside_graph(self) -> bool:
+        """Whether the stream stands inside a graph that was not ended."""
+        return self._decoder.inside_graph
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream's options; reads as many frames as that takes, and keeps them.
+
+        :raises JellyError: the stream has none, or is closed.
+        """
+        while self._decoder.options is None:
+            frame = next(self._items, None)
+            if frame is None or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
+                raise OptionsError("no options were read", source=self.name)
+            self._peeked.append(frame)
+        return self._decoder.options
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Frame:
+        return self._peeked.pop(0) if self._peeked else next(self._items)
+
+    def _decode(self) -> Generator[Frame]:
+        try:
+            for number, data in enumerate(self._source):
+                if self._concatenated and number and opens_with_options(data):
+                    self._decoder = Decoder(
+                        self._next_factory(), limits=self._limits, first_frame=number
+                    )
+                self.data = data
+                yield self._decoder.decode(data)
+            self._decoder.finish()
+        except JellyError as error:
+            self._source.refuse(error, self._decoder)
+        finally:
+            self._source.close()
+
+
+class TextPieces(_Opened[FrameBytes, bytes]):
+    """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
+    pieces of text, and a context manager that closes the source.
+
+    :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
+    :param notation: how quoted triples are written.
+    :param judge: the factory of what the text is for, see ``codec.TextDecoder``.
+    :param limits: what is believed of the input.
+    :param concatenated: see :class:`FrameReader`.
+    :param on_frame: told of each frame, after its last piece, what ``TextDecoder.last_frame`` is.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> with TextPieces(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
+    ...     print(b"".join(text))
+    b'<urn:s> <urn:p> "o" .\\n'
+    """
+
+    def __init__(
+        self,
+        src: Source | FrameBytes,
+        *,
+        notation: Notation = Notation.RDF_1_2,
+        judge: TermFactory[Any] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        concatenated: bool = False,
+        on_frame: Callable[[Frame], object] | None = None,
+    ) -> None:
+        super().__init__(_frame_bytes(src, limits), self._decode())
+        self._notation = notation
+        self._judge = judge
+        self._limits = limits
+        self._concatenated = concatenated
+        self._on_frame = on_frame
+        self._decoder = self._new_decoder(0)
+        self._statements_before = 0
+
+    @property
+    def statements(self) -> int:
+        """Number of statements so far; of a frame that is being read, some of the next piece's."""
+        return self._statements_before + self._decoder.statements
+
+    @property
+    def next_frame(self) -> int:
+        """Number of the frame that is being read, or of the next."""
+        return self._decoder.next_frame
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._items)
+
+    def _new_decoder(self, first_frame: int) -> TextDecoder:
+        return TextDecoder(
+            self._notation, limits=self._limits, first_frame=first_frame, judge=self._judge
+        )
+
+    def _decode(self) -> Generator[bytes]:
+        try:
+            for number, data in enumerate(self._source):
+                if self._concatenated and number and opens_with_options(data):
+                    self._statements_before = self.statements
+                    self._decoder = self._new_decoder(number)
+                yield from self._decoder.decode(data)
+                if self._on_frame is not None and self._decoder.last_frame is not None:
+                    self._on_frame(self._decoder.last_frame)
+            self._decoder.finish()
+        except JellyError as error:
+            self._source.refuse(error, self._decoder)
+        finally:
+            self._source.close()
+
+
+def read_frames(
+    src: Source,
+    *,
+    factory: TermFactory[Any] = GENERIC,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
+) -> FrameReader:
+    """Read a Jelly-RDF stream frame by frame; see :class:`FrameReader`.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> for frame in read_frames(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])):
+    ...     print(frame.index, len(frame.statements), frame.rows)
+    0 1 5
+    """
+    return FrameReader(
+        src, factory=factory, limits=limits, concatenated=concatenated, strict=strict
+    )
+
+
+def read(
+    src: Source,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
+) -> Iterator[Statement]:
+    """Read a Jelly-RDF stream as one sequence of statements, in generic terms.
+
+    Blank node labels are kept as they are; their scope is the stream.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param limits: what is believed of the input.
+    :param concatenated: options that stand first in a frame start a new stream.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :return: triples or quads, as the stream's physical type has it.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Triple
+    >>> list(read(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])))
+    [Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
+    """
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as frames:
+        for frame in frames:
+            yield from frame.statements
+
+
+def infer_options(statement: tuple[Any, ...] | None) -> StreamOptions:
+    """Options for a flat stream that opens with ``statement``: of triples or of quads."""
+    if statement is not None and len(statement) == 4:
+        return StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
+    return StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES)
+
+
+def encode(
+    statements: Iterable[tuple[Any, ...]],
+    *,
+    options: StreamOptions | None = None,
+    describe: Describe = describe,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    restart_every: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[bytes]:
+    """Encode statements as a flat stream; the bytes of each frame come out without a delimiter.
+
+    :param statements: triples or quads, all of one width.
+    :param options: of the stream; by default those of :func:`infer_options`.
+    :param describe: takes the statements' terms apart, see ``codec.Describe``.
+    :param namespaces: declarations to write first, IRI by name.
+    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param restart_every: bytes after which the next frame is a restart point, where a reader may
+        begin; see ``codec.restarts``. By default only the first frame is.
+    :param limits: bounds of what is written.
+    :raises JellyError: a statement cannot be written with these options.
+    """
+    iterator = iter(statements)
+    if options is None:
+        first = next(iterator, None)
+        options = infer_options(first)
+        iterator = chain(() if first is None else (first,), iterator)
+    encoder = Encoder(
+        options,
+        describe,
+        namespaces=bool(namespaces),
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        restart_every=restart_every,
+        limits=limits,
+    )
+    for name, iri in (namespaces or {}).items():
+        encoder.add_namespace(name, iri)
+    while batch := list(islice(iterator, BATCH)):
+        yield from encoder.add(batch)
+    yield from encoder.finish()
+
+
+def encode_frames(
+    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    *,
+    options: StreamOptions,
+    describe: Describe = describe,
+    namespaces: bool = False,
+    restart_every: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[bytes]:
+    """Encode one frame for each of ``frames``: a :class:`Frame` with all it has, or statements.
+
+    Namespaces of a frame are written before its statements; empty graphs of a frame after them.
+
+    :param namespaces: whether frames have namespaces (a declaration needs protocol version 2).
+    :param restart_every: as in :func:`encode`.
+    :raises JellyError: a frame cannot be written with these options.
+    """
+    encoder = Encoder(
+        options,
+        describe,
+        namespaces=namespaces,
+        frame_rows=limits.frame_rows + 1,
+        frame_bytes=limits.frame_bytes + 1,
+        restart_every=restart_every,
+        limits=limits,
+    )
+    for item in frames:
+        frame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
+        for name, iri in frame.namespaces:
+            encoder.add_namespace(name, describe(iri)[1])
+        # Frames only come out here where one would be more than a reader takes.
+        yield from encoder.add(frame.statements)
+        for graph in frame.empty_graphs:
+            encoder.start_graph(graph)
+        encoder.end_graph()
+        yield encoder.flush(frame.metadata)
+    # A stream of no frames still has its options.
+    yield from encoder.finish()
+
+
+def write_delimited(frames: Iterable[bytes], dst: Destination) -> None:
+    """Write frames with their delimiters; a path is replaced only once all are written."""
+    with open_output(dst) as out:
+        for frame in frames:
+            out.write(delimit(frame))
+
+
+def write(
+    statements: Iterable[tuple[Any, ...]],
+    dst: Destination,
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    restart_every: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write statements in generic terms as a flat, delimited Jelly-RDF stream.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+
+    See :func:`encode` for the other parameters, and for what is raised.
+    """
+    write_delimited(
+        encode(
+            statements,
+            options=options,
+            namespaces=namespaces,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            restart_every=restart_every,
+            limits=limits,
+        ),
+        dst,
+    )
+
+
+def write_frames(
+    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    dst: Destination,
+    *,
+    options: StreamOptions,
+    namespaces: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write a delimited stream of one frame for each of ``frames``, in generic terms.
+
+    With a grouped logical type each frame is one graph or dataset. See :func:`encode_frames`.
+    """
+    write_delimited(
+        encode_frames(frames, options=options, namespaces=namespaces, limits=limits), dst
+    )
+
+
+def write_bytes(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:
+    """The bytes that :func:`write` would write."""
+    return b"".join(map(delimit, encode(statements, **settings)))

@@ -1,0 +1,258 @@
+"""An Oxigraph store, or one graph of it, as a Jelly-RDF stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, Literal, get_args
+
+from pyoxigraph import Quad, Store
+
+from ...codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    Encoder,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    TextEncoder,
+    delimit,
+)
+from ...codec.rdf.options import GROUPED, logical_name
+from ...errors import OptionsError, StatementError
+from ...io.sinks import Destination, Writable, is_replaceable, open_output
+from ...io.streams import BATCH
+from ..loading.loader import PROGRESS_STATEMENTS, Progress
+from ..patches.bookkeeping import BOOKKEEPING
+from ..terms import DEFAULT_GRAPH, GraphName, describe
+from .text_dump import TextWriting, text_says_it
+
+#: The order of statements: as the store has them, or each subject's together.
+Order = Literal["store", "subject"]
+
+_FLAT_QUADS: Final = StreamOptions(
+    physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS
+)
+_FLAT_TRIPLES: Final = StreamOptions(
+    physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES
+)
+
+_ASK: Final = """
+ASK {
+  { ?s ?p ?o FILTER(isTRIPLE(?o)) } UNION { GRAPH ?g { ?s ?p ?o FILTER(isTRIPLE(?o)) } }
+}
+"""
+_ASK_DEFAULT: Final = "ASK { ?s ?p ?o FILTER(isTRIPLE(?o)) }"
+
+
+def dump(
+    store: Store,
+    dst: Destination,
+    *,
+    graph: GraphName | None = None,
+    options: StreamOptions | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    order: Order = "store",
+    bookkeeping: bool = False,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write a store, or one graph of it, as a delimited Jelly-RDF stream.
+
+    Blank nodes have the labels that the store has for them. Empty named graphs are written with
+    physical type GRAPHS; with QUADS, the default, they have no place in the stream.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param graph: write this graph only, as triples unless ``options`` say otherwise.
+    :param options: of the stream; by default flat quads, or flat triples with ``graph``. Where
+        there are triple terms, ``rdf_star`` is added: what was written without is written again,
+        or, where a destination cannot take that (a pipe), a query over all statements goes before
+        (about 1 µs each in memory). Of the logical types with one
+        element per frame, GRAPHS and DATASETS are possible: the whole dump is one frame then.
+    :param namespaces: declarations to write first, IRI by name.
+    :param frame_rows: rows of a frame, at most.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param order: ``"store"`` streams in constant memory. A store on disk has statements in order
+        of their subjects; one in memory has them as they came, and if they came shuffled,
+        ``"subject"`` makes the stream about a quarter smaller. It holds a graph's subjects in
+        memory, and sees changes that are made to the store meanwhile.
+    :param bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
+    :param progress: called every 10,000 statements and at the end, with the number of statements
+        and of bytes written so far (those of frames, before compression).
+    :param limits: bounds of what is written, those of a reader by default.
+    :return: number of statements written.
+    :raises OptionsError: ``options`` do not go with what is to be written.
+    :raises JellyError: a term cannot be said in Jelly, or not with these options.
+    :raises SourceError: the path cannot be written.
+    """
+    if order not in get_args(Order):
+        raise ValueError(f"order is 'store' or 'subject', not {order!r}")
+    options = _options(graph, options)
+    again = None if options.rdf_star else _restarter(dst)
+    if again is None and not options.rdf_star and _has_triple_terms(store, graph):
+        options = replace(options, rdf_star=True)
+    # Looked for in each quad only where there is such a graph.
+    hidden = None
+    if graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING):
+        hidden = BOOKKEEPING
+    settings: dict[str, Any] = {
+        "namespaces": bool(namespaces),
+        "frame_rows": frame_rows,
+        "frame_bytes": frame_bytes,
+        "limits": limits,
+    }
+    while True:
+        writing: _Writing | TextWriting
+        if text_says_it(options, graph, hidden) and order == "store":
+            writing = TextWriting(store, TextEncoder(options, **settings), graph, progress)
+        else:
+            encoder = Encoder(options, describe, **settings)
+            writing = _Writing(store, encoder, graph, hidden, order, frame_rows, progress)
+        for name, iri in (namespaces or {}).items():
+            writing.encoder.add_namespace(name, iri)
+        try:
+            with open_output(dst) as out:
+                writing.write(out)
+        except StatementError:
+            if again is None or options.rdf_star or not _has_triple_terms(store, graph):
+                raise
+            again()
+            options = replace(options, rdf_star=True)
+            continue
+        writing.report()
+        return writing.statements
+
+
+def _restarter(dst: Destination) -> Callable[[], object] | None:
+    """What makes the destination ready for another attempt; None if there can be one attempt."""
+    if isinstance(dst, str | os.PathLike):
+        return (lambda: None) if is_replaceable(os.fspath(dst)) else None
+    file: Any = dst
+    if not (hasattr(file, "truncate") and hasattr(file, "seekable")):
+        return None
+    try:
+        start = file.tell() if file.seekable() else None
+    except (OSError, ValueError):
+        # Closed, or no file of the system's; opening it for writing will say so.
+        return None
+    if start is None:
+        return None
+
+    def again() -> None:
+        file.seek(start)
+        file.truncate()
+
+    return again
+
+
+class _Writing:
+    """One dump under way: what was written, and the frames to come."""
+
+    def __init__(
+        self,
+        store: Store,
+        encoder: Encoder,
+        graph: GraphName | None,
+        hidden: GraphName | None,
+        order: Order,
+        frame_rows: int,
+        progress: Progress | None,
+    ) -> None:
+        self._store = store
+        self.encoder = self._encoder = encoder
+        self._graph = graph
+        self._hidden = hidden
+        self._order = order
+        self._frame_rows = frame_rows
+        self._progress = progress
+        self._due = PROGRESS_STATEMENTS
+        self.statements = 0
+        self.bytes = 0
+
+    def write(self, out: Writable) -> None:
+        for frame in self._frames():
+            out.write(delimit(frame))
+
+    def _frames(self) -> Iterator[bytes]:
+        by_graph = self._encoder.options.physical_type is PhysicalType.GRAPHS
+        for graph in self._parts(by_graph):
+            if by_graph and graph is not None:
+                self._encoder.start_graph(graph)
+                if not self._encoder.options.grouped and self._encoder.pending >= self._frame_rows:
+                    yield self._counted(self._encoder.flush())
+            yield from self._statements(self._quads(graph))
+        for frame in self._encoder.finish():
+            yield self._counted(frame)
+
+    def report(self) -> None:
+        if self._progress is not None:
+            self._progress(self.statements, self.bytes)
+
+    def _parts(self, by_graph: bool) -> Iterator[GraphName | None]:
+        """The graphs to write one after the other; None for all of them at once."""
+        if self._graph is not None:
+            yield self._graph
+        elif by_graph or self._order == "subject":
+            # The default graph always exists; it is worth a row only if it has statements.
+            if next(self._quads(DEFAULT_GRAPH), None) is not None:
+                yield DEFAULT_GRAPH
+            yield from (name for name in self._store.named_graphs() if name != self._hidden)
+        else:
+            yield None
+
+    def _quads(self, graph: GraphName | None) -> Iterator[Quad]:
+        find = self._store.quads_for_pattern
+        if self._order == "store":
+            quads = find(None, None, None, graph)
+            if graph is None and self._hidden is not None:
+                quads = (quad for quad in quads if quad.graph_name != self._hidden)
+            yield from quads
+            return
+        for subject in dict.fromkeys(quad.subject for quad in find(None, None, None, graph)):
+            yield from find(subject, None, None, graph)
+
+    def _statements(self, quads: Iterable[Quad]) -> Iterator[bytes]:
+        width = 3 if self._encoder.options.physical_type is PhysicalType.TRIPLES else 4
+        terms: Iterator[tuple[Any, ...]] = map(tuple, quads)
+        while batch := list(islice(terms, BATCH)):
+            if width == 3:
+                batch = [statement[:3] for statement in batch]
+            for frame in self._encoder.add(batch):
+                yield self._counted(frame)
+            self.statements += len(batch)
+            if self.statements >= self._due:
+                self._due = self.statements + PROGRESS_STATEMENTS
+                self.report()
+
+    def _counted(self, frame: bytes) -> bytes:
+        self.bytes += len(frame)
+        return frame
+
+
+def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:
+    """The options to write with, but for ``rdf_star``.
+
+    :raises OptionsError: they need a graph, or frames that a dump does not have.
+    """
+    if options is None:
+        options = _FLAT_QUADS if graph is None else _FLAT_TRIPLES
+    if graph is None and options.physical_type is PhysicalType.TRIPLES:
+        raise OptionsError("a store has quads: name the graph that is to be written as triples")
+    if options.grouped and options.logical_type not in GROUPED:
+        raise OptionsError(
+            f"a dump has no frames for logical type {logical_name(options.logical_type)}"
+        )
+    return options
+
+
+def _has_triple_terms(store: Store, graph: GraphName | None) -> bool:
+    if graph is None:
+        return bool(store.query(_ASK))
+    return bool(store.query(_ASK_DEFAULT, default_graph=graph))

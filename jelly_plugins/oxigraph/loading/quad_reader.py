@@ -1,0 +1,181 @@
+"""A Jelly source as pyoxigraph quads, made one by one: what every way into a store can read.
+
+Where the compiled kernel runs, text for Oxigraph's own parser is faster (``lines``); what text
+cannot say, such as reifiers, comes from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, get_args
+
+from pyoxigraph import BlankNode, NamedNode, Quad
+
+from ...backends import BlankNodes
+from ...codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
+from ...errors import OptionsError
+from ...io.sources import Source
+from ...io.streams import FrameBytes, FrameReader
+from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory
+from .nquads_reader import text_of
+from .reify import ReifyingFactory
+
+#: What becomes of quoted triples that are no objects: an error, or a reifier in their place.
+QuotedTriples = Literal["refuse", "reify"]
+
+
+def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -> None:
+    """Check what a caller has chosen.
+
+    :raises ValueError: or TypeError: it is nothing that can be chosen.
+    """
+    if quoted_triples not in get_args(QuotedTriples):
+        raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
+    if blank_nodes not in get_args(BlankNodes):
+        raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
+    if not isinstance(graph, GraphName | None):
+        raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
+
+
+class Feed:
+    """Reads a source; an iterator of one list of quads per frame.
+
+    :param graph: where the triples of a stream of triples go; None for the default graph. A stream
+        of quads names its graphs itself and is refused with one.
+    :param on_namespace: called with the name and the IRI of each namespace that is declared.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    :ivar statements: statements read so far, repeats included.
+    :ivar bytes: bytes of the frames read so far, unpacked.
+    :ivar empty_graphs: names of graphs that ended without a statement, in a stream of physical
+        type GRAPHS.
+    """
+
+    def __init__(
+        self,
+        src: Source | FrameBytes,
+        *,
+        graph: GraphName | None,
+        blank_nodes: BlankNodes,
+        quoted_triples: QuotedTriples,
+        limits: Limits,
+        concatenated: bool,
+        on_namespace: Callable[[str, str], object] | None = None,
+    ) -> None:
+        check_settings(graph, blank_nodes, quoted_triples)
+        self.statements = 0
+        self.bytes = 0
+        self.empty_graphs: set[NamedNode | BlankNode] = set()
+        self._target = graph
+        self._on_namespace = on_namespace
+        self._checked: StreamOptions | None = None
+        into = DEFAULT_GRAPH if graph is None else graph
+        self._added: list[Quad] = []
+        self._factory: QuadFactory
+
+        def factory() -> QuadFactory:
+            settings: dict[str, Any] = {
+                "graph": into,
+                "blank_nodes": blank_nodes,
+                "limits": limits,
+            }
+            if quoted_triples == "reify":
+                self._factory = ReifyingFactory(self._added, **settings)
+            else:
+                self._factory = QuadFactory(**settings)
+            return self._factory
+
+        self._reader = FrameReader(
+            src,
+            factory=factory(),
+            limits=limits,
+            concatenated=concatenated,
+            # Labels of a stream mean nothing in the next one.
+            next_factory=factory,
+        )
+
+    def __iter__(self) -> Iterator[list[Quad]]:
+        with self._reader as frames:
+            for frame in frames:
+                if frame.rows:
+                    self._check_graph()
+                if self._on_namespace is not None:
+                    for name, iri in frame.namespaces:
+                        self._on_namespace(name, iri.value)
+                quads: list[Quad] = frame.statements
+                self.statements += len(quads)
+                self.bytes += frame.size
+                self.empty_graphs.update(
+                    graph for graph in frame.empty_graphs if graph != DEFAULT_GRAPH
+                )
+                if self._added:
+                    quads += self._added
+                    self._added.clear()
+                # The next frame is decoded after this.
+                self._factory.begin_frame()
+                yield quads
+
+    @property
+    def may_have_reserved(self) -> bool:
+        """Whether the IRI of a graph that is reserved was in the stream, wherever it stood."""
+        return self._factory.may_have_reserved
+
+    def _check_graph(self) -> None:
+        """Refuse a stream of quads where a graph was named for it."""
+        options = self._reader.options
+        if options is self._checked:
+            return
+        self._checked = options
+        if self._target is not None and options.physical_type is not PhysicalType.TRIPLES:
+            raise OptionsError(
+                "a stream of quads names its graphs itself: leave graph out",
+                source=self._reader.name,
+            )
+
+
+def read_quads(
+    src: Source,
+    *,
+    graph: GraphName | None = None,
+    blank_nodes: BlankNodes = "keep",
+    quoted_triples: QuotedTriples = "refuse",
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+) -> Iterator[Quad]:
+    """Read a Jelly-RDF stream as pyoxigraph quads, one after the other.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param graph: the graph of the triples in a stream of triples, by default the default graph. A
+        stream of quads is refused with one.
+    :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
+        of a file give equal quads; a label that Oxigraph refuses is mapped, see
+        :func:`.labels.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
+        the same labels stay apart.
+    :param quoted_triples: ``"refuse"`` those that are not objects, or ``"reify"`` them, see
+        :func:`.load`.
+    :param limits: what is believed of the input.
+    :param concatenated: options that stand first in a frame start a new stream.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> for quad in read_quads(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])):
+    ...     print(quad)
+    <urn:s> <urn:p> "o"
+    """
+    check_settings(graph, blank_nodes, quoted_triples)
+    frames = FrameBytes(src, limits=limits)
+    if blank_nodes == "keep" and quoted_triples == "refuse" and not concatenated:
+        text = text_of(frames, graph=graph, blank_nodes=blank_nodes, limits=limits)
+        if text is not None:
+            yield from text.all_quads(graph)
+            return
+    for quads in Feed(
+        frames,
+        graph=graph,
+        blank_nodes=blank_nodes,
+        quoted_triples=quoted_triples,
+        limits=limits,
+        concatenated=concatenated,
+    ):
+        yield from quads

@@ -1,0 +1,234 @@
+"""What a store has to remember of the logs that were replayed into it, kept in one of its graphs.
+
+The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactions that it tells of:
+
+- for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
+  :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
+  ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
+  ``complete`` or ``partial``, ``loose:`` and its value if it has one, and the patch, with spaces
+  between them. GRAPH is the name of the graph in the place of the default graph, in the syntax of
+  N-Triples, and empty for the default graph itself. Where there are several, the one counts that is
+  the furthest: a recorder that was killed has not removed the other yet;
+- ``<urn:jelly-plugins:position>``, without a graph, in stores of an earlier version. It counts for
+  the default graph, and for each graph that the store has: one that it lacks cannot have had the
+  log. The first of them in which the log goes on takes it over;
+- for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
+  graph that it was declared for, or ``<urn:jelly-plugins:default>``.
+
+Names are percent-encoded. Nothing else may touch this graph, see ``reserved``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote, unquote
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
+
+from ...errors import ChainError
+from ...patch.replay.locks import lock_of
+from ...patch.replay.position import Position
+from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, bookkeeping_iri
+from ..rows import Row, graph_text, row_of
+from ..terms import DEFAULT_GRAPH, GraphName
+from .transaction import apply
+
+#: The graph that is no data.
+BOOKKEEPING: Final = NamedNode(BOOKKEEPING_IRI)
+
+_LOG: Final = bookkeeping_iri("log:")
+_PREFIX: Final = bookkeeping_iri("prefix:")
+_DEFAULT: Final = f"<{bookkeeping_iri('default')}>"
+
+_POSITION: Final = bookkeeping_iri("position:")
+#: Of a position without a graph.
+_EARLIER: Final = NamedNode(bookkeeping_iri("position"))
+_COMPLETE: Final = {True: "complete", False: "partial"}
+_VALUE: Final = re.compile(
+    r"([0-9]+) ([0-9]+) (complete|partial)(?: loose:([0-9]+:[0-9a-f]+))? (.+)", re.DOTALL
+)
+
+
+def _quads(store: Store) -> Iterator[Quad]:
+    return store.quads_for_pattern(None, None, None, BOOKKEEPING)
+
+
+def count(store: Store) -> int:
+    """Number of quads in a store, without those of the bookkeeping.
+
+    >>> count(Store())
+    0
+    """
+    return len(store) - sum(1 for _ in _quads(store))
+
+
+def positions(store: Store) -> list[Position]:
+    """Where a store stands in the logs that were replayed into it: for each log and each graph in
+    the place of the default graph one position.
+
+    >>> positions(Store())
+    []
+    """
+    return list(_furthest(_quads(store)).values())
+
+
+def positions_in(store: Store, graph: str) -> list[Position]:
+    """Where a store stands in the logs that were replayed into a graph.
+
+    :param graph: text of its name; that of the default graph is empty.
+    """
+    found = _furthest(_quads(store))
+    return [
+        replace(position, graph=graph)
+        for (log, place), position in found.items()
+        if place == graph or (place is None and (log, graph) not in found and _may_be(store, graph))
+    ]
+
+
+def _may_be(store: Store, graph: str) -> bool:
+    """Whether a log may have been replayed into a graph, where that was not noted."""
+    if not graph:
+        return True
+    return store.contains_named_graph(_node(graph))
+
+
+def _node(text: str) -> NamedNode | BlankNode:
+    """The node of a text in the syntax of N-Triples."""
+    return NamedNode(text[1:-1]) if text.startswith("<") else BlankNode(text[2:])
+
+
+def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str | None], Position]:
+    """The positions that count, by log and graph."""
+    found: dict[tuple[str, str | None], Position] = {}
+    for subject, predicate, value, _ in quads:
+        graph = None
+        if predicate.value.startswith(_POSITION):
+            graph = unquote(predicate.value.removeprefix(_POSITION))
+        elif predicate != _EARLIER:
+            continue
+        name = unquote(subject.value.removeprefix(_LOG))
+        match = _VALUE.fullmatch(value.value)
+        if match is None:
+            raise ChainError(f"the store's own position in log {name} is damaged: {value.value!r}")
+        number, transactions, complete, loose, patch = match.groups()
+        position = Position(
+            log=name,
+            patch=patch,
+            number=int(number),
+            transactions=int(transactions),
+            complete=complete == _COMPLETE[True],
+            graph=graph,
+            loose=loose or "",
+        )
+        before = found.get((name, graph))
+        if before is None or position.reach > before.reach:
+            found[name, graph] = position
+    return found
+
+
+def position_quad(position: Position) -> Quad:
+    """The quad that tells a position."""
+    return Quad(
+        _log_node(position.log),
+        _predicate_of(position.graph),
+        Literal(_position_text(position)),
+        BOOKKEEPING,
+    )
+
+
+@lru_cache
+def _predicate_of(graph: str | None) -> NamedNode:
+    return _EARLIER if graph is None else NamedNode(f"{_POSITION}{quote(graph, safe='')}")
+
+
+def _position_text(position: Position) -> str:
+    complete = _COMPLETE[position.complete]
+    loose = f"loose:{position.loose} " if position.loose else ""
+    return f"{position.number} {position.transactions} {complete} {loose}{position.patch}"
+
+
+def position_quads(store: Store, log: str, graph: str | None = "") -> list[Quad]:
+    """All quads that tell of a position in a log, those included that count no more.
+
+    :param graph: text of the name of the graph that the log is replayed into.
+    """
+    node = _log_node(log)
+    quads = list(store.quads_for_pattern(node, _predicate_of(graph), None, BOOKKEEPING))
+    if not quads and graph is not None and _may_be(store, graph):
+        quads = list(store.quads_for_pattern(node, _EARLIER, None, BOOKKEEPING))
+    return quads
+
+
+def position_of(quads: Iterable[Quad], graph: str | None = "") -> Position | None:
+    """The position that quads tell, of those for one log and graph; None if there is none."""
+    found = _furthest(quads).values()
+    return next((replace(position, graph=graph) for position in found), None)
+
+
+@lru_cache
+def _log_node(log: str) -> NamedNode:
+    return NamedNode(f"{_LOG}{quote(log, safe='')}")
+
+
+def position_rows(position: Position) -> set[Row]:
+    """The rows that tell a position."""
+    value = str(Literal(_position_text(position)))
+    predicate = str(_predicate_of(position.graph))
+    return {(str(_log_node(position.log)), predicate, value, BOOKKEEPING_TEXT)}
+
+
+def set_position(store: Store, position: Position) -> None:
+    """Say where a store stands in a log, in place of what it says itself.
+
+    For a store that was filled otherwise: from a copy of another one, for example.
+    """
+    with lock_of(store):
+        before = set(map(row_of, position_quads(store, position.log, position.graph)))
+        after = position_rows(position)
+        apply(store, before - after, after - before)
+
+
+def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]:
+    """The namespaces that patches have declared, IRI by name.
+
+    :param graph: the graph that they were declared for. Patches of triples declare them for the
+        default graph.
+
+    >>> namespaces(Store())
+    {}
+    """
+    subject = _owner(graph_text(graph))
+    return {
+        unquote(predicate.value.removeprefix(_PREFIX)): value.value
+        for owner, predicate, value, _ in _quads(store)
+        if str(owner) == subject
+        and predicate.value.startswith(_PREFIX)
+        and isinstance(value, NamedNode)
+    }
+
+
+def _owner(graph: str) -> str:
+    return graph or _DEFAULT
+
+
+def namespace_rows(store: Store, graph: str, name: str) -> set[Row]:
+    """The rows that tell a namespace, none if there is none.
+
+    :param graph: text of the name of the graph that it was declared for.
+    """
+    predicate = NamedNode(_predicate(name)[1:-1])
+    found = store.quads_for_pattern(_node(_owner(graph)), predicate, None, BOOKKEEPING)
+    return set(map(row_of, found))
+
+
+def namespace_row(graph: str, name: str, iri: str) -> Row:
+    """The row that a namespace would have."""
+    return (_owner(graph), _predicate(name), iri, BOOKKEEPING_TEXT)
+
+
+def _predicate(name: str) -> str:
+    return f"<{_PREFIX}{quote(name, safe='')}>"

@@ -1,0 +1,228 @@
+"""The changes of one transaction, gathered as rows, and a store as what logs are replayed into."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final
+
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
+
+from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...errors import ChainError, ConflictError
+from ...patch.replay.locks import lock_of
+from ...patch.replay.position import Position
+from ...reserved import refuse_graph
+from ..rows import Row, check_graph_text, graph_text, quads_of, row_of
+from ..terms import DEFAULT_GRAPH, GraphName
+from .bookkeeping import (
+    namespace_row,
+    namespace_rows,
+    position_of,
+    position_quad,
+    position_quads,
+    position_rows,
+    positions_in,
+)
+from .transaction import Update
+
+_ADD: Final = OperationKind.ADD
+_DELETE: Final = OperationKind.DELETE
+
+
+class Changes:
+    """The net effect of operations on statements: the last one on a quad counts.
+
+    :ivar net: whether a row is there in the end; of all rows that were touched.
+    :ivar namespaces: operations on namespaces, in order.
+    :ivar operations: number of operations.
+    """
+
+    def __init__(self) -> None:
+        self.net: dict[Row, bool] = {}
+        self.namespaces: list[Operation] = []
+        self.operations = 0
+
+    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+        """Take operations up to the first row that is none."""
+        net = self.net
+        count = 0
+        found = None
+        for row in rows:
+            kind, value = row
+            if kind is _ADD:
+                net[value] = True
+            elif kind is _DELETE:
+                net[value] = False
+            elif type(value) is Namespace:
+                self.namespaces.append(row)
+            else:
+                found = row
+                break
+            count += 1
+        self.operations += count
+        return found
+
+    def fingerprint(self) -> bytes:
+        """A digest of the net effect."""
+        digest = hashlib.sha256()
+        for row, there in self.net.items():
+            digest.update(f"{'A' if there else 'D'} {' '.join(row)}\n".encode())
+        for kind, namespace in self.namespaces:
+            digest.update(f"{kind.code} {namespace}\n".encode())
+        return digest.digest()
+
+    def content(self) -> int:
+        """A hash of the net effect."""
+        return hash((tuple(self.net), bytes(self.net.values()), tuple(self.namespaces)))
+
+    def check(self, store: Store) -> None:
+        """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""
+
+
+class StrictChanges(Changes):
+    """Changes each of which must change something.
+
+    :ivar first: what the first operation on a row does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[Row, bool] = {}
+        self._idle: tuple[OperationKind, Row] | None = None
+
+    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+        """Take operations up to the first row that is none, and note those that do nothing."""
+        for row in rows:
+            kind, value = row
+            if kind is _ADD or kind is _DELETE:
+                there = kind is _ADD
+                if self.net.get(value) is there:
+                    self._idle = self._idle or (kind, value)
+                self._first.setdefault(value, there)
+                self.net[value] = there
+            elif type(value) is Namespace:
+                self.namespaces.append(row)
+            else:
+                return row
+            self.operations += 1
+        return None
+
+    def check(self, store: Store) -> None:
+        """Refuse operations that do not change anything.
+
+        :raises ConflictError: there is one.
+        """
+        if self._idle is not None:
+            raise _conflict(*self._idle)
+        for (row, adds), quad in zip(self._first.items(), quads_of(self._first), strict=True):
+            if adds is (quad in store):
+                raise _conflict(_ADD if adds else _DELETE, row)
+
+
+def _conflict(kind: OperationKind, row: Row) -> ConflictError:
+    what = "added, and is there already" if kind is _ADD else "deleted, and is not there"
+    statement = " ".join(filter(None, row))
+    return ConflictError(f"the statement {statement[:200]} is {what}")
+
+
+class StoreTarget:
+    """A store that logs are replayed into; see ``patch.replaying.Target``.
+
+    :param graph: the graph in the place of the default graph.
+    :param strict: whether each operation on a statement must change something.
+    :raises TypeError: the graph is no name of one.
+    """
+
+    def __init__(
+        self, store: Store, *, graph: GraphName = DEFAULT_GRAPH, strict: bool = False
+    ) -> None:
+        if not isinstance(graph, NamedNode | BlankNode | DefaultGraph):
+            raise TypeError(
+                "graph: a pyoxigraph.NamedNode, BlankNode or DefaultGraph is wanted, not "
+                f"{type(graph).__name__}"
+            )
+        self._store = store
+        self.graph: Final = graph_text(graph)
+        self._make: Final = StrictChanges if strict else Changes
+        refuse_graph(self.graph, what="what is to be changed")
+        #: The quads and rows of the position that the store was moved to here.
+        self._reached: tuple[list[Quad], set[Row]] = ([], set())
+
+    def positions(self) -> list[Position]:
+        """Where the store stands."""
+        return positions_in(self._store, self.graph)
+
+    def changes(self) -> Changes:
+        """Where the changes of a transaction are gathered."""
+        return self._make()
+
+    def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
+        """Change data, namespaces and position in one transaction. The changes are used up.
+
+        :raises ChainError: the store does not stand where it did: somebody else has moved it.
+        :raises ConflictError: an operation does nothing, and that is not to be.
+        :raises TermError: a statement is in the graph of the bookkeeping.
+        """
+        net = changes.net
+        for graph in {row[3] for row in net}:
+            refuse_graph(graph)
+        reached = position_rows(after)
+        # Whoever else replays into the store waits here, and then finds that it has moved.
+        with lock_of(self._store):
+            left = self._left(before, after)
+            changes.check(self._store)
+            old: set[Row] = set()
+            new: set[Row] = set()
+            if changes.namespaces:
+                old, new = self._bindings(changes.namespaces)
+            update = Update()
+            update.change(
+                chain((row for row, there in net.items() if not there), old, left - reached),
+                chain((row for row, there in net.items() if there), new, reached - left),
+            )
+            # They are in the text of the update now, which takes memory enough.
+            net.clear()
+            update.run(self._store)
+            self._reached = [position_quad(after)], reached
+
+    def _left(self, before: Position | None, after: Position) -> set[Row]:
+        """The rows of the position that is left.
+
+        :raises ChainError: they are not those of ``before``.
+        """
+        quads = position_quads(self._store, after.log, self.graph)
+        known, rows = self._reached
+        if known and quads == known:
+            return rows
+        found = position_of(quads, self.graph)
+        if found != before:
+            stands = "nowhere" if found is None else f"at patch {found.patch}"
+            raise ChainError(
+                f"the store stands {stands} in log {after.log} now: another replay or recorder is "
+                "at work",
+                expected=None if before is None else before.patch,
+                found=None if found is None else found.patch,
+            )
+        return set(map(row_of, quads))
+
+    def _bindings(self, operations: list[Operation]) -> tuple[set[Row], set[Row]]:
+        """Rows that go and rows that come for operations on namespaces.
+
+        :raises TermError: one is declared for the graph of the bookkeeping.
+        """
+        found: dict[tuple[str, str], Any] = {}
+        for kind, (name, iri, graph) in operations:
+            adds = kind is OperationKind.ADD_NAMESPACE
+            name_of_graph = self.graph if graph is None else graph
+            check_graph_text(name_of_graph, " of a namespace")
+            found[name_of_graph, name] = iri if adds else None
+        old: set[Row] = set()
+        new: set[Row] = set()
+        for (graph, name), iri in found.items():
+            refuse_graph(graph, what="a namespace")
+            old |= namespace_rows(self._store, graph, name)
+            if iri is not None:
+                new.add(namespace_row(graph, name, iri))
+        return old - new, new - old

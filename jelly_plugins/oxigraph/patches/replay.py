@@ -1,0 +1,112 @@
+"""Patch logs into Oxigraph stores: each transaction is one of the store's, and happens once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from pyoxigraph import Store
+
+from ...codec import DEFAULT_LIMITS, Limits
+from ...io.sources import Source
+from ...patch import Patch
+from ...patch.replay.course import Progress
+from ...patch.replay.log import INTERVAL, replay_log
+from ...patch.replay.position import Replayed
+from ..rows import RowFactory
+from ..terms import DEFAULT_GRAPH, GraphName
+from .changes import StoreTarget
+
+
+def replay(
+    store: Store,
+    log: Source | Iterable[Patch],
+    *,
+    graph: GraphName = DEFAULT_GRAPH,
+    named_graphs: bool = True,
+    strict: bool = False,
+    check_prev: bool = True,
+    name: str | None = None,
+    until: str | None = None,
+    follow: bool = False,
+    interval: float = INTERVAL,
+    stop: Callable[[], bool] | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Replayed:
+    """Apply a log of patches to a store, from where the store stands in it.
+
+    Each transaction of a patch (TX to TC; what stands outside of any is one too) is one transaction
+    of the store, whatever its size: whatever happens, an error or the end of the process, the store
+    has all of it or none. Transactions that are aborted (TA) leave nothing. The position in the log
+    is kept in the store and moves in the same transaction, so that running the same again continues
+    after the last one. It, and namespaces, are in a graph of their own: see
+    :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
+
+    What the store changes in terms is told in :mod:`jelly_plugins.oxigraph`; labels of blank nodes
+    are kept, as far as Oxigraph takes them (see ``labels.kept``). Operations on two forms that the
+    store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
+    operations on one quad.
+
+    One transaction is held in memory. Of several replays of a log into a store at a time one gets
+    on; the others end with an error once it was first, and what they have applied is applied once.
+
+    :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
+        not; or patches in generic terms.
+    :param graph: the graph that takes the place of the default graph. The position is one in this
+        graph: the same log goes into another graph from its beginning.
+    :param named_graphs: whether patches may have statements in other graphs.
+    :param strict: adding what is there, or deleting what is not, is an error.
+    :param check_prev: whether a patch that names the one before it (``prev``) must come after that
+        one. Without it, patches are applied in the order of the log.
+    :param name: what the store calls the log. By default it is known by the id of its first patch,
+        or, without ids, by what its first transaction changes; a log that begins with a patch
+        whose ``prev`` was applied last continues the log of that one.
+    :param until: id of the patch after which to stop: an IRI, or a term in the syntax of N-Triples.
+        It is an error if the store stands further on already.
+        Whether the log has it is found out before anything is applied, where the log can be read
+        twice (a file, bytes, a list of patches); otherwise, as in a pipe, once it has ended.
+    :param follow: apply what is complete and wait for more, in a file given by its path. It is an
+        error if the file is deleted or replaced (rotated), or gets shorter than what was read of
+        it; what it had is applied then, and a new replay goes on in the new file. One that is
+        rewritten in place and not shorter is not found out: a log is appended to, nothing else.
+    :param interval: seconds between two looks at a file that is followed.
+    :param stop: asked before each wait; ends the replay when it says True.
+    :param dry_run: read the log and check that its patches follow one another and the store's
+        position, but change nothing.
+    :param progress: told after each transaction what was done so far. An exception that it raises
+        ends the replay; what was told is applied.
+    :param limits: what is believed of the input.
+    :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
+        nothing was applied of that patch and of those behind it. Or an id names two patches; the
+        log has no patch ``until``, or the store is behind it; or another replay has moved on.
+    :raises ConflictError: with ``strict``, an operation does nothing; nothing was applied of its
+        transaction.
+    :raises JellyError: the log cannot be read, or says what the store cannot hold. What was applied
+        before stays, and the message names the patch. Or ``name`` is empty, or no text.
+    :raises TypeError: ``graph`` is no term of pyoxigraph.
+    :raises OSError: the store cannot be written.
+
+    >>> from pyoxigraph import Store
+    >>> log = b"H id <urn:uuid:1> .\\nTX .\\nA <urn:s> <urn:p> _:o .\\nTC .\\n"
+    >>> store = Store()
+    >>> replay(store, log).transactions, replay(store, log).transactions
+    (1, 0)
+    """
+    target = StoreTarget(store, graph=graph, strict=strict)
+    return replay_log(
+        target,
+        log,
+        RowFactory(graph=graph, named_graphs=named_graphs),
+        text=str,
+        graph=target.graph,
+        check_prev=check_prev,
+        name=name,
+        until=until,
+        follow=follow,
+        interval=interval,
+        stop=stop,
+        dry_run=dry_run,
+        progress=progress,
+        limits=limits,
+    )

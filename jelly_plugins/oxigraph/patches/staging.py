@@ -1,0 +1,279 @@
+"""Changes to a store that are put together, and then made in one transaction.
+
+Additions alone go into the store as they are, by ``Store.extend``, which is one transaction. All
+else becomes a SPARQL update, see ``transaction``. What is deleted is written as text there, and
+what may be read as something else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from pyoxigraph import BlankNode, NamedNode, Quad, Store
+
+from ...reserved import BOOKKEEPING_IRI, refuse_graph
+from ..plain_text import (
+    PlainText,
+    canonical_quads,
+    check_terms,
+    data_of,
+    has_blank_nodes,
+    odd_quads,
+    plain_text,
+    rows_of,
+)
+from ..rows import Row, row_of
+from ..terms import DEFAULT_GRAPH, GraphName
+from .bookkeeping import BOOKKEEPING
+from .transaction import Update
+from .update_delta import Effect
+
+
+class Staged(NamedTuple):
+    """Quads that are all deleted, or all added; and their text, if it is plain."""
+
+    quads: list[Quad]
+    text: PlainText | None
+
+    @property
+    def rows(self) -> list[Row]:
+        """The quads as rows.
+
+        :raises TermError: they cannot be said as text.
+        """
+        if self.text is not None:
+            return rows_of(self.quads, self.text)
+        check_terms(self.quads)
+        return [row_of(quad) for quad in self.quads]
+
+
+class Transaction:
+    """Changes that are being put together; see :meth:`Recorder.transaction`. They are not in the
+    store yet.
+
+    :param exact: leave out what changes nothing.
+    """
+
+    def __init__(self, store: Store, *, exact: bool = True) -> None:
+        self._store = store
+        self._exact = exact
+        #: Whether each quad is there in the end, in the order of the last changes.
+        self._net: dict[Quad, bool] = {}
+        #: Graphs that quads are in.
+        self._used: set[GraphName] = set()
+        #: Graphs that exist (True) or are dropped (False), whatever their quads.
+        self._graphs: dict[GraphName, bool] = {}
+
+    def add(self, quad: Quad) -> None:
+        """Add a quad.
+
+        :raises TermError: it is in the graph that keeps the positions of logs.
+        """
+        self._change([quad], True)
+
+    def remove(self, quad: Quad) -> None:
+        """Remove a quad.
+
+        :raises TermError: it is in the graph that keeps the positions of logs.
+        """
+        self._change([quad], False)
+
+    def extend(self, quads: Iterable[Quad]) -> None:
+        """Add quads.
+
+        :raises TermError: one is in the graph that keeps the positions of logs.
+        """
+        self._change(list(quads), True)
+
+    def remove_all(self, quads: Iterable[Quad]) -> None:
+        """Remove quads.
+
+        :raises TermError: one is in the graph that keeps the positions of logs.
+        """
+        self._change(list(quads), False)
+
+    def clear_graph(self, graph: GraphName) -> None:
+        """Remove all quads of a graph, those that were added here included."""
+        added = [quad for quad, there in self._net.items() if there and quad.graph_name == graph]
+        self._change(added, False)
+        self._change(list(self._store.quads_for_pattern(None, None, None, graph)), False)
+
+    def update(self, update: str, **settings: Any) -> None:
+        """Run a SPARQL update on the store and what was changed here so far; its effect is recorded
+        quad by quad.
+
+        It takes more than twice the time of the update alone, as that is rehearsed first. ``LOAD``
+        fetches once. Graphs that are created or dropped are not part of a patch, which has no
+        word for it; their quads are.
+
+        :param settings: those of ``pyoxigraph.Store.update``.
+        :raises SyntaxError: the update is none.
+        :raises RuntimeError: it fails.
+        """
+        Effect(self._store, self, settings).update(update)
+
+    def create_graph(self, graph: NamedNode) -> None:
+        """Have a graph, though it be empty. No patch says so.
+
+        :raises TermError: it is the one that keeps the positions of logs.
+        """
+        refuse_graph(graph.value, what="what is to be made")
+        self._graphs[graph] = True
+
+    def drop_graph(self, graph: NamedNode | BlankNode) -> None:
+        """Not have a graph if it is empty. No patch says so."""
+        self._graphs[graph] = False
+
+    def known_graphs(self) -> Iterable[NamedNode | BlankNode]:
+        """The named graphs of the store, and those that were made here."""
+        named = [*self._store.named_graphs(), *self._graphs, *self._used]
+        return [name for name in dict.fromkeys(named) if name != DEFAULT_GRAPH]  # type: ignore[misc]
+
+    def _change(self, quads: list[Quad], there: bool) -> None:
+        graphs = {quad.graph_name for quad in quads}
+        if BOOKKEEPING in graphs:
+            refuse_graph(BOOKKEEPING_IRI)
+        net = self._net
+        if net:
+            # A graph stays though what was added to it may not.
+            self._keep_graphs(quad for quad in quads if net.pop(quad, False))
+        if there and self._graphs:
+            self._keep_graphs(quads)
+        self._used |= graphs
+        net.update(dict.fromkeys(quads, there))
+
+    def _keep_graphs(self, quads: Iterable[Quad]) -> None:
+        """Have the graphs of quads exist, whatever comes of the quads."""
+        for quad in quads:
+            if quad.graph_name != DEFAULT_GRAPH:
+                self._graphs[quad.graph_name] = True
+
+    # What comes of it
+
+    def staged(self) -> tuple[Staged, Staged]:
+        """What is to be deleted from the store, and what to be added."""
+        deletes, adds = self._asked()
+        texts = [self._text(quads) for quads in (deletes, adds)]
+        odd = [*odd_quads(deletes, texts[0]), *odd_quads(adds, texts[1])]
+        if odd and self._canonicalize(odd):
+            deletes, adds = self._asked()
+            texts = [self._text(quads) for quads in (deletes, adds)]
+        if not self._exact:
+            return Staged(deletes, texts[0]), Staged(adds, texts[1])
+        store = self._store
+        effective = (
+            [quad for quad in deletes if quad in store],
+            [quad for quad in adds if quad not in store],
+        )
+        staged = [
+            Staged(left, text if len(left) == len(quads) else self._text(left))
+            for left, quads, text in zip(effective, (deletes, adds), texts, strict=True)
+        ]
+        return staged[0], staged[1]
+
+    def _asked(self) -> tuple[list[Quad], list[Quad]]:
+        """What is to be deleted and to be added, whatever the store has."""
+        deletes = [quad for quad, there in self._net.items() if not there]
+        adds = list(self._net) if not deletes else [q for q, there in self._net.items() if there]
+        return deletes, adds
+
+    def _text(self, quads: list[Quad]) -> PlainText | None:
+        return plain_text(quads, self._used)
+
+    def _canonicalize(self, odd: list[Quad]) -> bool:
+        """Have literals in the form that the store gives them; say whether that made a
+        difference.
+
+        :param odd: the quads in which they may not be.
+        """
+        changed = {
+            quad: known
+            for quad, known in zip(odd, canonical_quads(odd), strict=True)
+            if known != quad
+        }
+        if not changed:
+            return False
+        before = self._net
+        self._net = {}
+        for quad, there in before.items():
+            known = changed.get(quad, quad)
+            if there is not self._net.pop(known, there):
+                self._keep_graphs([quad])
+            self._net[known] = there
+        return True
+
+    def quads(self) -> tuple[list[Quad], list[Quad]]:
+        """What is to be deleted from the store, and what to be added, as quads."""
+        deletes, adds = self.staged()
+        return deletes.quads, adds.quads
+
+    def begin_update(self) -> Update:
+        """What has changed so far, as an update."""
+        update = Update()
+        self._say(update, *self.staged())
+        return update
+
+    def make(
+        self,
+        deletes: Staged,
+        adds: Staged,
+        stale: Iterable[Quad] = (),
+        reached: Iterable[Quad] = (),
+    ) -> None:
+        """Change the store, wholly or not at all.
+
+        :param deletes: what is to be deleted, as :meth:`staged` has it.
+        :param adds: what is to be added.
+        :param stale: quads of the bookkeeping that are worth nothing once there are others.
+        :param reached: the others.
+        :raises OSError: the store cannot be written.
+        """
+        if deletes.quads or any(self._operations(adds)):
+            update = Update()
+            self._say(update, deletes, adds)
+            update.change(map(row_of, stale), map(row_of, reached))
+            update.run(self._store)
+        else:
+            extend(self._store, [*adds.quads, *reached])
+            for quad in stale:
+                self._store.remove(quad)
+        self._change_unnamed_graphs()
+
+    def _change_unnamed_graphs(self) -> None:
+        """Make and drop the graphs that SPARQL cannot name; there is nothing in them."""
+        for graph, there in self._graphs.items():
+            if isinstance(graph, BlankNode):
+                if there:
+                    self._store.add_graph(graph)
+                elif not any(self._store.quads_for_pattern(None, None, None, graph)):
+                    self._store.remove_graph(graph)
+
+    def _say(self, update: Update, deletes: Staged, adds: Staged) -> None:
+        if all(
+            staged.text is not None and not has_blank_nodes(staged.text)
+            for staged in (deletes, adds)
+        ):
+            for verb, staged in (("DELETE", deletes), ("INSERT", adds)):
+                if staged.quads and staged.text is not None:
+                    update.operation(f"{verb} DATA {{\n{data_of(staged.text)}}}")
+        else:
+            update.change(deletes.rows, adds.rows)
+        for operation in self._operations(adds):
+            update.operation(operation)
+
+    def _operations(self, adds: Staged) -> list[str]:
+        """The operations that make and drop graphs, whatever their quads."""
+        if not self._graphs:
+            return []
+        filled = {quad.graph_name for quad in adds.quads}
+        return [
+            f"{'CREATE' if there else 'DROP'} SILENT GRAPH {graph}"
+            for graph, there in self._graphs.items()
+            if graph not in filled and isinstance(graph, NamedNode)
+        ]
+
+
+def extend(store: Store, quads: list[Quad]) -> None:
+    """Add quads to a store, all or none."""
+    store.extend(quads)

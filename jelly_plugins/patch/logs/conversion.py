@@ -1,0 +1,214 @@
+"""Logs in one format to logs in another, or to the same format with other options; several to one.
+
+Flat in memory: rows are written as they are read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
+from itertools import chain, islice
+from typing import Any, Final
+
+from ...codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    Limits,
+    Operation,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+)
+from ...codec.patch.operations import END
+from ...codec.text.ntriples import Notation
+from ...errors import JellyError
+from ...io.sinks import Destination
+from ...io.sources import Input, Source
+from ..formats import PatchFormat
+from ..model import group
+from ..reader import PatchReader
+from ..writer import LOOK_AHEAD, infer_options, write_rows
+from .whole import join
+
+#: What opens a quoted triple, in RDF-star and in RDF 1.2.
+_QUOTED: Final = b"<<"
+_PRESETS: Final = {"big": PatchOptions.big, "small": PatchOptions.small}
+_TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchOptionChanges:
+    """What the options of a Jelly-Patch stream are to be, where the sources do not decide.
+
+    :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``PatchOptions``.
+    :ivar statement_type: also what text is read as: with TRIPLES, its statements have no graph.
+    :ivar generalized_statements: also whether generalized statements are taken from text.
+    """
+
+    preset: str | None = None
+    statement_type: PatchStatementType | None = None
+    stream_type: PatchStreamType | None = None
+    generalized_statements: bool | None = None
+    rdf_star: bool | None = None
+    max_name_table_size: int | None = None
+    max_prefix_table_size: int | None = None
+    max_datatype_table_size: int | None = None
+
+    def on(self, options: PatchOptions) -> PatchOptions:
+        """Other options, changed.
+
+        >>> PatchOptionChanges(preset="small", max_name_table_size=64).on(PatchOptions())
+        ... # doctest: +ELLIPSIS
+        PatchOptions(..., max_name_table_size=64, max_prefix_table_size=16, ...)
+        """
+        if self.preset is not None:
+            sizes = _PRESETS[self.preset]()
+            options = replace(options, **{name: getattr(sizes, name) for name in _TABLES})
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        del named["preset"]
+        return replace(options, **{k: v for k, v in named.items() if v is not None})
+
+
+def convert(
+    sources: Sequence[Source],
+    dst: Destination,
+    *,
+    source_format: PatchFormat | None = None,
+    target_format: PatchFormat | None = None,
+    changes: PatchOptionChanges = PatchOptionChanges(),
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write a log, or several as one, as Jelly-Patch or as RDF Patch text.
+
+    The rows of one log are kept as they are. Several become one log, see
+    :func:`~jelly_plugins.patch.logs.whole.join`; labels of blank nodes are kept, as those of one
+    log are.
+    A Jelly-Patch stream that is written has the options of those that were read. Text becomes
+    quads, unless ``changes`` say that it is triples. Where it can be read twice, because it is a
+    file or bytes, it is looked through for quoted triples first; otherwise the stream is declared
+    to have some as soon as it is longer than a few rows.
+
+    :param sources: paths, URLs, open binary files or bytes.
+    :param source_format: by default told by each source's content.
+    :param target_format: by default told by the destination's name.
+    :param changes: options of the stream written.
+    :param notation: of quoted triples in text.
+    :param strict: whether to refuse what other implementations write though it is not valid, and
+        one patch that would become several in text; see :class:`~jelly_plugins.patch.PatchReader`
+        and :func:`~jelly_plugins.patch.write_patches`.
+    :raises JellyError: a source cannot be read, its patches do not follow one another, or they
+        cannot be written in this format or with these options.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> logs = [b"A <urn:s> <urn:p> <urn:o> .", b"D <urn:s> <urn:p> <urn:o> ."]
+    >>> convert(logs, file, target_format=PatchFormat.JELLY_PATCH)
+    >>> first, second = group(PatchReader(file.getvalue()))
+    >>> first.prev is None, second.prev == first.id
+    (True, True)
+    """
+    starts = [_start_of(source) for source in sources]
+    with ExitStack() as stack:
+        readers = [
+            stack.enter_context(
+                PatchReader(
+                    source,
+                    format=source_format,
+                    statement_type=changes.statement_type or PatchStatementType.QUADS,
+                    generalized=bool(changes.generalized_statements),
+                    strict=strict,
+                    limits=limits,
+                )
+            )
+            for source in sources
+        ]
+        first = [list(islice(reader, LOOK_AHEAD)) for reader in readers]
+        known = [
+            reader.options or _options_of_text(rows, source, start)
+            for reader, rows, source, start in zip(readers, first, sources, starts, strict=True)
+        ]
+        logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
+        write_rows(
+            logs[0] if len(logs) == 1 else _joined(logs),
+            dst,
+            format=target_format,
+            options=changes.on(_common(known)),
+            notation=notation,
+            strict=strict,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            limits=limits,
+        )
+
+
+def _options_of_text(first: Sequence[Operation], source: Source, start: int | None) -> PatchOptions:
+    """The options that the rows of a text need.
+
+    :param first: the first of them, at most :data:`LOOK_AHEAD`.
+    :param start: where the source starts; None if it can be read only once.
+    """
+    more = len(first) == LOOK_AHEAD
+    options = infer_options(first, more=more)
+    if more and start is not None and not _has_quoted_triples(source, start):
+        return replace(options, rdf_star=False)
+    return options
+
+
+def _start_of(source: Source) -> int | None:
+    """Where a source starts, if it can be read again from there."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return 0
+    if isinstance(source, str | os.PathLike):
+        return None if "://" in os.fspath(source) else 0
+    return source.tell() if source.seekable() else None
+
+
+def _has_quoted_triples(source: Source, start: int) -> bool:
+    """Whether a source has what opens a quoted triple in text, be it in a string."""
+    file = None
+    if not isinstance(source, str | os.PathLike | bytes | bytearray | memoryview):
+        file = source
+        reached = file.tell()
+        file.seek(start)
+    try:
+        with Input(source) as opened:
+            last = b""
+            for piece in opened.pieces():
+                if _QUOTED in piece or _QUOTED in last + piece[:1]:
+                    return True
+                last = piece[-1:]
+        return False
+    except JellyError:
+        # Whoever reads it to its end says what is wrong with it, and where.
+        return True
+    finally:
+        if file is not None:
+            file.seek(reached)
+
+
+def _joined(logs: Sequence[Iterator[Operation]]) -> Iterator[Operation]:
+    # Each log by itself: one that ends inside a patch is not continued by the next.
+    for patch in join(chain.from_iterable(map(group, logs))):
+        yield from patch.rows()
+        yield END
+
+
+def _common(known: Sequence[PatchOptions]) -> PatchOptions:
+    """Options under which everything can be said that can be said under each of some."""
+    if len(known) == 1:
+        return known[0]
+    triples = all(each.statement_type is PatchStatementType.TRIPLES for each in known)
+    tables: dict[str, Any] = {name: max(getattr(each, name) for each in known) for name in _TABLES}
+    return PatchOptions(
+        statement_type=PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS,
+        generalized_statements=any(each.generalized_statements for each in known),
+        rdf_star=any(each.rdf_star for each in known),
+        **tables,
+    )

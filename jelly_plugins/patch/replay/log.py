@@ -1,0 +1,238 @@
+"""A log of patches and the place that it is replayed into, brought together.
+
+What a backend's ``replay`` does once it has a target and a factory of terms.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from operator import attrgetter
+from typing import Any, Final, TypeGuard, cast
+
+from ...codec import DEFAULT_LIMITS, DefaultGraph, Describe, Kind, Limits, TermFactory, describe
+from ...codec.common.limits import NESTING_CEILING
+from ...codec.patch.operations import END, Header, Namespace, Operation, OperationKind
+from ...errors import ChainError, JellyError, LimitError, StatementError, TermError
+from ...io.sources import Source
+from ..model import ID, Patch
+from ..reader import PatchReader
+from .course import Progress, Replay, Target
+from .position import Replayed
+
+#: Seconds between two looks at a file that is followed.
+INTERVAL: Final = 0.2
+
+
+def replay_log(
+    target: Target[Any],
+    log: Source | Iterable[Patch],
+    factory: TermFactory[Any],
+    *,
+    text: Callable[[Any], str],
+    graph: str = "",
+    check_prev: bool = True,
+    name: str | None = None,
+    until: str | None = None,
+    follow: bool = False,
+    interval: float = INTERVAL,
+    stop: Callable[[], bool] | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Replayed:
+    """Replay a log into ``target``.
+
+    :param factory: makes the terms that ``target`` takes.
+    :param text: the text of such a term, in the syntax of N-Triples.
+    :param graph: the graph of positions, see :class:`.Position`.
+
+    See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
+    """
+    last = None if until is None else as_term(until)
+    if last is not None and not follow and not _may_have(log, last, factory, text, limits):
+        raise _missing(last, "nothing was applied")
+    settings: dict[str, Any] = {
+        "text": text,
+        "graph": graph,
+        "log": name,
+        "check_prev": check_prev,
+        "until": last,
+        "dry_run": dry_run,
+        "progress": progress,
+    }
+    replay: Replay[Any]
+
+    def wait() -> bool:
+        replay.wait()
+        if stop is not None and stop():
+            return False
+        time.sleep(interval)
+        return True
+
+    if _is_source(log):
+        with PatchReader(
+            log, factory=factory, wait=wait if follow else None, limits=limits
+        ) as rows:
+            replay = Replay(
+                target,
+                torn=lambda: rows.ends_behind_headers,
+                unmarked=lambda: rows.ended,
+                **settings,
+            )
+            reached = replay.run(iter(rows))
+    elif follow:
+        raise ValueError("only a source of bytes can be followed")
+    else:
+        replay = Replay(target, **settings)
+        reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
+    if last is not None and not reached and not follow:
+        raise _missing(last, "it was read to its end")
+    return replay.done
+
+
+def _missing(patch: str, what: str) -> ChainError:
+    return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
+
+
+def as_term(text: str) -> str:
+    """An id as it is given by a user, in the syntax of N-Triples.
+
+    >>> as_term("urn:uuid:1"), as_term('"seven"')
+    ('<urn:uuid:1>', '"seven"')
+    """
+    return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
+
+
+def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
+    data = isinstance(log, str | os.PathLike | bytes | bytearray | memoryview)
+    return data or hasattr(log, "read")
+
+
+def _may_have(
+    log: Source | Iterable[Patch],
+    patch: str,
+    factory: TermFactory[Any],
+    text: Callable[[Any], str],
+    limits: Limits,
+) -> bool:
+    """Whether a log may have a patch of this id: False if it has not, and can be read twice."""
+
+    def is_it(value: Any) -> bool:
+        return text(value) == patch
+
+    if isinstance(log, list | tuple):
+        ids = [each.id for each in log]
+        return any(is_it(convert(found, factory)) for found in ids if found is not None)
+    if not _is_source(log):
+        return True
+    with _reread(log) as source:
+        if source is None:
+            return True
+        try:
+            with PatchReader(source, factory=factory, limits=limits) as rows:
+                return any(
+                    kind is OperationKind.HEADER and value.key == ID and is_it(value.value)
+                    for kind, value in rows
+                )
+        except JellyError:
+            # What is wrong with the log is for the replay to say, once it has come so far.
+            return True
+
+
+@contextmanager
+def _reread(log: Source) -> Iterator[Source | None]:
+    """A source that may be read, and be read once more afterwards; None if this one cannot be."""
+    if isinstance(log, bytes | bytearray | memoryview):
+        yield log
+    elif isinstance(log, str | os.PathLike):
+        yield log if os.path.isfile(log) else None
+    elif hasattr(log, "seekable") and log.seekable():
+        start = log.tell()
+        try:
+            yield log
+        finally:
+            log.seek(start)
+    else:
+        yield None
+
+
+def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[Operation]:
+    """The rows of patches in generic terms, with a factory's terms."""
+    for patch in patches:
+        for kind, value in patch.rows():
+            yield Operation(kind, _value(kind, value, factory))
+        yield END
+
+
+def _value(kind: OperationKind, value: Any, factory: TermFactory[Any]) -> Any:
+    def term(value: Any) -> Any:
+        return None if value is None else convert(value, factory)
+
+    if kind in (OperationKind.ADD, OperationKind.DELETE):
+        if len(value) not in (3, 4):
+            raise StatementError(f"a statement of {len(value)} terms")
+        if any(isinstance(each, DefaultGraph) for each in value[:3]):
+            raise StatementError("the default graph stands where only a graph may")
+        terms = tuple(convert(each, factory) for each in value)
+        return factory.quad(terms) if len(terms) == 4 else factory.triple(terms)
+    if kind is OperationKind.HEADER:
+        _check_text(value.key)
+        return Header(value.key, term(value.value))
+    if isinstance(value, Namespace):
+        _check_text(value.name)
+        return Namespace(value.name, term(value.iri), term(value.graph))
+    return None
+
+
+def convert(
+    term: Any, factory: TermFactory[Any], describe: Describe = describe, *, depth: int = 0
+) -> Any:
+    """A term as one of a factory.
+
+    :param describe: takes the term apart; one of ``codec.terms`` by default.
+    :param depth: quoted triples that it stands in.
+    :raises TermError: it is no term, or the factory's backend cannot hold it.
+    :raises LimitError: quoted triples are nested too deeply.
+    """
+    kind, *parts = describe(term)
+    if kind is Kind.DEFAULT_GRAPH:
+        return factory.default_graph
+    if kind is Kind.TRIPLE:
+        if depth == NESTING_CEILING:
+            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+        parts = [convert(part, factory, describe, depth=depth + 1) for part in parts]
+        return factory.quoted_triple(*parts)
+    _check_text(parts[0])
+    for part in parts[1:]:
+        if part is not None:
+            _check_text(part)
+    try:
+        return _CONSTRUCTORS[kind](factory)(*parts)
+    except JellyError:
+        raise
+    except ValueError as error:
+        raise TermError(str(error)) from error
+
+
+_CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]]] = {
+    Kind.IRI: attrgetter("iri"),
+    Kind.BLANK_NODE: attrgetter("blank_node"),
+    Kind.LITERAL: attrgetter("literal"),
+}
+
+
+def _check_text(part: Any) -> None:
+    """Refuse a part of a term that is no text.
+
+    :raises TermError: it is not.
+    """
+    if not isinstance(part, str):
+        raise TermError(f"a part of a term is no string: {part!r}")
+    if not part.isascii():
+        try:
+            part.encode()
+        except UnicodeEncodeError:
+            raise TermError("a term has a surrogate, which is no character") from None

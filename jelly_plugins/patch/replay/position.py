@@ -1,0 +1,111 @@
+"""Where a store stands in a log: what makes replaying the log again continue instead of repeat.
+
+A store keeps one position for each log and each graph that the log was replayed into. How it keeps
+them is the store's affair; that a position moves together with the data is the whole point.
+
+What a position means, and what is known by what:
+
+1. A patch is known by its ``id``. One without is known by a digest of what it changes and of what
+   all patches without an id before it have changed, so that two that change the same differ. Ids
+   are compared as a store has terms: to Oxigraph literals are the same whose language tags differ
+   in case, or whose forms are of one value, and to other stores they are not. IRIs have one form.
+2. A patch without an id that changes nothing (a keepalive) cannot be told from another one, and
+   need not be: it is passed over, wherever it stands, and moves no position.
+3. An id names one patch of a log. The same patch again right behind itself, as when its sender was
+   not sure that it had arrived, is passed over; with other content, or anywhere later in the log,
+   it is an error.
+4. A log is known by the name that the caller gives it, or by the key of its first patch that is no
+   keepalive: so it may grow at its end. What begins with another patch is the same log if that
+   patch has as its ``prev`` the patch at which the store stands: so a log may come in several
+   files, and its beginning may be cut off. For patches without ids there is no such way: a log of
+   them whose beginning was cut off is another one, and it takes a name to have that refused.
+5. A position belongs to a log and to the graph that stands for the default graph in its patches.
+   The same log into another graph begins there at its beginning.
+6. Operations outside of TX and TC that stand at the very end of a source, without a mark behind
+   them, are one transaction of those that are there; of those that the source grows by later, the
+   rest is applied. If the transaction does not begin with the same operations then, that is an
+   error. Without an id there has to be a name or a patch before: by what else should the log be
+   known, if its first patch has changed?
+7. A patch that has more transactions than when it was applied has grown, whether it was complete
+   or not: those that it has more are applied, if the store stands at this patch still. What it
+   had before is not compared with what was applied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ...errors import OptionsError
+
+#: How the key of a patch begins that has no id.
+DIGEST: Final = "sha256:"
+
+
+def check_name(name: str | None) -> None:
+    """Refuse what cannot be the name of a log.
+
+    :param name: as a caller gives it, None for none.
+    :raises OptionsError: it is empty, or has a surrogate.
+    """
+    if name == "":
+        raise OptionsError("the name of a log is empty")
+    if name is not None:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise OptionsError(
+                f"the name of a log has a surrogate, which is no character: {name!r}"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """The last transaction of a log that was applied.
+
+    :ivar log: the log's name: given by the caller, or the key of the log's first patch.
+    :ivar patch: key of the patch that the transaction is part of: its id in the syntax of
+        N-Triples, or, for a patch without an id, ``sha256:`` and a digest of all that patches
+        without ids have changed so far.
+    :ivar number: number of that patch in the log, from 1.
+    :ivar transactions: transactions of that patch that were applied; aborted ones do not count.
+    :ivar complete: whether that patch is known to have no more of them.
+    :ivar graph: name of the graph in the place of the default graph, in the syntax of N-Triples;
+        empty for the default graph itself, and None where it was not noted (version 0.1.0 did not
+        at first).
+    :ivar loose: of a transaction that was ended by nothing but the end of its source, so that it
+        may grow: its number of operations, a colon, and a digest of them; otherwise empty.
+    """
+
+    log: str
+    patch: str
+    number: int
+    transactions: int
+    complete: bool
+    graph: str | None = ""
+    loose: str = ""
+
+    @property
+    def reach(self) -> tuple[int, int, bool]:
+        """How far in its log it is, to be compared with that of another position."""
+        return self.number, self.transactions, self.complete
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What a replay did, so far or in the end.
+
+    :ivar position: where the store stands now; None if it stands nowhere in the log.
+    :ivar patches: patches that were applied, or the rest of which was.
+    :ivar transactions: transactions that were applied.
+    :ivar operations: operations on statements and namespaces in them.
+    :ivar aborted: transactions that were passed over because they end with an abort.
+    :ivar skipped: transactions that were passed over because they had been applied before.
+    """
+
+    position: Position | None = None
+    patches: int = 0
+    transactions: int = 0
+    operations: int = 0
+    aborted: int = 0
+    skipped: int = 0

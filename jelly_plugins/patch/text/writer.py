@@ -1,0 +1,195 @@
+"""Rows of patches to RDF Patch text, in the plainest form, one row on a line.
+
+Blank nodes stand as ``<_:label>``, which Apache Jena and rdflib read with the label that is meant.
+Z stands between patches, and after the last one only where nothing else shows that it is there:
+rdflib cannot read it.
+
+Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html); Z as Apache Jena has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from ...codec import DEFAULT_LIMITS, Describe, Iri, Kind, Limits, Literal, describe
+from ...codec.common.limits import over
+from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
+from ...codec.text.ntriples import Notation, term_text
+from ...codec.text.transcoding import LONG_TERM
+from ...errors import OrderError, StatementError, TermError
+from .order import PatchOpening
+from .reader import DEFAULT_GRAPH_IRI
+
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
+#: A cache of terms that reaches this many entries starts afresh.
+_CACHE_ENTRIES: Final = 1 << 16
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+
+
+class PatchTextWriter:
+    """Writes the rows of one text.
+
+    :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
+    :param continues: whether the text goes behind other text, whose last patch is complete.
+    :param notation: of quoted triples.
+    :param strict: whether to refuse ``id`` and ``prev`` among the operations of a patch. In text
+        they open another patch, so that one which holds several, as streams of type FLAT do, is
+        written as those.
+    :param limits: ``nesting`` bounds quoted triples, as in reading; ``frame_expansion`` the long
+        terms that a patch repeats.
+    """
+
+    def __init__(
+        self,
+        describe: Describe = describe,
+        *,
+        continues: bool = False,
+        notation: Notation = Notation.RDF_1_2,
+        strict: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._describe = describe
+        self._strict = strict
+        self._marks = notation.value
+        self._limits = limits
+        self._state = PatchState.BETWEEN_MARKS
+        self._opening = PatchOpening()
+        #: Whether Z is to come before the next row.
+        self._ended = continues
+        self._texts: dict[Any, str] = {}
+        #: Bytes of the long terms that the patch repeats, so far.
+        self._repeated = 0
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether there were rows after the last END."""
+        return self._state is not PatchState.BETWEEN_MARKS
+
+    def write(self, rows: Iterable[Operation]) -> Iterator[bytes]:
+        """Lines in UTF-8, with their line ends.
+
+        :raises OrderError: a row stands where it may not.
+        :raises TermError: a term that the text cannot say.
+        """
+        for kind, value in rows:
+            if kind is OperationKind.HEADER:
+                self._open(value[0])
+            line = self._line(kind, value)
+            if self._ended:
+                self._ended = False
+                yield b"Z .\n"
+            if kind is OperationKind.END:
+                self._repeated = 0
+                self._ended = self.inside_patch
+                if not self._ended:
+                    yield b"Z .\n"
+            else:
+                yield line.encode()
+            self._step(kind)
+
+    def finish(self) -> None:
+        """Say that no row follows.
+
+        :raises OrderError: END has not come after the last patch.
+        """
+        if self.inside_patch:
+            raise OrderError("the last patch is not ended")
+
+    def _step(self, kind: OperationKind) -> None:
+        self._state = NEXT[self._state][ROW_OF.get(kind, PatchRow.PUNCTUATION)]
+        if kind is not OperationKind.HEADER:
+            self._opening.row(kind)
+
+    def _line(self, kind: OperationKind, value: Any) -> str:
+        if ROW_OF.get(kind, PatchRow.PUNCTUATION) not in NEXT[self._state]:
+            inside = self._state is PatchState.PUNCTUATED_TRANSACTION
+            where = "inside" if inside else "outside"
+            raise OrderError(f"a row {kind.code} {where} a transaction")
+        if kind in _STATEMENTS:
+            if len(value) not in (3, 4):
+                raise StatementError(f"a statement of {len(value)} terms")
+            parts = [self._text(term) for term in value]
+            if not all(parts[:3]):
+                raise StatementError("the default graph stands where only a graph may")
+            if not parts[-1]:
+                # The default graph.
+                parts.pop()
+        elif kind in _NAMESPACES:
+            parts = self._namespace(kind, value)
+        elif kind is OperationKind.HEADER:
+            parts = self._header(*value)
+        else:
+            parts = []
+        return " ".join([kind.code, *parts, ".\n"])
+
+    def _open(self, key: str) -> None:
+        """End the patch before a header that opens another.
+
+        :raises OrderError: the patch has no operations to end, or writing is strict.
+        """
+        complete = self._opening.has_operations
+        if not self._opening.header(key):
+            return
+        if self._strict or not complete:
+            raise OrderError(
+                f"a header {key} among the operations of a patch: in RDF Patch text it would open "
+                "another patch"
+            )
+        self._ended = True
+        self._state = PatchState.BETWEEN_MARKS
+
+    def _header(self, key: str, value: Any) -> list[str]:
+        plain = _PLAIN_KEY.fullmatch(key)
+        return [key if plain else term_text(Literal(key)), self._text(value)]
+
+    def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
+        name, iri, graph = namespace
+        parts = [term_text(Literal(name))]
+        graph_text = "" if graph is None else self._text(graph)
+        if iri is not None:
+            parts.append(self._text(iri))
+            if kind is OperationKind.DELETE_NAMESPACE:
+                graph_text = graph_text or f"<{DEFAULT_GRAPH_IRI}>"
+        elif kind is OperationKind.ADD_NAMESPACE:
+            raise StatementError("a namespace is added without an IRI")
+        if graph_text:
+            parts.append(graph_text)
+        return parts
+
+    def _text(self, term: Any) -> str:
+        if isinstance(term, tuple):
+            # Hashing tuples that are nested deeply enough ends the process.
+            return self._make(term, 0)
+        text = self._texts.get(term)
+        if text is None:
+            text = self._make(term, 0)
+            if len(self._texts) >= _CACHE_ENTRIES:
+                self._texts.clear()
+            self._texts[term] = text
+        elif len(text) > LONG_TERM:
+            self._repeated += len(text)
+            if self._repeated > self._limits.frame_expansion:
+                what = "what a patch repeats of long terms"
+                raise over(self._limits, "frame_expansion", self._repeated, what)
+        return text
+
+    def _make(self, term: Any, depth: int) -> str:
+        kind, *parts = self._describe(term)
+        if kind == Kind.IRI:
+            if parts[0].startswith("_:"):
+                raise TermError(f"RDF Patch text has <{parts[0]}> for a blank node")
+            return term_text(Iri(parts[0]))
+        if kind == Kind.BLANK_NODE:
+            return term_text(Iri(f"_:{parts[0]}"))
+        if kind == Kind.LITERAL:
+            return term_text(Literal(*parts))
+        if kind == Kind.TRIPLE:
+            if depth >= self._limits.nesting:
+                raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
+            opening, closing = self._marks
+            return f"{opening}{' '.join(self._make(part, depth + 1) for part in parts)}{closing}"
+        return ""

@@ -1,0 +1,271 @@
+"""Patch logs into rdflib: each transaction whole or not at all, and once.
+
+A graph over an Oxigraph store (package oxrdflib) is left to the backend of that name, which has
+transactions. All other stores are changed through rdflib's interface with a journal that takes
+changes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.store import Store
+from rdflib.term import BNode, Node, URIRef
+
+from ...codec import DEFAULT_LIMITS, Limits
+from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...errors import ChainError, ConflictError, JellyError, OptionsError, TermError
+from ...io.sources import Source
+from ...patch import Patch
+from ...patch.replay.course import CHANGES, Progress
+from ...patch.replay.locks import lock_of
+from ...patch.replay.log import INTERVAL, replay_log
+from ...patch.replay.position import Position, Replayed
+from ...reserved import refuse_graph
+from ..callers import default_graph
+from ..namespaces import DeclaredNamespaces
+from ..oxigraph_store import inner_store
+from ..terms import RdflibFactory
+from . import oxigraph_patches
+from .interrupts import guarded, interruptible, uninterrupted
+from .journal import Journal
+from .watch import is_watched
+
+#: Where graphs stand, by their names, for as long as their stores live.
+_POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
+
+
+def positions(graph: Graph) -> list[Position]:
+    """Where a graph stands: in the logs that were replayed into it or recorded from it by this
+    process or, over an Oxigraph store, by any. For a Dataset or ConjunctiveGraph, in those that
+    were replayed into or recorded from all of it."""
+    if inner_store(graph) is not None:
+        return oxigraph_patches.positions(_main(graph))
+    return list(known_positions(_main(graph)).values())
+
+
+def set_position(graph: Graph, position: Position) -> None:
+    """Say where a graph stands in a log, in place of what was known. The position may be that of
+    another graph."""
+    main = _main(graph)
+    if inner_store(graph) is not None:
+        oxigraph_patches.set_position(main, position)
+    else:
+        known_positions(main)[position.log] = replace(position, graph=graph_text(main))
+
+
+def known_positions(graph: Graph) -> dict[str, Position]:
+    """Where a graph stands whose store cannot say so itself, by log."""
+    return _POSITIONS.setdefault(graph.store, {}).setdefault(graph_text(graph), {})
+
+
+def graph_text(graph: Graph) -> str:
+    """A graph's name as positions have it."""
+    name = graph.identifier
+    return "" if name == DATASET_DEFAULT_GRAPH_ID else _text(name)
+
+
+def _main(graph: Graph) -> Graph:
+    """The graph in the place of the default graph."""
+    return default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
+
+
+def replay(
+    graph: Graph,
+    log: Source | Iterable[Patch],
+    *,
+    strict: bool = False,
+    check_prev: bool = True,
+    name: str | None = None,
+    until: str | None = None,
+    follow: bool = False,
+    interval: float = INTERVAL,
+    stop: Callable[[], bool] | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Replayed:
+    """Apply a log of patches to a graph, from where its store stands in it.
+
+    Each transaction is applied whole or not at all: on any error the graph, its namespaces
+    included, is as it was before that transaction. Blank node labels are kept.
+
+    Where a graph stands is known for as long as its store object lives, and told by the result; for
+    a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
+    position is in the store itself, and moves in the same transaction. The same log into another
+    graph of the store goes there from its beginning.
+
+    A literal of type xsd:string is one literal, whether rdflib has that datatype for it or none:
+    what is there in one form is not added in the other, and is deleted in both.
+
+    :param graph: a Graph, which takes statements without a graph and those of the default graph; or
+        a Dataset or ConjunctiveGraph, which take all.
+    :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
+        not; or patches in generic terms.
+    :param strict: adding what is there, or deleting what is not, is an error.
+
+    See :func:`jelly_plugins.oxigraph.replay` for the other parameters, and for what is raised.
+
+    >>> graph = Graph()
+    >>> log = b"TX .\\nA <urn:s> <urn:p> <urn:o> .\\nTC .\\n"
+    >>> replay(graph, log).transactions, replay(graph, log).transactions, len(graph)
+    (1, 0, 1)
+    """
+    settings: dict[str, Any] = {
+        "check_prev": check_prev,
+        "name": name,
+        "until": until,
+        "follow": follow,
+        "interval": interval,
+        "stop": stop,
+        "dry_run": dry_run,
+        "progress": progress,
+        "limits": limits,
+    }
+    whole = isinstance(graph, ConjunctiveGraph)
+    into = _main(graph)
+    if inner_store(graph) is not None:
+        if is_watched(graph.store):
+            raise OptionsError("the changes of this store are being recorded, and replays are not")
+        return oxigraph_patches.replay(into, log, whole=whole, strict=strict, **settings)
+    named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
+    target = GraphTarget(into, strict=strict)
+    factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
+    with guarded():
+        return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
+
+
+def _text(term: Node) -> str:
+    """A term in the syntax of N-Triples."""
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    return f"_:{term}" if isinstance(term, BNode) else term.n3()
+
+
+class Changes:
+    """The operations of one transaction, in order."""
+
+    def __init__(self) -> None:
+        self.rows: list[Operation] = []
+
+    @property
+    def operations(self) -> int:
+        return len(self.rows)
+
+    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+        """Take operations up to the first row that is none."""
+        for row in rows:
+            if row.kind not in CHANGES:
+                return row
+            self.rows.append(row)
+        return None
+
+    def fingerprint(self) -> bytes:
+        """A digest of the operations."""
+        digest = sha256()
+        for row in self.rows:
+            digest.update(repr(row).encode())
+        return digest.digest()
+
+    def content(self) -> int:
+        """A hash of the operations."""
+        return hash(tuple(self.rows))
+
+
+class GraphTarget:
+    """A graph that logs are replayed into; see ``patch.replaying.Target``.
+
+    :param graph: the graph that takes statements of the default graph.
+    :param strict: whether each operation on a statement must change something.
+    :ivar known: where the graph stands, by log.
+    """
+
+    changes = staticmethod(Changes)
+
+    def __init__(self, graph: Graph, *, strict: bool = False) -> None:
+        refuse_graph(str(graph.identifier), what="what is to be changed")
+        self._graph = graph
+        self._strict = strict
+        self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
+        self.known = known_positions(graph)
+
+    def positions(self) -> list[Position]:
+        """Where the graph stands."""
+        return list(self.known.values())
+
+    @uninterrupted
+    def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
+        """Change the data, the namespaces and the position, or nothing.
+
+        :raises ChainError: the graph does not stand where it did: somebody else has moved it.
+        :raises ConflictError: an operation does nothing, and that is not to be.
+        :raises TermError: the store refuses a statement, or one is in the reserved graph.
+        """
+        # Whoever else replays into the store waits here, and then finds that it has moved.
+        with lock_of(self._graph.store):
+            found = self.known.get(after.log)
+            if found != before:
+                stands = "nowhere" if found is None else f"at patch {found.patch}"
+                raise ChainError(
+                    f"the graph stands {stands} in log {after.log} now: another replay is at work",
+                    expected=None if before is None else before.patch,
+                    found=None if found is None else found.patch,
+                )
+            self._apply(changes, after)
+
+    def _apply(self, changes: Changes, after: Position) -> None:
+        journal = Journal(self._graph.store)
+        try:
+            self._change_all(journal, changes)
+            self.known[after.log] = after
+        except BaseException as error:
+            journal.undo()
+            if isinstance(error, ValueError) and not isinstance(error, JellyError):
+                raise TermError(f"the store refuses a statement: {error}") from error
+            raise
+
+    @interruptible
+    def _change_all(self, journal: Journal, changes: Changes) -> None:
+        for kind, value in changes.rows:
+            self._change(journal, kind, value)
+
+    def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:
+        if kind is OperationKind.ADD:
+            changed = journal.add(self._named(value[3:]), value[:3])
+        elif kind is OperationKind.DELETE:
+            changed = journal.remove(self._named(value[3:]), value[:3])
+        else:
+            self._namespace(journal, kind, value)
+            return
+        if self._strict and not changed:
+            what = "added, and is there already"
+            if kind is OperationKind.DELETE:
+                what = "deleted, and is not there"
+            statement = " ".join(map(str, value))
+            raise ConflictError(f"the statement {statement[:200]} is {what}")
+
+    def _namespace(self, journal: Journal, kind: OperationKind, namespace: Namespace) -> None:
+        if namespace.graph is not None:
+            refuse_graph(str(namespace.graph), what="a namespace")
+        if kind is OperationKind.DELETE_NAMESPACE:
+            journal.unbind(self._graph, namespace.name)
+            return
+        declared = DeclaredNamespaces()
+        declared.add(namespace.name, namespace.iri)
+        journal.bind(self._graph, namespace.name, namespace.iri)
+
+    def _named(self, name: tuple[Any, ...]) -> Graph:
+        """The graph of a statement: by its fourth term, if there is one."""
+        key = name[0] if name else None
+        graph = self._graphs.get(key)
+        if graph is None:
+            refuse_graph(str(key))
+            default = self._graph
+            graph = Graph(default.store, key, namespace_manager=default.namespace_manager)
+            self._graphs[key] = graph
+        return graph

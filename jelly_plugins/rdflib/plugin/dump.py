@@ -1,0 +1,311 @@
+"""An rdflib Graph, Dataset or ConjunctiveGraph to a Jelly-RDF stream.
+
+Statements are written graph by graph, and from a store in memory subject by subject, in the order
+in which subjects came into it (``memory``): the store's own order is that of a hash table, another
+one in each process, and runs of one subject save a third of the size. Other stores keep their own
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph, ReadOnlyGraphAggregate
+from rdflib.plugins.stores.memory import Memory, SimpleMemory
+from rdflib.term import URIRef
+
+from ...codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    Encoder,
+    Frame,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+)
+from ...codec.rdf.options import GROUPED
+from ...errors import OptionsError, TermError
+from ...io.sinks import Destination
+from ...io.streams import BATCH, encode_frames, write_delimited
+from ...reserved import is_reserved
+from .. import oxigraph_store
+from ..callers import default_graph
+from ..memory.indices import triples_by_subject
+from ..terms import EncoderTerms
+
+#: Stores without an order worth keeping.
+_UNORDERED: Final = (Memory, SimpleMemory)
+
+#: Declarations to write: those given, all that the graph has, or none.
+Namespaces: TypeAlias = bool | Mapping[str, str]
+
+
+class Part(NamedTuple):
+    """One graph of what is written, under the name it is written with."""
+
+    name: Any
+    graph: Graph
+
+    @property
+    def empty(self) -> bool:
+        if type(self.graph.store) is Memory:
+            # It knows; and it would copy all triples before it gave the first.
+            return len(self.graph) == 0
+        return next(iter(self.graph.triples((None, None, None))), None) is None
+
+    def triples(self) -> Iterator[tuple[Any, Any, Any]]:
+        """All triples, by subject where the store has no order of its own."""
+        graph = self.graph
+        runs = triples_by_subject(graph)
+        if runs is not None:
+            for run in runs:
+                yield from run
+        elif type(graph.store) in _UNORDERED:
+            for subject in sorted(set(graph.subjects()), key=str):
+                yield from graph.triples((subject, None, None))
+        else:
+            yield from graph.triples((None, None, None))
+
+    def batches(
+        self, physical_type: PhysicalType, terms: EncoderTerms
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """All triples, or quads where that is what the stream has, as ``terms`` make them."""
+        behind = () if physical_type is PhysicalType.TRIPLES else (terms.term(self.name),)
+        runs = None if terms.generic is None else triples_by_subject(self.graph)
+        if runs is None:
+            return terms.statements(self.triples(), behind)
+        return runs.generic(terms.generic, behind, BATCH)
+
+    def statements(
+        self, physical_type: PhysicalType, terms: EncoderTerms
+    ) -> Iterator[tuple[Any, ...]]:
+        """The same, one by one."""
+        return chain.from_iterable(self.batches(physical_type, terms))
+
+
+def parts_of(graph: Graph) -> list[Part]:
+    """The graphs of a Dataset or ConjunctiveGraph, default graph first; or the one Graph.
+
+    :raises TermError: one of them is a formula of Notation3.
+    """
+    if isinstance(graph, ReadOnlyGraphAggregate):
+        return [Part(member.identifier, member) for member in graph.graphs]
+    if not isinstance(graph, ConjunctiveGraph):
+        _check_formula(graph)
+        return [Part(DEFAULT_GRAPH, graph)]
+    default = default_graph(graph)
+    named = {}
+    kept = oxigraph_store.inner_store(graph) is not None
+    for context in graph.store.contexts():
+        _check_formula(context)
+        name = context.identifier
+        # What an Oxigraph store keeps for itself is no data.
+        if name != default.identifier and not (kept and is_reserved(str(name))):
+            named[name] = Part(name, graph.get_context(name))
+    return [Part(DEFAULT_GRAPH, default), *(named[name] for name in sorted(named, key=str))]
+
+
+def _check_formula(graph: object) -> None:
+    if isinstance(graph, QuotedGraph):
+        raise TermError("a formula of Notation3 is no RDF graph")
+
+
+def flat_options(graph: Graph, parts: Iterable[Part]) -> StreamOptions:
+    """The options that :func:`encode` chooses: triples for a Graph, quads otherwise; graphs for a
+    dataset with empty named graphs, which quads cannot say."""
+    if not isinstance(graph, ConjunctiveGraph):
+        return StreamOptions(
+            physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES
+        )
+    empty = any(part.name is not DEFAULT_GRAPH and part.empty for part in parts)
+    return StreamOptions(
+        physical_type=PhysicalType.GRAPHS if empty else PhysicalType.QUADS,
+        logical_type=LogicalType.FLAT_QUADS,
+    )
+
+
+def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRef]]:
+    """The declarations to write."""
+    if not namespaces:
+        return []
+    pairs = graph.namespaces() if namespaces is True else namespaces.items()
+    return [(name, URIRef(iri)) for name, iri in pairs]
+
+
+def encode(
+    graph: Graph,
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Namespaces = False,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[bytes]:
+    """Encode a graph; the bytes of each frame come out without a delimiter.
+
+    With a grouped logical type the frames are the elements: one for each subject in
+    SUBJECT_GRAPHS, one for each named graph in NAMED_GRAPHS, one for all in any other.
+
+    :param graph: a Graph is written as triples, a Dataset or ConjunctiveGraph as quads.
+    :param options: of the stream; by default those of :func:`flat_options`. Physical type QUADS
+        has no way to say that a graph is empty.
+    :param namespaces: declarations to write first: a mapping of names to IRIs, or True for all that
+        the graph has bound, which are some thirty in any new graph.
+    :param frame_rows: rows of a frame, at most.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param limits: bounds of what is written.
+    :raises JellyError: the graph cannot be written with these options.
+    """
+    parts = parts_of(graph)
+    if options is None:
+        options = flat_options(graph, parts)
+    declared = namespaces_of(graph, namespaces)
+    terms = EncoderTerms()
+    if options.grouped:
+        return encode_frames(
+            _elements(parts, options, declared, terms),
+            options=options,
+            describe=terms.describe,
+            namespaces=bool(declared),
+            limits=limits,
+        )
+    encoder = Encoder(
+        options,
+        terms.describe,
+        namespaces=bool(declared),
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        limits=limits,
+    )
+    return _encode_flat(encoder, fit(parts, options), declared, terms)
+
+
+def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
+    """The parts that a stream with ``options`` has a place for.
+
+    :raises OptionsError: a named graph is to be written as triples.
+    """
+    for part in parts:
+        named = part.name is not DEFAULT_GRAPH
+        if named and options.physical_type is PhysicalType.TRIPLES and not part.empty:
+            raise OptionsError("a dataset with named graphs cannot be written as triples")
+        # The default graph is always there, empty or not; naming it would say nothing.
+        if named or not part.empty:
+            yield part
+
+
+def _encode_flat(
+    encoder: Encoder,
+    parts: Iterable[Part],
+    namespaces: Iterable[tuple[str, URIRef]],
+    terms: EncoderTerms,
+) -> Iterator[bytes]:
+    physical_type = encoder.options.physical_type
+    for name, iri in namespaces:
+        encoder.add_namespace(name, str(iri))
+    for part in parts:
+        if physical_type is PhysicalType.GRAPHS:
+            encoder.start_graph(terms.term(part.name))
+        for batch in part.batches(physical_type, terms):
+            yield from encoder.add(batch)
+    yield from encoder.finish()
+
+
+def _elements(
+    parts: Iterable[Part],
+    options: StreamOptions,
+    namespaces: list[tuple[str, URIRef]],
+    terms: EncoderTerms,
+) -> Iterator[Frame]:
+    """The elements of a grouped stream, the first one with the namespaces; at least one, because
+    without a frame there would be no options."""
+    elements = _divide(fit(parts, options), options, terms)
+    first = next(elements, Frame(0))
+    first.namespaces = [(name, terms.term(iri)) for name, iri in namespaces]
+    yield first
+    yield from elements
+
+
+def _divide(parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms) -> Iterator[Frame]:
+    physical_type = options.physical_type
+    if options.logical_type == LogicalType.SUBJECT_GRAPHS:
+        for part in parts:
+            for _, statements in groupby(part.statements(physical_type, terms), itemgetter(0)):
+                yield Frame(0, statements=list(statements))
+    elif options.logical_type == LogicalType.NAMED_GRAPHS:
+        for part in parts:
+            if part.name is DEFAULT_GRAPH:
+                raise OptionsError("the default graph has no place in a stream of named graphs")
+            yield frame_of([part], physical_type, terms)
+    else:
+        yield frame_of(parts, physical_type, terms)
+
+
+def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderTerms) -> Frame:
+    """One frame that holds all of ``parts``."""
+    frame = Frame(0)
+    for part in parts:
+        before = len(frame.statements)
+        frame.statements += part.statements(physical_type, terms)
+        if physical_type is PhysicalType.GRAPHS and len(frame.statements) == before:
+            frame.empty_graphs.append(terms.term(part.name))
+    return frame
+
+
+def dump(
+    graph: Graph,
+    dst: Destination,
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Namespaces = False,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write a graph as a delimited Jelly-RDF stream.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :return: the number of statements written.
+
+    See :func:`encode` for the other parameters, and for what is raised.
+    """
+    parts = parts_of(graph)
+    options = options or flat_options(graph, parts)
+    if oxigraph_store.inner_store(graph) is not None and _suits_oxigraph(graph, options):
+        return oxigraph_store.dump(
+            graph,
+            dst,
+            options=options,
+            namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            limits=limits,
+        )
+    write_delimited(
+        encode(
+            graph,
+            options=options,
+            namespaces=namespaces,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            limits=limits,
+        ),
+        dst,
+    )
+    return sum(len(part.graph) for part in parts)
+
+
+def _suits_oxigraph(graph: Graph, options: StreamOptions) -> bool:
+    """Whether the backend ``oxigraph`` makes the same elements of a graph as this module does."""
+    if options.grouped and options.logical_type not in GROUPED:
+        return False
+    if isinstance(graph, ConjunctiveGraph):
+        return isinstance(graph, Dataset) and options.physical_type is not PhysicalType.TRIPLES
+    return options.physical_type is PhysicalType.TRIPLES

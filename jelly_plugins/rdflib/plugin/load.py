@@ -1,0 +1,209 @@
+"""A Jelly-RDF source into an rdflib Graph, Dataset or ConjunctiveGraph.
+
+Statements go into the indices of rdflib's own stores in memory (``memory``), and through its public
+interface into any other; a graph over an Oxigraph store is left to the backend of that name
+(``oxigraph_store``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import chain, groupby
+from typing import Any
+
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+
+from ...backends import BlankNodes
+from ...codec import DEFAULT_LIMITS, Frame, Limits
+from ...errors import JellyError, TermError
+from ...io.sources import Source
+from ...io.streams import FrameReader
+from ...reserved import refuse_graph
+from .. import oxigraph_store
+from ..callers import dataset_parsing_into, default_graph
+from ..memory.indices import BulkWriter, writable
+from ..namespaces import DeclaredNamespaces
+from ..patches.watch import is_watched
+from ..terms import RdflibFactory, check_graph
+
+
+class Target:
+    """Where statements go: the one graph that was meant, or all graphs of its store.
+
+    :param graph: a Graph; a Dataset or ConjunctiveGraph; or the default graph of one, as rdflib
+        gives it to parsers.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        dataset = graph if isinstance(graph, ConjunctiveGraph) else dataset_parsing_into(graph)
+        #: The graph that takes triples, and quads in the default graph.
+        self.default = graph if dataset is None else default_graph(dataset)
+        #: Whether quads may be in other graphs.
+        self.named_graphs = dataset is not None or graph.identifier == DATASET_DEFAULT_GRAPH_ID
+        self._graphs: dict[Any, Graph] = {DATASET_DEFAULT_GRAPH_ID: self.default}
+
+    def add(self, frames: Sequence[Frame]) -> None:
+        """Add the statements of frames that were made for this target, and their graphs though
+        they be empty. A store in memory takes all of them or none.
+
+        :raises TermError: the store refuses a statement.
+        """
+        filled = [frame.statements for frame in frames if frame.statements]
+        if writable(self.default):
+            BulkWriter(self.default.store, self._graph_or_default).add(filled)
+        else:
+            self._add_by_interface(filled)
+        for name in chain.from_iterable(frame.empty_graphs for frame in frames):
+            self._graph(name)
+
+    def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
+        default = self.default
+        graph = self._graph
+        try:
+            # All frames of a stream have statements of one width; those of several streams may not.
+            for width, run in groupby(batches, key=lambda statements: len(statements[0])):
+                statements = chain.from_iterable(run)
+                if width == 3:
+                    default.addN((s, p, o, default) for s, p, o in statements)
+                else:
+                    default.store.addN((s, p, o, graph(g)) for s, p, o, g in statements)
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(f"the store refuses a statement: {error}") from error
+
+    def _graph_or_default(self, name: Any) -> Graph:
+        return self.default if name is None else self._graph(name)
+
+    def _graph(self, name: Any) -> Graph:
+        graph = self._graphs.get(name)
+        if graph is None:
+            refuse_graph(str(name))
+            default = self.default
+            graph = Graph(default.store, name, namespace_manager=default.namespace_manager)
+            if default.store.graph_aware:
+                default.store.add_graph(graph)
+            self._graphs[name] = graph
+        return graph
+
+
+def load(
+    graph: Graph,
+    src: Source,
+    *,
+    blank_nodes: BlankNodes = "fresh",
+    generalized: bool = False,
+    atomic: bool = True,
+    concatenated: bool = False,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Read a Jelly-RDF source into a graph, and bind the namespaces that it declares.
+
+    :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
+        ConjunctiveGraph, which also take named graphs, empty ones included.
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
+        one; ``"keep"`` takes labels as they are.
+    :param generalized: let generalized statements through, which rdflib holds and cannot write.
+    :param atomic: leave the graph as it is unless the whole source can be read. The statements are
+        held until then: about 100 bytes each, besides their terms. Without it, each frame goes in
+        as it comes, and what went in before an error stays.
+    :param concatenated: options that stand first in a frame start a new stream.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param limits: what is believed of the input.
+    :return: the number of statements read, repeats included.
+    :raises JellyError: with source, frame and row.
+
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> from jelly_plugins import Iri, Triple
+    >>> graph = Graph()
+    >>> load(graph, write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))]))
+    1
+    >>> print(next(iter(graph))[0])
+    urn:s
+    """
+    target = Target(graph)
+    whole = target.named_graphs
+    if (
+        oxigraph_store.inner_store(graph) is not None
+        and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
+        and not is_watched(graph.store)
+    ):
+        # A ConjunctiveGraph goes the long way: for Oxigraph its default graph is a named one. So
+        # does what is to be recorded.
+        return oxigraph_store.load(
+            target.default,
+            src,
+            whole=whole,
+            blank_nodes=blank_nodes,
+            atomic=atomic,
+            concatenated=concatenated,
+            strict=strict,
+            limits=limits,
+        )
+    count = 0
+    namespaces = DeclaredNamespaces()
+    held: list[Frame] = []
+    with open_frames(
+        src,
+        blank_nodes=blank_nodes,
+        generalized=generalized,
+        named_graphs=whole,
+        concatenated=concatenated,
+        strict=strict,
+        limits=limits,
+    ) as frames:
+        for frame in frames:
+            check_frame(frame, namespaces, frames.name, named_graphs=whole)
+            count += len(frame.statements)
+            if not atomic:
+                target.add([frame])
+            elif frame.statements or frame.empty_graphs:
+                held.append(frame)
+    namespaces.bind(target.default)
+    target.add(held)
+    return count
+
+
+def open_frames(
+    src: Source,
+    *,
+    blank_nodes: BlankNodes,
+    generalized: bool,
+    named_graphs: bool = True,
+    concatenated: bool,
+    strict: bool = False,
+    limits: Limits,
+) -> FrameReader:
+    """Open a source for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
+    make = partial(
+        RdflibFactory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
+    )
+    # Each stream of a concatenated file has its own scope of labels.
+    return FrameReader(
+        src,
+        factory=make(),
+        next_factory=make,
+        limits=limits,
+        concatenated=concatenated,
+        strict=strict,
+    )
+
+
+def check_frame(
+    frame: Frame, namespaces: DeclaredNamespaces, source: str, *, named_graphs: bool = True
+) -> None:
+    """Refuse what stands beside the statements of a frame, and gather its namespaces.
+
+    :raises JellyError: a graph's name or a namespace cannot be held.
+    """
+    try:
+        for name in frame.graphs:
+            check_graph(name, named_graphs)
+        for name, iri in frame.namespaces:
+            namespaces.add(name, str(iri))
+    except JellyError as error:
+        error.locate(source=source, frame=frame.index)
+        raise

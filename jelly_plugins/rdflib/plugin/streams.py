@@ -1,0 +1,174 @@
+"""Streams of statements and of whole graphs in rdflib's terms, without one big graph.
+
+In grouped streams each frame is a graph or a dataset; a flat stream is one sequence of statements
+whose frames mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from rdflib.graph import ConjunctiveGraph, Dataset, Graph
+from rdflib.term import URIRef
+
+from ...backends import BlankNodes
+from ...codec import DEFAULT_LIMITS, Frame, Limits, LogicalType, PhysicalType, StreamOptions
+from ...io.sinks import Destination
+from ...io.sources import Source
+from ...io.streams import encode_frames, write_delimited
+from ..namespaces import DeclaredNamespaces
+from ..terms import EncoderTerms, Statement
+from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
+from .load import Target, check_frame, open_frames
+
+
+def read_statements(
+    src: Source,
+    *,
+    blank_nodes: BlankNodes = "fresh",
+    generalized: bool = False,
+    concatenated: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Statement]:
+    """Read a Jelly-RDF stream as one sequence of statements: plain tuples of rdflib's terms.
+
+    A quad's last term is the name of its graph, ``DATASET_DEFAULT_GRAPH_ID`` for the default
+    graph: ``Dataset.addN`` takes such quads as they are.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param blank_nodes: ``"fresh"`` makes new nodes for each reading, ``"keep"`` takes labels as
+        they are. One label is one node in the whole stream.
+    :param generalized: let generalized statements through.
+    :param concatenated: options that stand first in a frame start a new stream.
+    :param limits: what is believed of the input.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> from jelly_plugins import Iri, Triple
+    >>> for triple in read_statements(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("o"))])):
+    ...     print(triple[0])
+    urn:s
+    """
+    with open_frames(
+        src,
+        blank_nodes=blank_nodes,
+        generalized=generalized,
+        concatenated=concatenated,
+        limits=limits,
+    ) as frames:
+        for frame in frames:
+            yield from frame.statements
+
+
+def read_graphs(
+    src: Source,
+    *,
+    blank_nodes: BlankNodes = "fresh",
+    generalized: bool = False,
+    concatenated: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Graph]:
+    """Read a Jelly-RDF stream frame by frame: a Graph for each where it has triples, otherwise a
+    Dataset.
+
+    Each graph has a store of its own, and the namespaces that the stream has declared so far. A
+    blank node label is one node in the whole stream, so that graphs may share nodes. Frames of a
+    flat stream come out the same way, though their boundaries mean nothing.
+
+    See :func:`read_statements` for the parameters, and for what is raised.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
+    >>> write_graphs([graph, Graph()], file)
+    >>> [len(graph) for graph in read_graphs(file.getvalue())]
+    [1, 0]
+    """
+    namespaces = DeclaredNamespaces()
+    with open_frames(
+        src,
+        blank_nodes=blank_nodes,
+        generalized=generalized,
+        concatenated=concatenated,
+        limits=limits,
+    ) as frames:
+        for frame in frames:
+            triples = frames.options.physical_type is PhysicalType.TRIPLES
+            graph = Graph() if triples else Dataset()
+            check_frame(frame, namespaces, frames.name)
+            namespaces.bind(graph)
+            Target(graph).add([frame])
+            yield graph
+
+
+def write_graphs(
+    graphs: Iterable[Graph],
+    dst: Destination,
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Namespaces = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write a grouped Jelly-RDF stream: one frame for each graph or dataset.
+
+    :param graphs: Graphs; or Datasets and ConjunctiveGraphs, among which a Graph counts as a
+        dataset of a default graph only. In a stream of named graphs a Graph's identifier is its
+        name.
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param options: of the stream; by default physical and logical type GRAPHS and DATASETS if the
+        first of ``graphs`` is a dataset, otherwise TRIPLES and GRAPHS.
+    :param namespaces: declarations to write first: a mapping of names to IRIs, or True for those
+        that each graph has bound and none before it had.
+    :param limits: bounds of what is written.
+    :raises JellyError: a graph cannot be written with these options.
+
+    No graphs at all make a stream with its options only, which reads as one empty graph.
+
+    >>> import io
+    >>> write_graphs([Graph(), Graph()], io.BytesIO())
+    """
+    iterator = iter(graphs)
+    first = next(iterator, Graph())
+    if options is None:
+        options = _grouped_options(first)
+    terms = EncoderTerms()
+    write_delimited(
+        encode_frames(
+            _frames(chain([first], iterator), options, namespaces, terms),
+            options=options,
+            describe=terms.describe,
+            namespaces=bool(namespaces),
+            limits=limits,
+        ),
+        dst,
+    )
+
+
+def _grouped_options(graph: Graph) -> StreamOptions:
+    if isinstance(graph, ConjunctiveGraph):
+        return StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
+    return StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.GRAPHS)
+
+
+def _frames(
+    graphs: Iterable[Graph],
+    options: StreamOptions,
+    namespaces: Namespaces,
+    terms: EncoderTerms,
+) -> Iterator[Frame]:
+    declared: set[tuple[str, URIRef]] = set()
+    named = options.logical_type in (
+        LogicalType.NAMED_GRAPHS,
+        LogicalType.TIMESTAMPED_NAMED_GRAPHS,
+    )
+    for graph in graphs:
+        parts = parts_of(graph)
+        if named and not isinstance(graph, ConjunctiveGraph):
+            parts = [Part(graph.identifier, graph)]
+        frame = frame_of(fit(parts, options), options.physical_type, terms)
+        new = [pair for pair in namespaces_of(graph, namespaces) if pair not in declared]
+        frame.namespaces = [(name, terms.term(iri)) for name, iri in new]
+        declared.update(new)
+        yield frame

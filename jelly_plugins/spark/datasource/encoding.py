@@ -1,0 +1,67 @@
+"""Arrow record batches of statements to one Jelly stream. Knows nothing of Spark."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from ... import arrow
+from ...codec import ColumnEncoder, LogicalType, PhysicalType, StreamOptions, delimit
+from ...io.sinks import compressed
+from .schema import GRAPH, POSITIONS
+from .settings import WriteSettings
+from .terms import join_terms
+
+
+def stream_options(settings: WriteSettings, graphs: bool) -> StreamOptions:
+    """Options of a flat stream, of quads if there are graphs."""
+    return StreamOptions(
+        physical_type=PhysicalType.QUADS if graphs else PhysicalType.TRIPLES,
+        logical_type=LogicalType.FLAT_QUADS if graphs else LogicalType.FLAT_TRIPLES,
+        stream_name=settings.stream_name,
+        rdf_star=settings.quoted_triples,
+        max_name_table_size=settings.name_table,
+        max_prefix_table_size=settings.prefix_table,
+        max_datatype_table_size=settings.datatype_table,
+    )
+
+
+class StreamWriter:
+    """Writes one stream into an open file.
+
+    :param file: stays open.
+    :param schema: of the batches: subject, predicate, object, and graph where there are graphs.
+    :ivar rows: statements that were written.
+    """
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema, settings: WriteSettings) -> None:
+        self._stack = ExitStack()
+        self._out = self._stack.enter_context(compressed(file, settings.compression))
+        options = stream_options(settings, GRAPH in schema.names)
+        self._encoder = ColumnEncoder(options, restart_every=settings.restart_every)
+        self.rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Write the rows of a batch.
+
+        :raises JellyError: with the row, counted from the stream's first, if one is no statement.
+        """
+        for frame in self._encoder.add(arrow.columns(_joined(batch))):
+            self._out.write(delimit(frame))
+        self.rows += batch.num_rows
+
+    def finish(self) -> None:
+        """End the stream."""
+        for frame in self._encoder.finish():
+            self._out.write(delimit(frame))
+        self._stack.close()
+
+
+def _joined(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with terms as text."""
+    names = [name for name in POSITIONS if name in batch.schema.names]
+    columns = [batch.column(name) for name in names]
+    joined = [join_terms(each) if pa.types.is_struct(each.type) else each for each in columns]
+    return pa.RecordBatch.from_arrays(joined, names=names)

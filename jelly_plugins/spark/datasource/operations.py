@@ -1,0 +1,187 @@
+"""Jelly-Patch and RDF Patch files, a row for each operation: as ``patch_rows``, but by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+
+from ...arrow import record_batch
+from ...codec import Operation, OperationColumns, OperationKind
+from ...codec.patch.operations import Namespace
+from ...errors import JellyError
+from ...patch.columns import PatchColumnReader
+from .batches import complete
+from .decoding import section
+from .files import DataFile, Files
+from .formats import Format
+from .marks import Begin, mark
+from .parts import Piece
+from .patch_row import PatchRow
+from .patch_rows import ABOUT, boundary, not_waiting
+from .settings import Mode, ReadSettings
+
+_KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
+#: Columns of numbers; all others are text.
+_NUMBERS: Final = ("patch", "transaction", "order")
+
+
+def read_operations(
+    file: BinaryIO, piece: Piece, settings: ReadSettings, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a piece of a file."""
+    source = section(file, piece.path)
+    growing = piece.stop is not None
+    with PatchColumnReader(source, wait=not_waiting if growing else None) as batches:
+        rows = _Rows(settings.about)
+        tables = rows.tables(batches, piece.first, piece.stop)
+        for found in _marked(tables, rows, piece, settings.mode is not Mode.FAILFAST):
+            yield complete(found, len(found["order"]), piece, schema)
+
+
+def _marked(
+    tables: Iterator[dict[str, Any]], rows: _Rows, piece: Piece, lenient: bool
+) -> Iterator[dict[str, Any]]:
+    """Tables with the column ``mark``, see ``marks``."""
+    held: dict[str, Any] | None = None
+    begin: Begin | None = None
+    count = 0
+    try:
+        for found in tables:
+            if held is None:
+                begin = Begin(piece.path, piece.number, rows.before, lenient)
+                count = rows.before
+            else:
+                yield held | {"mark": _marks(len(held["order"]), begin)}
+                begin = None
+            held = found
+            count += len(found["order"])
+    except JellyError:
+        # What came before is given, but its end is not known.
+        if held is not None:
+            yield held | {"mark": _marks(len(held["order"]), begin)}
+        raise
+    if held is not None:
+        yield held | {"mark": _marks(len(held["order"]), begin, count)}
+
+
+def _marks(rows: int, begin: Begin | None, end: int | None = None) -> Any:
+    """The column ``mark`` of a table."""
+    marks: list[str | None] = [None] * min(rows, 2)
+    if rows == 1:
+        marks = [mark(begin, end) if begin is not None or end is not None else None]
+    else:
+        marks[0] = None if begin is None else mark(begin, None)
+        marks[1] = None if end is None else mark(None, end)
+    edges = pa.array(marks, pa.string())
+    return pa.concat_arrays([edges[:1], pa.nulls(max(0, rows - 2), pa.string()), edges[1:]])
+
+
+class _Rows:
+    """Where a file stands while its rows are read."""
+
+    def __init__(self, about: bool) -> None:
+        #: Rows that were passed over because they stand before the first that is asked for.
+        self.before = 0
+        self._about = about
+        self._order = 0
+        self._transactions = 0
+        #: Of the next row: patch, id, prev, transaction.
+        self._state: tuple[int, str | None, str | None, int | None] = (0, None, None, None)
+
+    def tables(
+        self, batches: Iterable[OperationColumns], first: int, stop: int | None
+    ) -> Iterator[dict[str, Any]]:
+        """The columns of the rows from ``first`` on, and before ``stop``."""
+        for batch in batches:
+            if stop is not None and self._order >= stop:
+                return
+            found = self._table(batch)
+            if first or stop is not None:
+                orders = found["order"].to_numpy()
+                end = self._order if stop is None else stop
+                self.before += int(np.count_nonzero(orders < first))
+                kept = pa.array((orders >= first) & (orders < end))
+                found = {name: column.filter(kept) for name, column in found.items()}
+            if len(found["order"]):
+                yield found
+
+    def _table(self, batch: OperationColumns) -> dict[str, Any]:
+        rows = batch.statements.rows
+        places = [place for place, _ in batch.others]
+        #: What holds from each of the other rows on.
+        states = [self._state]
+        others: list[PatchRow] = []
+        for number, (place, row) in enumerate(batch.others):
+            said = self._take(row, self._order + place + number)
+            states.append(self._state)
+            if said is not None:
+                others.append(said)
+        numbers = np.arange(rows)
+        passed = np.searchsorted(places, numbers, side="right")
+        statements = record_batch(batch.statements)
+        found = {
+            name: pa.array(column, pa.int64() if name in _NUMBERS else pa.string()).take(
+                pa.array(passed)
+            )
+            for name, column in zip(
+                ("patch", "id", "prev", "transaction"), zip(*states, strict=True), strict=True
+            )
+        }
+        found |= {name: statements[name] for name in ("subject", "predicate", "object", "graph")}
+        found["order"] = pa.array(self._order + numbers + passed)
+        found["kind"] = _KINDS.take(pa.array(np.frombuffer(batch.adds, np.uint8)))
+        found["name"] = found["value"] = pa.nulls(rows, pa.string())
+        self._order += rows + len(batch.others)
+        return _merged(found, others) if others else found
+
+    def _take(self, row: Operation, order: int) -> PatchRow | None:
+        """Take a row that is no operation on a statement; what it says, if it is asked for."""
+        kind, value = row
+        patch, id_, prev, transaction = self._state
+        if kind is OperationKind.BEGIN:
+            transaction = self._transactions
+            self._transactions += 1
+        elif kind is OperationKind.HEADER:
+            if value.key == "id" and id_ is None:
+                id_ = value.value
+            elif value.key == "prev" and prev is None:
+                prev = value.value
+        said = PatchRow(patch, id_, prev, transaction, order, kind.code)
+        self._state = (patch, id_, prev, transaction)
+        if kind in (OperationKind.COMMIT, OperationKind.ABORT):
+            self._state = (patch, id_, prev, None)
+        elif kind is OperationKind.END:
+            self._state = (patch + 1, None, None, transaction)
+        if kind is OperationKind.HEADER:
+            said = said._replace(name=value.key, value=value.value)
+        elif type(value) is Namespace:
+            said = said._replace(name=value.name, value=value.iri, graph=value.graph or None)
+        return said if self._about or kind not in ABOUT else None
+
+
+def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
+    """Columns of statements, and other rows, in their order."""
+    columns = dict(zip(PatchRow._fields, zip(*others, strict=True), strict=True))
+    merged = {
+        name: pa.concat_arrays(
+            [column, pa.array(columns[name], pa.int64() if name in _NUMBERS else pa.string())]
+        )
+        for name, column in found.items()
+    }
+    order = pa.array(np.argsort(merged["order"].to_numpy(), kind="stable"))
+    return {name: column.take(order) for name, column in merged.items()}
+
+
+def _whole(file: DataFile, files: Files, target: int) -> list[tuple[Piece, int]]:  # noqa: ARG001
+    return [(Piece(file.path), file.size)]
+
+
+def _boundary(file: BinaryIO, about: DataFile, before: int) -> int:  # noqa: ARG001
+    # Rows are counted from the start: what stands there is referred to.
+    return boundary(section(file, about.path))
+
+
+OPERATIONS: Final = Format(_whole, read_operations, _boundary)

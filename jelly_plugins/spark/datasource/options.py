@@ -1,0 +1,174 @@
+"""All options of the formats, by name: what is none of them is refused. Knows nothing of Spark.
+
+docs/spark-options.md is this table, see :func:`table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from ...errors import OptionsError
+
+_BOTH: Final = ("jelly", "jelly-patch")
+_JELLY: Final = ("jelly",)
+_PATCH: Final = ("jelly-patch",)
+
+
+class Option(NamedTuple):
+    """An option of a format.
+
+    :ivar formats: that have it.
+    :ivar writes: whether it is for writing.
+    :ivar default: as the table has it.
+    """
+
+    name: str
+    formats: tuple[str, ...]
+    writes: bool
+    default: str
+    meaning: str
+
+
+#: What Spark makes of ``load(path)`` and ``save(path)``.
+_PATHS: Final = ("path", "paths")
+
+OPTIONS: Final = (
+    Option(
+        "terms",
+        _BOTH,
+        False,
+        "`ntriples`",
+        "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
+        "language. Patches are applied from text.",
+    ),
+    Option(
+        "blankNodes",
+        _JELLY,
+        False,
+        "`keep`",
+        "`keep`: labels are as in the files, so that equal labels of two files become one node. "
+        "`file`: a node of each file is its own; labels are `f`, a digest of the file's path, and "
+        "the label.",
+    ),
+    Option(
+        "sourceColumns", _JELLY, False, "`false`", "Columns `source` and `frame`: file, and frame."
+    ),
+    Option(
+        "headers", _PATCH, False, "`false`", "Rows for headers (H) and ends of patches (Z), too."
+    ),
+    Option(
+        "mode",
+        _BOTH,
+        False,
+        "`FAILFAST`",
+        "What becomes of a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: what came "
+        "before stays. Patches are applied from `FAILFAST` only.",
+    ),
+    Option(
+        "columnNameOfCorruptRecord",
+        _BOTH,
+        False,
+        "`_corrupt_record`",
+        "The column that has the error, in mode `PERMISSIVE`.",
+    ),
+    Option(
+        "badRecordsPath",
+        _BOTH,
+        False,
+        "none",
+        "A folder that gets the errors of mode `PERMISSIVE`, instead of a column.",
+    ),
+    Option(
+        "partitionColumns",
+        _BOTH,
+        False,
+        "none",
+        "Names, with commas between them: columns of text from folders such as `date=2026-11-21`, "
+        "null where there is none; other such folders say nothing then. Without the option they "
+        "are an error, rather than left out.",
+    ),
+    Option(
+        "pathGlobFilter",
+        _BOTH,
+        False,
+        "`*`",
+        "What names of files inside of folders have to match.",
+    ),
+    Option(
+        "maxPartitionBytes",
+        _BOTH,
+        False,
+        "`32m`",
+        "About how much one task reads. Files are cut at restart points; those of patches are not.",
+    ),
+    Option(
+        "maxFilesPerTrigger", _BOTH, False, "all", "Files that a batch of a stream takes, at most."
+    ),
+    Option(
+        "growing", _BOTH, False, "`false`", "Files of a stream may get longer, and are read on."
+    ),
+    Option(
+        "storageOptions",
+        _BOTH,
+        False,
+        "`{}`",
+        "Settings of the file system, as fsspec takes them: a JSON object. For writing as well.",
+    ),
+    Option("compression", _JELLY, True, "`none`", "`none`, `gzip`, `bz2` or `zstd`."),
+    Option(
+        "restartEvery",
+        _JELLY,
+        True,
+        "`2m`",
+        "Bytes after which a file has a restart point, so that several tasks can read it; 0 for "
+        "none. Compressed files have none.",
+    ),
+    Option("streamName", _JELLY, True, "none", "The name in the stream's options."),
+    Option("quotedTriples", _JELLY, True, "`false`", "Whether there may be quoted triples."),
+    Option("maxNameTableSize", _JELLY, True, "`4000`", "Entries of the table of names."),
+    Option("maxPrefixTableSize", _JELLY, True, "`150`", "Entries of the table of prefixes."),
+    Option("maxDatatypeTableSize", _JELLY, True, "`32`", "Entries of the table of datatypes."),
+)
+
+#: Options that mean the same for reading and writing.
+_EITHER: Final = ("storageOptions",)
+
+
+def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None) -> None:
+    """Refuse options that are none.
+
+    :param given: their names; letters may be of any case.
+    :param kind: name of the format.
+    :param writes: whether they are for writing; None where that is not known.
+    :raises OptionsError: with what may have been meant.
+    """
+    known = {
+        each.name.lower(): each.name
+        for each in OPTIONS
+        if kind in each.formats and (writes in (None, each.writes) or each.name in _EITHER)
+    }
+    for name in given:
+        if name.lower() in known or name.lower() in _PATHS:
+            continue
+        close = get_close_matches(name.lower(), known, 1)
+        meant = (
+            f"did you mean {known[close[0]]}?"
+            if close
+            else f"there are {', '.join(known.values())}"
+        )
+        use = {None: "", True: " for writing", False: " for reading"}[writes]
+        raise OptionsError(f"{kind} has no option {name!r}{use}: {meant}")
+
+
+def table(*, writes: bool) -> str:
+    """The options as a table in Markdown."""
+    lines = ["| option | of | default | |", "|---|---|---|---|"]
+    lines += [
+        f"| `{each.name}` | {', '.join(f'`{kind}`' for kind in each.formats)} | {each.default} | "
+        f"{each.meaning} |"
+        for each in OPTIONS
+        if each.writes is writes
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,80 @@
+"""The columns of the formats, as Spark and Arrow have them.
+
+Every column can be null: a row of bad input has nothing but its error.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
+
+from ...errors import OptionsError
+from .patch_row import PatchRow
+from .settings import ReadSettings, Terms
+
+#: The positions of terms, in the order of the columns.
+POSITIONS: Final = ("subject", "predicate", "object", "graph")
+GRAPH: Final = "graph"
+
+#: What a term is split into.
+TERM: Final = StructType(
+    [StructField(name, StringType()) for name in ("value", "kind", "datatype", "language")]
+)
+
+_NUMBERS: Final = ("patch", "transaction", "order")
+
+
+def statement_schema(settings: ReadSettings) -> StructType:
+    """The columns that the format ``jelly`` is read as."""
+    fields = [StructField(name, _term(settings)) for name in POSITIONS]
+    if settings.source_columns:
+        fields += [StructField("source", StringType()), StructField("frame", LongType())]
+    return _with_others(fields, settings)
+
+
+def patch_schema(settings: ReadSettings) -> StructType:
+    """The columns that the format ``jelly-patch`` is read as. The file is always one of them:
+    patches have numbers only within it. The marks say whether rows are all there, see ``marks``."""
+    fields = [StructField("source", StringType())]
+    for name in PatchRow._fields:
+        kind: DataType = LongType() if name in _NUMBERS else StringType()
+        fields.append(StructField(name, _term(settings) if name in POSITIONS else kind))
+    fields.append(StructField("mark", StringType()))
+    return _with_others(fields, settings)
+
+
+def _term(settings: ReadSettings) -> DataType:
+    return TERM if settings.terms is Terms.SPLIT else StringType()
+
+
+def _with_others(fields: list[StructField], settings: ReadSettings) -> StructType:
+    """The columns of a format, and those that options ask for.
+
+    :raises OptionsError: two have the same name.
+    """
+    names = [*(settings.partition_columns or ()), settings.corrupt_column]
+    schema = StructType(fields + [StructField(name, StringType()) for name in names if name])
+    # Spark does not tell names apart by the case of their letters.
+    if len({name.lower() for name in schema.names}) < len(schema.names):
+        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
+    return schema
+
+
+def check_schema(given: StructType, ours: StructType) -> None:
+    """Refuse a schema that a user gives, unless it is the one that there is.
+
+    :raises OptionsError: it is another one.
+    """
+    if given.simpleString() != ours.simpleString():
+        raise OptionsError(
+            f"the schema is fixed by the options; it is {ours.simpleString()}, "
+            f"and not {given.simpleString()}"
+        )
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """A schema as Spark expects its record batches."""
+    return to_arrow_schema(schema, timezone="UTC")

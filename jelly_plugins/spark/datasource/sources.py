@@ -1,0 +1,105 @@
+"""The formats ``jelly`` and ``jelly-patch``, as Spark's Python Data Source API has them.
+
+What Spark asks for by name; the work is done in ``reading``, ``streaming`` and ``writing``.
+Instances go between processes: they hold options and nothing else. For each query Spark starts
+processes that only ask for the columns, or for one of the rest; so what takes time to import is
+imported where it is needed.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+)
+from pyspark.sql.types import StructType
+
+from .. import _requirement  # noqa: F401  (first: it says what to install)
+from .options import check_options
+from .schema import check_schema, patch_schema, statement_schema
+from .settings import ReadSettings, WriteSettings
+
+if TYPE_CHECKING:
+    from .formats import Format
+
+
+class _FolderSource(DataSource):
+    """Files of a format; their columns are fixed by the options."""
+
+    @abstractmethod
+    def _format(self) -> Format:
+        """The files' format."""
+
+    @abstractmethod
+    def _columns(self, settings: ReadSettings) -> StructType:
+        """The columns that the files are read as."""
+
+    @property
+    def _settings(self) -> ReadSettings:
+        return ReadSettings.of(self.options)
+
+    def schema(self) -> StructType:
+        check_options(self.options, self.name())
+        return self._columns(self._settings)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from .files import given_paths
+        from .reading import FolderReader
+
+        check_options(self.options, self.name(), writes=False)
+        check_schema(schema, self.schema())
+        return FolderReader(given_paths(self.options), self._settings, schema, self._format())
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        from .files import given_paths
+        from .streaming import FolderStreamReader
+
+        check_options(self.options, self.name(), writes=False)
+        check_schema(schema, self.schema())
+        paths = given_paths(self.options)
+        return FolderStreamReader(paths, self._settings, schema, self._format())
+
+
+class JellyDataSource(_FolderSource):
+    """Jelly-RDF files: ``spark.read.format("jelly").load(path)``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "jelly"
+
+    def _format(self) -> Format:
+        from .statements import STATEMENTS
+
+        return STATEMENTS
+
+    def _columns(self, settings: ReadSettings) -> StructType:
+        return statement_schema(settings)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from .files import given_paths
+        from .writing import JellyWriter
+
+        check_options(self.options, self.name(), writes=True)
+        [path] = given_paths(self.options)
+        return JellyWriter(path, schema, overwrite, WriteSettings.of(self.options))
+
+
+class JellyPatchDataSource(_FolderSource):
+    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "jelly-patch"
+
+    def _format(self) -> Format:
+        from .operations import OPERATIONS
+
+        return OPERATIONS
+
+    def _columns(self, settings: ReadSettings) -> StructType:
+        return patch_schema(settings)

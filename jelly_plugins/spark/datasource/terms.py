@@ -1,0 +1,152 @@
+"""Columns of terms as N-Triples has them, to structures of their parts and back.
+
+Whole columns at a time, in Arrow; term by term only where characters are escaped. Text that comes
+from elsewhere is not judged here: who encodes it does that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...codec import BlankNode, Iri, Literal
+from ...codec.text.ntriples import term_text
+from ...errors import TermError
+
+#: Kinds of terms, as the column ``kind`` has them. A triple's value is its text.
+IRI: Final = "iri"
+BLANK_NODE: Final = "blank_node"
+LITERAL: Final = "literal"
+TRIPLE: Final = "triple"
+
+_XSD_STRING: Final = "http://www.w3.org/2001/XMLSchema#string"
+_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+
+_LITERAL: Final = (
+    r'(?s)^"(?P<lex>(?:[^"\\]|\\.)*)"(?:@(?P<language>.+)|\^\^<(?P<datatype>[^>]*)>)?$'
+)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_SHORT: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+#: What an IRI does not have as it is.
+_IRI_SPECIAL: Final = r'[\x00-\x20<>"{}|^`\\]'
+_LEX_SPECIAL: Final = r'[\x00-\x1f"\\\x7f]'
+
+
+def split_terms(column: pa.Array, struct: pa.StructType) -> pa.Array:
+    r"""Take terms apart.
+
+    :param column: text of N-Triples; null stays null.
+    :param struct: its fields are value, kind, datatype and language. Every literal has a datatype;
+        one with a language has ``rdf:langString``.
+
+    >>> fields = [(name, pa.string()) for name in ("value", "kind", "datatype", "language")]
+    >>> split_terms(pa.array(['"a\\nb"@en', None]), pa.struct(fields))[0].as_py()["value"]
+    'a\nb'
+    """
+    encoded = column.dictionary_encode()
+    parts = _split(encoded.dictionary.cast(pa.string()))
+    return pa.StructArray.from_arrays(parts, fields=list(struct)).take(encoded.indices)
+
+
+def _split(terms: pa.Array) -> list[pa.Array]:
+    none = pa.scalar(None, pa.string())
+    is_triple = pc.starts_with(terms, "<<")
+    is_iri = pc.and_not(pc.starts_with(terms, "<"), is_triple)
+    is_blank = pc.starts_with(terms, "_:")
+    is_literal = pc.starts_with(terms, '"')
+    found = pc.extract_regex(terms, pattern=_LITERAL)
+    lex, language, datatype = (
+        pc.struct_field(found, name) for name in ("lex", "language", "datatype")
+    )
+    language = pc.if_else(pc.equal(language, ""), none, language)
+    datatype = pc.if_else(pc.equal(datatype, ""), _XSD_STRING, _unescaped(datatype))
+    datatype = pc.if_else(pc.is_valid(language), _LANG_STRING, datatype)
+    kinds = pa.StructArray.from_arrays(
+        [is_iri, is_blank, is_literal, is_triple], names=list("abcd")
+    )
+    kind = pc.case_when(kinds, IRI, BLANK_NODE, LITERAL, TRIPLE)
+    value = pc.case_when(
+        kinds,
+        _unescaped(pc.utf8_slice_codeunits(terms, 1, -1)),
+        pc.utf8_slice_codeunits(terms, 2),
+        _unescaped(lex),
+        terms,
+    )
+    return [value, kind, datatype, language]
+
+
+def _unescaped(column: pa.Array) -> pa.Array:
+    escaped = pc.fill_null(pc.match_substring(column, "\\"), False)
+    if not pc.any(escaped).as_py():
+        return column
+    values = [_ESCAPE.sub(_character, each) for each in column.filter(escaped).to_pylist()]
+    return pc.replace_with_mask(column, escaped, pa.array(values, pa.string()))
+
+
+def _character(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _SHORT.get(found[3], found[3])
+
+
+def join_terms(column: pa.StructArray) -> pa.Array:
+    """Put terms together again, as N-Triples has them.
+
+    :raises TermError: a kind is none that there is, or a term has no value.
+
+    >>> term = {"value": "urn:s", "kind": "iri", "datatype": None, "language": None}
+    >>> join_terms(pa.array([term]))[0].as_py()
+    '<urn:s>'
+    """
+    value, kind, datatype, language = (
+        # Nulls of the structure are to be nulls of its fields.
+        pc.struct_field(column, name).cast(pa.string())
+        for name in ("value", "kind", "datatype", "language")
+    )
+    known = pc.is_in(kind, value_set=pa.array([IRI, BLANK_NODE, LITERAL, TRIPLE]))
+    there = pc.is_valid(column)
+    if pc.any(pc.and_(there, pc.invert(known))).as_py():
+        odd = kind.filter(pc.and_(there, pc.invert(known)))[0].as_py()
+        raise TermError(f"{odd!r} is no kind of term: {IRI}, {BLANK_NODE}, {LITERAL} or {TRIPLE}")
+    if pc.any(pc.and_(there, pc.is_null(value))).as_py():
+        raise TermError("a term has no value")
+    is_iri, is_blank, is_literal = (pc.equal(kind, each) for each in (IRI, BLANK_NODE, LITERAL))
+    tag = pc.binary_join_element_wise("@", language, "")
+    plain = pc.or_kleene(pc.is_null(datatype), pc.equal(datatype, _XSD_STRING))
+    typed = pc.binary_join_element_wise("^^<", datatype, ">", "")
+    suffix = pc.if_else(pc.is_valid(language), tag, pc.if_else(plain, "", typed))
+    kinds = pa.StructArray.from_arrays([is_iri, is_blank, is_literal], names=list("abc"))
+    joined = pc.case_when(
+        pc.fill_null(kinds, False) if kinds.null_count else kinds,
+        pc.binary_join_element_wise("<", value, ">", ""),
+        pc.binary_join_element_wise("_:", value, ""),
+        pc.binary_join_element_wise('"', value, '"', suffix, ""),
+        value,
+    )
+    odd = pc.or_(
+        pc.and_(is_iri, pc.match_substring_regex(value, _IRI_SPECIAL)),
+        pc.and_(
+            is_literal,
+            pc.or_(
+                pc.match_substring_regex(value, _LEX_SPECIAL),
+                pc.fill_null(pc.match_substring_regex(datatype, _IRI_SPECIAL), False),
+            ),
+        ),
+    )
+    odd = pc.fill_null(odd, False)
+    if not pc.any(odd).as_py():
+        return joined
+    texts = [_text(**each) for each in column.filter(odd).to_pylist()]
+    return pc.replace_with_mask(joined, odd, pa.array(texts, pa.string()))
+
+
+def _text(value: str, kind: str, datatype: str | None, language: str | None) -> str:
+    if kind == IRI:
+        return term_text(Iri(value))
+    if kind == BLANK_NODE:
+        return term_text(BlankNode(value))
+    if language is not None:
+        return term_text(Literal(value, language))
+    return term_text(Literal(value, None, None if datatype == _XSD_STRING else datatype))

@@ -1,0 +1,256 @@
+"""What a Jelly-RDF stream is made of: options, frames, rows by kind, sizes. Reads all of it, keeps
+none of it.
+
+Reading is strict, but terms are not built: only what the report needs is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ..codec.common.wire import BYTES, read_field, read_varint
+from ..codec.rdf.decoder import opens_with_options
+from ..codec.rdf.options import logical_name
+from ..codec.rdf.rules import Row
+from ..io.sources import Source
+from ..io.streams import FrameReader
+
+#: Namespaces and metadata keys that a report lists; of more it has the number only.
+LISTED: Final = 1000
+
+_ROW_TAG: Final = 1 << 3 | BYTES
+
+
+class _Unread:
+    """A factory of terms that nobody will look at, but for the IRIs of namespaces."""
+
+    default_graph: Final = ""
+
+    @staticmethod
+    def iri(value: str, /) -> str:
+        return value
+
+    @staticmethod
+    def blank_node(label: str, /) -> str:
+        return label
+
+    @staticmethod
+    def literal(lex: str, langtag: str | None, datatype: str | None, /) -> str:  # noqa: ARG004
+        return lex
+
+    @staticmethod
+    def quoted_triple(*terms: Any) -> Any:
+        return terms
+
+    @staticmethod
+    def triple(terms: tuple[Any, ...], /) -> tuple[Any, ...]:
+        return terms
+
+    quad = triple
+
+
+@dataclass(slots=True, kw_only=True)
+class FrameReport:
+    """One frame.
+
+    :ivar size: bytes, without a delimiter.
+    :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
+    :ivar statements: number of triples or quads.
+    :ivar graphs: number of graphs that start, in physical type GRAPHS.
+    :ivar namespaces: declarations, as name and IRI.
+    :ivar metadata: the frame's metadata, by key.
+    """
+
+    index: int
+    size: int
+    rows: dict[str, int]
+    statements: int
+    graphs: int
+    namespaces: list[tuple[str, str]]
+    metadata: dict[str, bytes]
+
+
+@dataclass(slots=True, kw_only=True)
+class StreamReport:
+    """A whole stream, which may be several concatenated ones.
+
+    :ivar options: the stream's options; of several streams the last one's.
+    :ivar streams: number of streams: 1 unless read as concatenated.
+    :ivar delimited: whether frames are delimited; otherwise there is one bare frame.
+    :ivar size: bytes of the frames, uncompressed and without delimiters.
+    :ivar file_size: bytes of the file as it lies on disk, None if it is no file.
+    :ivar frames: number of frames; ``empty_frames`` of them have no rows.
+    :ivar restarts: number of frames that are marked as restart points, see ``codec.restarts``.
+    :ivar largest_frame: bytes of the largest frame.
+    :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
+    :ivar namespaces: declarations, IRIs by name in order of appearance, at most :data:`LISTED`.
+    :ivar metadata: number of frames with a metadata key, by key, at most :data:`LISTED`.
+    :ivar unlisted: declarations and keys beyond :data:`LISTED`.
+    """
+
+    source: str
+    compression: str | None
+    options: StreamOptions = field(default_factory=StreamOptions)
+    streams: int = 0
+    delimited: bool = True
+    size: int = 0
+    file_size: int | None = None
+    frames: int = 0
+    empty_frames: int = 0
+    restarts: int = 0
+    largest_frame: int = 0
+    statements: int = 0
+    graphs: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+    namespaces: dict[str, list[str]] = field(default_factory=dict)
+    metadata: dict[str, int] = field(default_factory=dict)
+    unlisted: int = 0
+
+    @property
+    def bytes_per_statement(self) -> float | None:
+        """Uncompressed bytes per statement; None without statements."""
+        return self.size / self.statements if self.statements else None
+
+
+def count_rows(data: bytes) -> Counter[Row]:
+    """Count a frame's rows by kind.
+
+    :param data: a frame that a decoder has accepted, without a delimiter.
+
+    >>> from jelly_plugins.codec import Encoder, StreamOptions
+    >>> count_rows(Encoder(StreamOptions()).flush())
+    Counter({<Row.OPTIONS: 1>: 1})
+    """
+    kinds: Counter[int] = Counter()
+    pos = 0
+    end = len(data)
+    while pos < end:
+        tag, start, pos, _ = read_field(data, pos, end)
+        if tag == _ROW_TAG:
+            kinds[_row_number(data, start, pos)] += 1
+    return Counter({Row(number): count for number, count in kinds.items()})
+
+
+def _row_number(data: bytes, pos: int, end: int) -> int:
+    """The number of the one known field of a row."""
+    first = data[pos]
+    if first >> 3 in _ROW_NUMBERS and first < 0x80:
+        return first >> 3
+    while True:
+        tag, _ = read_varint(data, pos, end)
+        if tag >> 3 in _ROW_NUMBERS:
+            return tag >> 3
+        _, _, pos, _ = read_field(data, pos, end)
+
+
+_ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
+
+
+def inspect(
+    src: Source,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    on_frame: Callable[[FrameReport], object] | None = None,
+) -> StreamReport:
+    """Read a Jelly-RDF stream and report what it is made of.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param concatenated: options that stand first in a frame start a new stream.
+    :param on_frame: called with each frame's report, as soon as the frame was read.
+    :raises JellyError: the stream is not valid, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Triple
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> report = inspect(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))]))
+    >>> report.frames, report.statements, report.rows
+    (1, 1, {'OPTIONS': 1, 'TRIPLE': 1, 'NAME': 3, 'PREFIX': 1})
+    """
+    rows: Counter[Row] = Counter()
+    with FrameReader(
+        src, factory=_Unread(), limits=limits, concatenated=concatenated, strict=True
+    ) as frames:
+        report = StreamReport(source=frames.name, compression=frames.compression)
+        for frame in frames:
+            kinds = count_rows(frames.data)
+            found = FrameReport(
+                index=frame.index,
+                size=frame.size,
+                rows=_by_name(kinds),
+                statements=len(frame.statements),
+                graphs=len(frame.graphs),
+                namespaces=frame.namespaces,
+                metadata=frame.metadata,
+            )
+            rows += kinds
+            _add(report, found)
+            report.restarts += frame.restart
+            report.streams += concatenated and opens_with_options(frames.data)
+            if on_frame is not None:
+                on_frame(found)
+        report.options = frames.options
+        report.delimited = bool(frames.delimited)
+    report.streams = max(report.streams, 1)
+    report.rows = _by_name(rows)
+    report.file_size = _file_size(src)
+    return report
+
+
+def _by_name(rows: Counter[Row]) -> dict[str, int]:
+    return {row.name: rows[row] for row in Row if rows[row]}
+
+
+def _add(report: StreamReport, frame: FrameReport) -> None:
+    report.frames += 1
+    report.size += frame.size
+    report.empty_frames += not frame.rows
+    report.largest_frame = max(report.largest_frame, frame.size)
+    report.statements += frame.statements
+    report.graphs += frame.graphs
+    for name, iri in frame.namespaces:
+        iris = report.namespaces.get(name)
+        if iris is not None and iri in iris:
+            continue
+        if sum(map(len, report.namespaces.values())) >= LISTED:
+            report.unlisted += 1
+        else:
+            report.namespaces.setdefault(name, []).append(iri)
+    for key in frame.metadata:
+        if key in report.metadata or len(report.metadata) < LISTED:
+            report.metadata[key] = report.metadata.get(key, 0) + 1
+        else:
+            report.unlisted += 1
+
+
+def _file_size(src: Source) -> int | None:
+    try:
+        if isinstance(src, str | os.PathLike):
+            found = os.stat(src)
+        elif hasattr(src, "fileno"):
+            found = os.fstat(src.fileno())
+        else:
+            return None
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def options_as_dict(options: StreamOptions) -> dict[str, Any]:
+    """Options under the names of RdfStreamOptions, with types by their names."""
+    return {
+        "physical_type": PhysicalType(options.physical_type).name,
+        "logical_type": logical_name(options.logical_type or LogicalType.UNSPECIFIED),
+        "stream_name": options.stream_name,
+        "generalized_statements": options.generalized_statements,
+        "rdf_star": options.rdf_star,
+        "max_name_table_size": options.max_name_table_size,
+        "max_prefix_table_size": options.max_prefix_table_size,
+        "max_datatype_table_size": options.max_datatype_table_size,
+        "version": options.version,
+    }

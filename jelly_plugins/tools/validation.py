@@ -1,0 +1,218 @@
+"""Whether a stream is valid, and whether it says what other files say.
+
+Valid is what reads strictly to its end: every row, every frame, and no graph left open. Comparing
+is ``compare``'s; here is what is compared with what.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import zip_longest
+from typing import Final, TypeAlias
+
+from ..backends import Backend
+from ..codec import (
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    Frame,
+    Limits,
+    PhysicalType,
+    Quad,
+    Statement,
+    StreamOptions,
+)
+from ..codec.rdf.decoder import opens_with_options
+from ..errors import OrderError
+from ..formats.names import Format
+from ..formats.reading import TextReader
+from ..io.sources import Source
+from ..io.streams import FrameReader, read, write_bytes
+from .compare import Comparison, compare_datasets, compare_streams, lower_cased
+
+#: A file that a stream should say the same as, and its format.
+Expected: TypeAlias = tuple[Source, Format]
+
+#: Formats whose language tags are as they were written; other readers lower-case them.
+_EXACT: Final = frozenset({Format.JELLY, Format.N_TRIPLES, Format.N_QUADS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameValidation:
+    """One frame, which was read without an error.
+
+    :ivar statements: number of statements; None if the stream has no such frame.
+    :ivar comparison: with the file for this frame, where there are such files.
+    """
+
+    index: int
+    statements: int | None
+    comparison: Comparison | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Validation:
+    """A stream that is valid.
+
+    :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
+        compared.
+    :ivar different_frames: number of frames that differ from the files for them.
+    :ivar deviations: what is not valid and has one sensible reading, in which it was read.
+    """
+
+    source: str
+    compression: str | None
+    delimited: bool = True
+    options: StreamOptions = field(default_factory=StreamOptions)
+    frames: int = 0
+    statements: int = 0
+    comparison: Comparison | None = None
+    different_frames: int = 0
+    deviations: list[str] = field(default_factory=list)
+
+
+#: Called for each frame as soon as it was read.
+OnFrame: TypeAlias = Callable[[FrameValidation], object]
+
+
+def validate(
+    src: Source,
+    *,
+    against: Expected | None = None,
+    ordered: bool = False,
+    base: str | None = None,
+    held_by: Backend | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
+    on_frame: OnFrame | None = None,
+) -> Validation:
+    """Read a stream strictly, and compare all of it with a file if there is one.
+
+    :param against: what the stream should say, blank nodes mapped. Language tags that a parser has
+        lower-cased are compared without regard to case.
+    :param ordered: whether the order of statements counts, and how often one stands; otherwise
+        RDF graphs or datasets are compared.
+    :param base: IRI that relative ones in the file are resolved against.
+    :param held_by: compare what this backend holds of both, in memory: it may rewrite literals
+        (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
+    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :raises JellyError: the stream is not valid, or the file cannot be read.
+
+    >>> from jelly_plugins import Iri, Triple
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> data = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
+    >>> expected = b"<urn:s> <urn:p> <urn:x> .", Format.N_TRIPLES
+    >>> validate(data, against=expected).comparison.reason
+    '1 statements are missing, 1 are unexpected'
+    """
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
+        result = Validation(source=reader.name, compression=reader.compression)
+        statements = _statements(_checked(reader, result, concatenated), on_frame)
+        if against is not None:
+            hold = partial(_held, held_by) if held_by is not None else iter
+            result.comparison = _compare(against, statements, ordered, base, limits, hold)
+        for _ in statements:
+            pass  # The stream has to be valid to its end, also after a difference.
+    return result
+
+
+def validate_frames(
+    src: Source,
+    against: Sequence[Expected],
+    *,
+    ordered: bool = False,
+    base: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
+    on_frame: OnFrame | None = None,
+) -> Validation:
+    """Read a stream strictly, and compare each of its frames with the file for it.
+
+    Blank nodes are mapped within a frame. There is a file for each frame, an empty one included.
+
+    :param against: what the frames should say, in their order.
+
+    See :func:`validate` for the other parameters, and for what is raised.
+    """
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
+        result = Validation(source=reader.name, compression=reader.compression)
+        found = _checked(reader, result, concatenated)
+        for index, (frame, expected) in enumerate(zip_longest(found, against)):
+            if frame is None:
+                comparison = Comparison(False, "the stream has no such frame")
+            elif expected is None:
+                comparison = Comparison(False, "there is no file for this frame")
+            else:
+                comparison = _compare(expected, frame.statements, ordered, base, limits)
+            if not comparison:
+                result.different_frames += 1
+            if result.comparison is None or (result.comparison and not comparison):
+                reason = comparison.reason and f"frame {index}: {comparison.reason}"
+                result.comparison = replace(comparison, reason=reason)
+            if on_frame is not None:
+                statements = None if frame is None else len(frame.statements)
+                on_frame(FrameValidation(index=index, statements=statements, comparison=comparison))
+    return result
+
+
+def _checked(reader: FrameReader, result: Validation, concatenated: bool) -> Iterator[Frame]:
+    """Frames as they are read; what is known in the end goes into ``result``."""
+    inside_graph = False
+    for frame in reader:
+        if inside_graph and concatenated and opens_with_options(reader.data):
+            raise _open_graph(reader, frame.index - 1)
+        inside_graph = reader.inside_graph
+        result.frames += 1
+        result.statements += len(frame.statements)
+        yield frame
+    if inside_graph:
+        raise _open_graph(reader, result.frames - 1)
+    result.options = reader.options
+    result.delimited = bool(reader.delimited)
+    result.deviations = [error.message for error in reader.deviations]
+
+
+def _open_graph(reader: FrameReader, frame: int) -> OrderError:
+    return OrderError("the stream ends inside a graph", source=reader.name, frame=frame)
+
+
+def _statements(frames: Iterable[Frame], on_frame: OnFrame | None) -> Iterator[Statement]:
+    for frame in frames:
+        if on_frame is not None:
+            on_frame(FrameValidation(index=frame.index, statements=len(frame.statements)))
+        yield from frame.statements
+
+
+def _compare(
+    against: Expected,
+    found: Iterable[Statement],
+    ordered: bool,
+    base: str | None,
+    limits: Limits,
+    hold: Callable[[Iterable[Statement]], Iterable[Statement]] = iter,
+) -> Comparison:
+    src, form = against
+    compare = compare_streams if ordered else compare_datasets
+    if form is Format.JELLY:
+        return compare(hold(read(src, limits=limits)), hold(found))
+    with TextReader(src, form, base=base, generalized=True, limits=limits) as expected:
+        if form in _EXACT:
+            return compare(hold(expected), hold(found))
+        return compare(hold(map(lower_cased, expected)), hold(map(lower_cased, found)))
+
+
+def _held(backend: Backend, statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements as a backend holds them, as quads."""
+    quads = (Quad(*each) if len(each) == 4 else Quad(*each, DEFAULT_GRAPH) for each in statements)
+    options = StreamOptions(
+        physical_type=PhysicalType.QUADS, generalized_statements=True, rdf_star=True
+    )
+    store = backend.new_store()
+    backend.load(store, write_bytes(quads, options=options), blank_nodes="keep")
+    dumped = io.BytesIO()
+    backend.dump(store, dumped)
+    return read(dumped.getvalue())
