@@ -1,0 +1,1 @@
+"""Files, pipes and URLs: sources, sinks, and whole streams of statements between them."""

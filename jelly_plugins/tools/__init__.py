@@ -1,0 +1,1 @@
+"""What the command offers besides conversion: inspect, validate, compare, demo."""

@@ -1,0 +1,1 @@
+"""What Jelly-RDF and Jelly-Patch share: the wire, lookups, terms and rows, limits."""

@@ -1,0 +1,1 @@
+"""Jelly-Patch: options, the order of rows, decoder and encoder, columns."""

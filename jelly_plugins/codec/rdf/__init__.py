@@ -1,0 +1,1 @@
+"""Jelly-RDF: options, the order of rows, decoder and encoder, restart points."""

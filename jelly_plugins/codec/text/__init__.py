@@ -1,0 +1,1 @@
+"""N-Triples and N-Quads: their grammar, to Jelly and back, and as columns."""

@@ -1,0 +1,1 @@
+"""Jelly into a store, or into quads."""

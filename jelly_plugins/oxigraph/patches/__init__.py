@@ -1,0 +1,1 @@
+"""Patch logs and stores: replayed as transactions, and recorded."""

@@ -1,0 +1,1 @@
+"""Logs as wholes: joined, checked, compacted, inverted, converted, listed."""

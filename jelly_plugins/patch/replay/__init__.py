@@ -1,0 +1,1 @@
+"""Replaying a log, whatever the store: its course, positions, files that grow, locks."""

@@ -1,0 +1,1 @@
+"""RDF Patch text: grammar, terms, reader and writer."""

@@ -1,0 +1,1 @@
+"""Patch logs and graphs: replayed all or nothing, and recorded."""

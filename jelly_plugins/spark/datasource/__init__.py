@@ -1,0 +1,1 @@
+"""Spark's data sources `jelly` and `jelly-patch`: reading, streaming and writing."""
