@@ -83,7 +83,11 @@ class _Decoding(Protocol):
 
 
 class _Opened(Generic[_SourceT, _ItemT]):
-    """A context manager that gives out what a source has, and closes it."""
+    """A context manager that gives out what a source has, and closes it.
+
+    For one thread at a time: a second one gets Python's own ValueError for a generator that is
+    executing already. So it is with all iterators of this module.
+    """
 
     def __init__(self, source: _SourceT, items: Generator[_ItemT]) -> None:
         self._source = source
@@ -112,7 +116,8 @@ class _Opened(Generic[_SourceT, _ItemT]):
 
 
 class FrameBytes(_Opened[Input, bytes]):
-    """The frames of a source as bytes, one after the other; a context manager that closes it.
+    """The frames of a source as bytes, one after the other; a context manager that closes it. For
+    one thread at a time.
 
     A source of no bytes at all, as Apache Jena writes an empty graph, has the frame of a stream of
     triples that has none.
@@ -189,7 +194,8 @@ def _frame_bytes(src: Source | FrameBytes, limits: Limits, *, strict: bool = Fal
 
 
 class FrameReader(_Opened[FrameBytes, Frame]):
-    """Reads a source frame by frame: an iterator, and a context manager that closes the source.
+    """Reads a source frame by frame: an iterator, and a context manager that closes the source. For
+    one thread at a time.
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
@@ -271,7 +277,7 @@ class FrameReader(_Opened[FrameBytes, Frame]):
 
 class TextPieces(_Opened[FrameBytes, bytes]):
     """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
-    pieces of text, and a context manager that closes the source.
+    pieces of text, and a context manager that closes the source. For one thread at a time.
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param notation: how quoted triples are written.

@@ -35,7 +35,8 @@ _OPENING: Final = 1024
 
 class PatchReader:
     """Reads a source row by row: an iterator of operations, with headers and the END of each patch
-    among them; and a context manager that closes the source.
+    among them; and a context manager that closes the source. For one thread at a time: a second one
+    gets Python's own ValueError for a generator that is executing already.
 
     :param src: path, URL, open binary file or bytes; format and compression are told by content,
         and by the name where the content does not tell.

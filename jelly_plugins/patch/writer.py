@@ -49,7 +49,7 @@ _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPAC
 
 
 class PatchSerializer:
-    """Rows to bytes, for whoever has a place of its own to write them to.
+    """Rows to bytes, for whoever has a place of its own to write them to, in one thread at a time.
 
     In a stream of quads a triple is written as a quad in the default graph; in a stream of triples
     a quad in the default graph is written as a triple, and any other is refused.

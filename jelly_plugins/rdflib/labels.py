@@ -22,6 +22,8 @@ def kept(label: str) -> BNode:
     >>> kept("b0"), kept("a b"), kept("")
     (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode('label-'))
     """
+    if not isinstance(label, str):
+        raise TypeError(f"a label is a str, not {type(label).__name__}")
     if not label or label.startswith(STAND_IN):
         label = LABELS.write(label)
     return BNode(label)

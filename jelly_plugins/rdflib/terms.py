@@ -70,7 +70,7 @@ class RdflibFactory:
             raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
         scope = BNode() if blank_nodes == "fresh" else None
         module = compiled()
-        self.iri: Callable[[str], URIRef] = URIRef
+        self.iri: Callable[[str], URIRef] = make_iri
         self.blank_node: Callable[[str], BNode] = kept
         self.literal: Callable[[str, str | None, str | None], Literal] = make_literal
         self.triple: Callable[[tuple[Any, Any, Any]], Any] = _check_triple
@@ -103,6 +103,7 @@ class RdflibFactory:
 
 def _fresh_node(scope: str, label: str) -> BNode:
     """The node of a label in a reading."""
+    _check_string(label)
     # Derived, not remembered: a stream may have more labels than memory holds. "b" and "x"
     # tell a label as it is from one in hexadecimal, whose characters no format minds.
     if label.isascii() and label.isalnum():
@@ -138,11 +139,25 @@ def _read_literal() -> Callable[[str, str | None, str | None], Literal]:
     return make_literal if module is None else module.Literals(make_literal).literal
 
 
+def make_iri(value: str, /) -> URIRef:
+    """An IRI out of rdflib's constructor.
+
+    :raises TypeError: it is no string.
+    """
+    _check_string(value)
+    return URIRef(value)
+
+
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
     """A literal out of rdflib's constructor.
 
     :raises TermError: rdflib refuses it.
+    :raises TypeError: a part of it is no string.
     """
+    _check_string(lex)
+    for part in (langtag, datatype):
+        if part is not None:
+            _check_string(part)
     try:
         if datatype == _XSD_DECIMAL:
             _check_decimal(lex)
@@ -153,6 +168,15 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
         # Converters of lexical forms are rdflib's and the user's (rdflib.term.bind), and raise
         # what they like.
         raise TermError(f"rdflib cannot hold a literal: {error}") from error
+
+
+def _check_string(value: Any) -> None:
+    """Refuse a part of a term that is no text, as the compiled constructors do.
+
+    :raises TypeError: it is not.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"a part of a term is a str, not {type(value).__name__}")
 
 
 def _same(terms: Any, /) -> Any:

@@ -100,7 +100,7 @@ def demonstrate(on_step: Callable[[Step], object] | None = None) -> Demonstratio
             on_step(steps[-1])
         return value
 
-    with as_file(files(__package__) / "data" / "demo.jelly") as source, _folder() as folder:
+    with as_file(files("jelly_plugins") / "data" / "demo.jelly") as source, _folder() as folder:
         graph = rdflib.Graph()
         step(
             'Graph().parse("demo.jelly")',

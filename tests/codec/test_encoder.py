@@ -25,7 +25,7 @@ from jelly_plugins import (
     TermError,
     Triple,
 )
-from jelly_plugins.codec import Kind, describe
+from jelly_plugins.codec import Kind, PatchEncoder, PatchOptions, describe
 from jelly_plugins.proto import rdf_pb2
 
 from .. import programs
@@ -577,3 +577,44 @@ def test_quoted_triples_of_any_depth_do_not_end_the_process(kernel: Kernel, dept
     code = DEEP.format(kernel=kernel.name, depth=depth)
     done = programs.run(code)
     assert (done.stdout.split(), done.returncode) == (["LimitError"] * 4 + ["1"], 0)
+
+
+@pytest.mark.parametrize("options", [StreamOptions, PatchOptions])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "max_name_table_size",
+        "max_prefix_table_size",
+        "max_datatype_table_size",
+        "version",
+        "rdf_star",
+        "generalized_statements",
+    ],
+)
+@pytest.mark.parametrize("value", ["1", 1.5, float("nan"), None, [], -1, 1 << 65])
+def test_options_that_are_no_numbers(kernel: Kernel, options: Any, name: str, value: Any) -> None:
+    encoder = kernel.Encoder if options is StreamOptions else PatchEncoder
+    with pytest.raises((OptionsError, LimitError)):
+        encoder(options(**{name: value}))
+
+
+@pytest.mark.parametrize("value", ["1", 1.5, None, [], -1, 1 << 65])
+def test_types_that_are_none(kernel: Kernel, value: Any) -> None:
+    for name in ("physical_type", "logical_type"):
+        with pytest.raises(OptionsError):
+            kernel.Encoder(StreamOptions(**{name: value}))
+    for name in ("statement_type", "stream_type"):
+        with pytest.raises(OptionsError):
+            PatchOptions(**{name: value})
+
+
+@pytest.mark.parametrize("kind", [Iri, BlankNode, Literal])
+def test_terms_that_were_made_without_their_parts(kernel: Kernel, kind: type) -> None:
+    bare: Any = kind.__new__(kind)
+    for statement in (Triple(S, P, bare), Triple(S, P, Triple(S, P, bare))):
+        encoder = kernel.Encoder(STAR)
+        encoder.add([SPO])
+        with pytest.raises(TermError, match="a term was made without its parts"):
+            encoder.add([statement])
+    with pytest.raises(TermError, match="a term was made without its parts"):
+        kernel.Encoder(GRAPHS).add([Quad(S, P, OB, bare)])

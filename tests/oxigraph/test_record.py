@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from jelly_plugins import ChainError, SourceError, TermError
 from jelly_plugins.codec import OperationKind
 from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay, set_position
-from jelly_plugins.oxigraph.patches import staging
+from jelly_plugins.oxigraph.patches import bookkeeping, staging
+from jelly_plugins.oxigraph.patches import changes as changes_module
 from jelly_plugins.oxigraph.patches.transaction import Update
 from jelly_plugins.patch import invert, read_patches, recording, write_patches
 from jelly_plugins.patch.replay.locks import lock_of
@@ -348,6 +349,39 @@ def test_a_change_waits_for_whoever_else_moves_the_store(store: ox.Store, path: 
             assert data(store) == set()
         thread.join()
     assert data(store) == {str(quad(1))}
+
+
+def test_what_changes_nothing_is_found_out_while_nobody_else_changes_the_store(
+    store: ox.Store, path: Path
+) -> None:
+    with record(store, path) as recorder:
+        recorder.add(quad(2))
+        thread = threading.Thread(target=recorder.add, args=(quad(1),))
+        with lock_of(store):
+            thread.start()
+            thread.join(0.1)
+            store.add(quad(1))
+        thread.join()
+    assert kinds(path) == ["A"]
+
+
+def test_a_store_is_not_searched_for_its_position_each_time(
+    store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory, what it had before is searched too."""
+    searches: list[object] = []
+
+    def search(*arguments: Any) -> Any:
+        searches.append(arguments)
+        return bookkeeping.position_quads(*arguments)
+
+    for module in (changes_module, record_module):
+        monkeypatch.setattr(module, "position_quads", search)
+    with record(store, path) as recorder:
+        for value in range(20):
+            recorder.add(quad(value))
+    assert replay(ox.Store(), path).transactions == 20
+    assert len(searches) == 1
 
 
 def test_threads_that_share_a_recorder(new_store: Callable[[], ox.Store], path: Path) -> None:

@@ -95,14 +95,15 @@ def test_load_into_it(store: ox.Store) -> None:
 
 
 def test_a_dump_with_it_can_be_loaded_with_it(store: ox.Store) -> None:
-    replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .", "PA 'x' <urn:x> .")))
+    whole = log(patch(1, "A <urn:s> <urn:p> <urn:o> .", "PA 'x' <urn:x> ."))
+    replay(store, whole)
     file = BytesIO()
     dump(store, file, bookkeeping=True)
     for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "reify"}):
         copy = ox.Store()
         load(copy, file.getvalue(), bookkeeping=True, **settings)
         assert everything(copy) == everything(store)
-        assert replay(copy, log(patch(1, "A <urn:s> <urn:p> <urn:o> ."))).patches == 0
+        assert replay(copy, whole).patches == 0
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,14 @@ from rdflib import Dataset, Graph, URIRef
 from jelly_plugins import ChainError, JellyError, OptionsError, TruncatedError
 from jelly_plugins import oxigraph as oxigraph_backend
 from jelly_plugins import rdflib as rdflib_backend
-from jelly_plugins.codec import OperationKind, PatchEncoder, PatchOptions, PatchStreamType, delimit
+from jelly_plugins.codec import (
+    OperationKind,
+    PatchEncoder,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+    delimit,
+)
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import PatchReader, write_rows
 
@@ -454,13 +461,135 @@ def test_a_flat_stream_cut_behind_its_headers(store: Store) -> None:
     assert store.objects() == ["urn:2"]
 
 
-def test_a_patch_that_has_more_transactions_than_when_it_was_complete(store: Store) -> None:
-    whole = log(ONE)
-    store.replay(whole)
-    more = whole.replace(b"Z .\n", f"TX .\n{adds(2)}\nTC .\nZ .\n".encode())
-    assert store.replay(more).transactions == 1
-    assert store.replay(more).transactions == 0
-    assert [each.transactions for each in store.positions()] == [2]
+# The patch that was applied last, in a later reading
+
+
+def transaction_of(*rows: str) -> str:
+    return "\n".join(["TX .", *rows, "TC .\n"])
+
+
+MORE = transaction_of(adds(4))
+UNMARKED_TWO = TWO.removesuffix("Z .\n")
+
+
+@pytest.mark.parametrize("more", [MORE, f"{adds(4)}\n", EMPTY.removesuffix("Z .\n")])
+@pytest.mark.parametrize("behind", ["Z .\n", "", THREE])
+def test_a_patch_that_was_complete_has_no_more_transactions(
+    store: Store, more: str, behind: str
+) -> None:
+    store.replay(log(ONE, TWO))
+    for _ in range(2):
+        with pytest.raises(ChainError, match=r"patch <urn:2>: it was complete with 1 transactions"):
+            store.replay(log(ONE, UNMARKED_TWO + more + behind))
+    assert store.objects() == ["urn:1", "urn:2"]
+    assert store.replay(log(ONE, TWO, THREE)).patches == 1
+
+
+def test_a_patch_that_the_next_one_has_ended_has_no_more_transactions(store: Store) -> None:
+    with pytest.raises(TruncatedError):
+        store.replay(log(ONE, UNMARKED_TWO, "H id <urn:3> .\nTX ."))
+    with pytest.raises(ChainError, match=r"patch <urn:2>: it was complete"):
+        store.replay(log(ONE, UNMARKED_TWO, MORE))
+
+
+def test_a_patch_that_was_complete_without_transactions_has_none(store: Store) -> None:
+    store.replay(log(patch(1)))
+    with pytest.raises(ChainError, match=r"patch <urn:1>: it was complete with 0 transactions"):
+        store.replay(log(ONE))
+    assert store.objects() == []
+
+
+@pytest.mark.parametrize("form", ["text", "flat", "punctuated"])
+def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, form: str) -> None:
+    def source(*transactions: str) -> bytes:
+        text = log("H id <urn:1> .\n", *transactions)
+        if form == "text":
+            return text
+        return streamed(text, PatchStreamType[form.upper()])
+
+    parts = [transaction_of(adds(1)), transaction_of(adds(2), deletes(1)), transaction_of(adds(3))]
+    if form == "flat":
+        # It has no other patch, and takes no transactions away.
+        parts = parts[:2]
+    for size in range(1, len(parts) + 1):
+        for _ in range(2):
+            source_now = source(*parts[:size])
+            store.replay(source_now)
+        [position] = store.positions()
+        assert (position.transactions, position.complete, position.closed) == (size, True, False)
+    # A mark may come later, and is never forgotten.
+    if form == "text":
+        for ending in ("Z .\n", "", "Z .\n"):
+            done = store.replay(log("H id <urn:1> .\n", *parts, ending))
+            assert (done.patches, done.transactions) == (0, 0)
+            assert store.positions()[0].closed
+    assert "urn:1" not in store.objects()
+
+
+def test_the_next_file_behind_a_patch_that_its_source_has_ended(store: Store) -> None:
+    store.replay(log(UNMARKED_TWO.replace("H prev <urn:1> .\n", "")))
+    assert store.replay(log(THREE)).patches == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        patch(2, adds(4), prev=1),
+        patch(2, adds(2), prev=1),
+        patch(2, adds(2), deletes(10), adds(4), prev=1),
+        patch(2, deletes(2), adds(10), prev=1),
+        TWO.replace("TX .", "TX .\nPA 'x' <urn:x> ."),
+        patch(2, prev=1),
+    ],
+)
+@pytest.mark.parametrize("behind", ["", THREE, BLANK + THREE])
+def test_the_last_patch_with_other_content_in_a_later_reading(
+    store: Store, other: str, behind: str
+) -> None:
+    store.replay(log(ONE, TWO))
+    for whole in (log(ONE, other + behind), log(other + behind)):
+        with pytest.raises(ChainError, match=r"patch <urn:2>: it ha.*(something else|applied)"):
+            store.replay(whole)
+        assert store.objects() == ["urn:1", "urn:2"]
+    assert store.replay(log(ONE, TWO, THREE)).patches == 1
+
+
+def test_part_of_a_patch_with_other_content_in_a_later_reading(store: Store) -> None:
+    first, second, third = (transaction_of(adds(i)) for i in (1, 2, 3))
+    with pytest.raises(TruncatedError):
+        store.replay(log("H id <urn:1> .\n", first, second, "TX ."))
+    for wrong in ([first, third], [third, second], [second, first], [first]):
+        with pytest.raises(ChainError, match="<urn:1>"):
+            store.replay(log("H id <urn:1> .\n", *wrong, "Z .\n"))
+    assert store.objects() == ["urn:1", "urn:2"]
+    assert store.replay(log("H id <urn:1> .\n", first, second, third, "Z .\n")).transactions == 1
+    with pytest.raises(ChainError, match="<urn:1>: it has the id of the patch that was applied"):
+        store.replay(log("H id <urn:1> .\n", first, third, second, "Z .\n"))
+
+
+@pytest.mark.parametrize("quads", [True, False])
+def test_the_last_patch_in_another_form_is_the_same(store: Store, quads: bool) -> None:
+    rows = "PA 'x' <urn:x> .\nA <urn:s> <urn:p> _:b .\nA _:b <urn:p> \"1\"^^<urn:t> ."
+    text = log(ONE, patch(2, rows, prev=1))
+    kind = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
+    options = PatchOptions(stream_type=PatchStreamType.PUNCTUATED, statement_type=kind)
+    with PatchReader(text, statement_type=kind) as read:
+        frames = PatchEncoder(options).add(list(read))
+    jelly = b"".join(map(delimit, frames))
+    assert store.replay(text).patches == 2
+    assert store.replay(jelly).patches == 0
+    assert store.replay(text).patches == 0
+
+
+def test_an_earlier_version_kept_nothing_of_what_a_patch_says(old: Store) -> None:
+    for _ in range(2):
+        assert old.replay(log(patch(1, adds(7)))).patches == 0
+        assert [(each.closed, each.content) for each in old.positions()] == [(False, "")]
+    more = log(ONE.replace("Z .\n", f"{MORE}Z .\n"))
+    assert old.replay(more).transactions == 1
+    assert old.replay(more).transactions == 0
+    # Of what was applied, no more is known than before.
+    assert [each.content for each in old.positions()] == [""]
 
 
 # until

@@ -504,3 +504,41 @@ def test_quoted_triples_in_both_notations() -> None:
     assert write(rows) == f"A <urn:s> <urn:p> <<( {inner} )>> .\n"
     # Apache Jena 5 and Oxigraph read no other form.
     assert list(parse(f"<urn:s> <urn:p> <<( {inner} )>> .".encode(), RdfFormat.N_TRIPLES))
+
+
+def _bare(kind: type) -> object:
+    """A term that was made without its parts."""
+    made: object = kind.__new__(kind)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        (Iri(None), "an IRI is no string: None"),  # type: ignore[arg-type]
+        (Iri([]), r"an IRI is no string: \[\]"),  # type: ignore[arg-type]
+        (Iri(b"urn:x"), "an IRI is no string: b'urn:x'"),  # type: ignore[arg-type]
+        (BlankNode(3), "a blank node label is no string: 3"),  # type: ignore[arg-type]
+        (Literal(5), "a lexical form is no string: 5"),  # type: ignore[arg-type]
+        (Literal("x", 5), "a language tag is no string: 5"),  # type: ignore[arg-type]
+        (Literal("x", None, 5), "a datatype is no string: 5"),  # type: ignore[arg-type]
+        (_bare(Iri), "a term was made without its parts"),
+        (_bare(BlankNode), "a term was made without its parts"),
+        (_bare(Literal), "a term was made without its parts"),
+        (Triple(S, P, Iri(None)), "an IRI is no string: None"),  # type: ignore[arg-type]
+        ("urn:x", "'urn:x' is not a term of jelly_plugins"),
+    ],
+)
+def test_terms_that_someone_made_wrongly(term: object, message: str) -> None:
+    rows = [add(Triple(S, P, term)), header("id", term), add_namespace("x", term)]  # type: ignore[arg-type]
+    for row in rows:
+        for _ in range(2):
+            with pytest.raises(TermError, match=message):
+                list(PatchTextWriter().write([row]))
+
+
+def test_names_that_are_no_text() -> None:
+    with pytest.raises(TermError, match="a header's key is no string: 5"):
+        list(PatchTextWriter().write([header(5, S)]))  # type: ignore[arg-type]
+    with pytest.raises(TermError, match="a namespace's name is no string: None"):
+        list(PatchTextWriter().write([add_namespace(None, S)]))  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,13 @@ from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, Var
 from rdflib.namespace import Namespace
 
 from jelly_plugins import ChainError, OptionsError, SourceError, TermError
+from jelly_plugins.codec import Iri, Triple
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.oxigraph import replay as replay_into_oxigraph
-from jelly_plugins.patch import invert, read_patches, write_patches
+from jelly_plugins.patch import Patch, add, invert, read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter
-from jelly_plugins.rdflib import positions, record, replay, set_position
+from jelly_plugins.patch.replay.locks import lock_of
+from jelly_plugins.rdflib import GraphRecorder, positions, record, replay, set_position
 from jelly_plugins.rdflib.callers import default_graph
 from jelly_plugins.rdflib.oxigraph_store import graph_name, inner_store_of
 from jelly_plugins.rdflib.terms import read_form
@@ -170,7 +174,7 @@ def test_only_the_graph_itself(path: Path) -> None:
     one, other = dataset.graph(G), dataset.graph(URIRef("urn:h"))
     with record(one, path):
         other.add((S, P, ONE))
-        dataset.default_graph.add((S, P, ONE))
+        default_graph(dataset).add((S, P, ONE))
         Graph(dataset.store, G).add((S, P, TWO))
         dataset.remove((S, P, ONE))
     assert codes(path) == ["A"]
@@ -307,6 +311,46 @@ def test_a_graph_that_somebody_else_has_moved(graph: Graph, path: Path) -> None:
         set_position(graph, position)
         graph.add(third)
     assert len(list(read_patches(path))) == 2
+
+
+def test_a_change_waits_for_whoever_else_moves_the_graph(graph: Graph, path: Path) -> None:
+    errors: list[Exception] = []
+
+    def change(recorder: GraphRecorder) -> None:
+        try:
+            recorder.add((S, P, Literal(2)))
+        except ChainError as error:
+            errors.append(error)
+
+    inner = inner_store_of(graph.store)
+    with contextlib.closing(record(graph, path)) as recorder:
+        recorder.add((S, P, Literal(1)))
+        [position] = positions(graph)
+        thread = threading.Thread(target=change, args=(recorder,))
+        with lock_of(graph.store if inner is None else inner):
+            thread.start()
+            thread.join(0.1)
+            assert thread.is_alive()
+            # Whoever has the lock may take it again.
+            set_position(graph, replace(position, patch="<urn:other>", number=2))
+        thread.join()
+    assert "at work" in str(errors[0])
+    assert len(list(read_patches(path))) == 1
+
+
+def test_a_replay_of_another_log_while_changes_are_recorded(tmp_path: Path) -> None:
+    """Each of both has a lock that the other one needs."""
+    graph = Graph()
+    other = [Patch([add(Triple(Iri("urn:s"), Iri("urn:p"), Iri(f"urn:{n}")))]) for n in range(300)]
+    with record(graph, tmp_path / "log.jellyp") as recorder:
+        thread = threading.Thread(target=replay, args=(graph, other))
+        thread.start()
+        for number in range(300):
+            recorder.add((S, P, Literal(number)))
+            recorder.commit()
+        thread.join()
+    assert len(graph) == 600
+    check(graph, tmp_path / "log.jellyp")
 
 
 def test_a_recorder_that_is_closed(graph: Graph, path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jelly_plugins.rdflib.patches.replay import _POSITIONS
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import Memory
@@ -20,6 +19,7 @@ from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.replay.position import Position
 from jelly_plugins.rdflib import positions, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store_of
+from jelly_plugins.rdflib.patches.replay import _POSITIONS
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
@@ -107,9 +107,10 @@ def test_quads(dataset: Any) -> None:
     one = Literal(1)
     assert quads(dataset) == {(S, P, O, None), (S, P, O, G), (S, P, O, BNode("g")), (S, P, one, G)}
     # From the default graph only, and from another only.
-    replay(dataset, log + patch(2, "D <urn:s> <urn:p> <urn:o> ."))
+    log += patch(2, "D <urn:s> <urn:p> <urn:o> .")
+    replay(dataset, log)
     assert quads(dataset) == {(S, P, O, G), (S, P, O, BNode("g")), (S, P, one, G)}
-    replay(dataset, log + patch(2, "") + patch(3, "D <urn:s> <urn:p> <urn:o> <urn:g> ."))
+    replay(dataset, log + patch(3, "D <urn:s> <urn:p> <urn:o> <urn:g> ."))
     assert quads(dataset) == {(S, P, O, BNode("g")), (S, P, one, G)}
 
 
@@ -180,13 +181,14 @@ def test_a_string_is_deleted_in_both_forms(graph: Graph) -> None:
     replay(graph, log, strict=True)
     assert triples(graph) == set()
     graph.add((S, P, typed))
-    replay(graph, log + patch(2, 'A <urn:s> <urn:p> "x" .', "D <urn:s> <urn:p> <urn:o> ."))
+    log += patch(2, 'A <urn:s> <urn:p> "x" .', "D <urn:s> <urn:p> <urn:o> .")
+    replay(graph, log)
     assert len(triples(graph)) == 1
     graph.add((S, P, Literal("x")))
     with pytest.raises(ConflictError):
-        replay(graph, log + patch(2) + patch(3, 'A <urn:s> <urn:p> "x" .'), strict=True)
+        replay(graph, log + patch(3, 'A <urn:s> <urn:p> "x" .'), strict=True)
     text = f'D <urn:s> <urn:p> "x"^^<{namespace.XSD.string}> .'
-    replay(graph, log + patch(2) + patch(3, text))
+    replay(graph, log + patch(3, text))
     assert triples(graph) == set()
 
 

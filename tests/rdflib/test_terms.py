@@ -348,3 +348,20 @@ def test_the_backend_reads_and_writes_statements() -> None:
 def test_the_datatype_of_plain_literals_is_not_written() -> None:
     graph = Graph().add((URIRef("urn:s"), RDF.value, Literal("x", datatype=rdflib.XSD.string)))
     assert XSD_STRING.encode() not in to_bytes(graph)
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("value", [None, 5, b"x", []])
+def test_parts_of_terms_that_are_no_strings(
+    value: Any, pure: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if pure:
+        monkeypatch.setattr("jelly_plugins.rdflib.terms.compiled", lambda: None)
+    for factory in (RdflibFactory(), RdflibFactory(blank_nodes="keep")):
+        calls: list[tuple[Any, ...]] = [(factory.iri, value), (factory.blank_node, value)]
+        calls.append((factory.literal, value, None, None))
+        if value is not None:
+            calls += [(factory.literal, "x", value, None), (factory.literal, "x", None, value)]
+        for make, *parts in calls:
+            with pytest.raises(TypeError):
+                make(*parts)

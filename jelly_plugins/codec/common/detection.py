@@ -36,7 +36,7 @@ def kind_of(opening: bytes) -> StreamKind | None:
 
     :param opening: the first bytes of a source, delimited or not; those of its first row at least.
 
-    >>> from .patch_encoder import PatchEncoder, PatchOptions
+    >>> from jelly_plugins.codec import PatchEncoder, PatchOptions
     >>> kind_of(PatchEncoder(PatchOptions()).finish()[0]).value
     'Jelly-Patch'
     """

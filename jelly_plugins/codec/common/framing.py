@@ -41,7 +41,7 @@ def delimit(frame: bytes) -> bytes:
 
 
 class FrameSplitter:
-    """Cuts a byte stream into frames, however small the pieces it comes in.
+    """Cuts a byte stream into frames, however small its pieces are. For one thread at a time.
 
     :param limits: a frame longer than ``frame_bytes`` is refused before its bytes are gathered, and
         ``empty_frames`` bounds how many frames of no bytes follow one another.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from ...errors import StatementError, TermError
 from ..common import positions
@@ -208,12 +208,15 @@ class TermWriter:
             else:
                 if last is not None and term is not None:
                     before = last[position]
-                    if before is term or before == term:
-                        continue
+                    try:
+                        if before is term or before == term:
+                            continue
+                    except AttributeError as error:
+                        self._refuse(term, error)
                 try:
                     known = described.get(term)
-                except TypeError as error:
-                    raise TermError(f"{term!r} is not a term: {error}") from None
+                except (TypeError, AttributeError) as error:
+                    self._refuse(term, error)
                 description = known or self._remember(term)
             kind, tags, first, second = description
             tag = tags[position]
@@ -235,8 +238,8 @@ class TermWriter:
         else:
             try:
                 description = self._described.get(term) or self._remember(term)
-            except TypeError as error:
-                raise TermError(f"{term!r} is not a term: {error}") from None
+            except (TypeError, AttributeError) as error:
+                self._refuse(term, error)
         kind, tags, _, _ = description
         if tags[positions.GRAPH] is None:
             raise self._refusal(positions.GRAPH, kind)
@@ -260,6 +263,14 @@ class TermWriter:
                         inner[id(part)] = (part, before + times)
             self._check_row(triples * _LEAST_TRIPLE)
             level = inner
+
+    def _refuse(self, term: Any, error: Exception) -> NoReturn:
+        """Refuse a term that cannot be compared with others, which none that can be written is.
+
+        :raises TermError: always; it says what is wrong with a part, if there is something.
+        """
+        self._describe(term)
+        raise TermError(f"{term!r} is not a term: {error}") from None
 
     def _remember(self, term: Any) -> tuple[Any, ...]:
         description = self._describe(term)

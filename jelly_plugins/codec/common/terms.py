@@ -179,14 +179,17 @@ class GenericFactory:
 def describe(term: object) -> tuple[Any, ...]:
     """Take a term of this module apart, see :data:`Describe`.
 
-    :raises TermError: it is no term of this module.
+    :raises TermError: it is no term of this module, or was made without its parts.
     """
-    if isinstance(term, Iri):
-        return (Kind.IRI, term.value)
-    if isinstance(term, Literal):
-        return (Kind.LITERAL, term.lex, term.langtag, term.datatype)
-    if isinstance(term, BlankNode):
-        return (Kind.BLANK_NODE, term.label)
+    try:
+        if isinstance(term, Iri):
+            return (Kind.IRI, term.value)
+        if isinstance(term, Literal):
+            return (Kind.LITERAL, term.lex, term.langtag, term.datatype)
+        if isinstance(term, BlankNode):
+            return (Kind.BLANK_NODE, term.label)
+    except AttributeError:
+        raise TermError("a term was made without its parts") from None
     if isinstance(term, Triple):
         return (Kind.TRIPLE, *term)
     if isinstance(term, DefaultGraph):

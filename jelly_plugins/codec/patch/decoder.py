@@ -91,7 +91,7 @@ def read_patch_options(data: bytes, pos: int, end: int) -> PatchOptions:
 
 
 class PatchDecoder(RowReader[PatchRow, PatchFrame]):
-    """Reads the frames of one stream, in order.
+    """Reads the frames of one stream, in order; for one thread at a time.
 
     :param factory: makes terms and statements.
     :param limits: what is believed of the input.

@@ -50,7 +50,7 @@ def write_patch_options(options: PatchOptions) -> bytes:
 
 
 class PatchEncoder(RowWriter):
-    """Writes the frames of one stream, in order.
+    """Writes the frames of one stream, in order; for one thread at a time.
 
     Each patch is ended by END. In a stream of type FRAME it is one frame, whatever its size; in a
     stream of type PUNCTUATED its last frame ends with it. Apart from that, frames end by themselves

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from ...errors import OptionsError
 from ..common.limits import Limits
-from ..rdf.options import check_tables
+from ..rdf.options import check_tables, check_types
 
 
 class PatchStatementType(IntEnum):
@@ -40,6 +40,8 @@ class PatchOptions:
 
     ``version`` 0 lets the writer choose.
 
+    :raises OptionsError: a value is not of its type, or no type of statements or streams.
+
     >>> PatchOptions(stream_type=PatchStreamType.FLAT).statement_type.name
     'QUADS'
     """
@@ -54,6 +56,7 @@ class PatchOptions:
     version: int = 0
 
     def __post_init__(self) -> None:
+        check_types(self)
         for name, kind in (
             ("statement_type", PatchStatementType),
             ("stream_type", PatchStreamType),

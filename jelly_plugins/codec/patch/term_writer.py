@@ -87,8 +87,8 @@ class PatchTermWriter(TermWriter):
             return self._describe(term)
         try:
             return self._described.get(term) or self._remember(term)
-        except TypeError as error:
-            raise TermError(f"{term!r} is not a term: {error}") from None
+        except (TypeError, AttributeError) as error:
+            self._refuse(term, error)
 
 
 def check_width(statement: tuple[Any, ...], width: int) -> None:

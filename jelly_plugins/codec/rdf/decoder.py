@@ -148,7 +148,7 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
 
 
 class Decoder(RowReader[Row, Frame]):
-    """Reads the frames of one stream, in order.
+    """Reads the frames of one stream, in order; for one thread at a time.
 
     :param factory: makes terms and statements.
     :param limits: what is believed of the input.

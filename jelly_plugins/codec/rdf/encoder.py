@@ -57,7 +57,7 @@ def write_options(options: StreamOptions) -> bytes:
 
 
 class Encoder(RowWriter):
-    """Writes the frames of one stream, in order.
+    """Writes the frames of one stream, in order; for one thread at a time.
 
     Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first,
     or where the caller calls :meth:`flush`. In a stream of grouped logical type only the caller

@@ -56,12 +56,23 @@ VERSION_1_1: Final = 2
 
 MIN_NAME_TABLE: Final = 8
 
+#: Options that are numbers, and those that are true or false.
+_NUMBERS: Final = (
+    "max_name_table_size",
+    "max_prefix_table_size",
+    "max_datatype_table_size",
+    "version",
+)
+_TRUTHS: Final = ("generalized_statements", "rdf_star")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
     """Options of a Jelly-RDF stream (RdfStreamOptions).
 
     ``version`` 0 lets the writer choose the lowest version that fits.
+
+    :raises OptionsError: a value is not of its type, or no physical type.
 
     >>> StreamOptions(physical_type=PhysicalType.QUADS).grouped
     False
@@ -78,6 +89,9 @@ class StreamOptions:
     version: int = 0
 
     def __post_init__(self) -> None:
+        check_types(self)
+        if not isinstance(self.logical_type, int):
+            raise OptionsError(f"logical_type is no whole number: {self.logical_type!r}")
         try:
             physical_type = PhysicalType(self.physical_type)
         except ValueError:
@@ -163,6 +177,22 @@ def logical_name(logical_type: int) -> str:
         return LogicalType(logical_type).name
     except ValueError:
         return str(logical_type)
+
+
+def check_types(options: TermOptions) -> None:
+    """Refuse what is no number and no truth value where one is wanted. Which numbers may be, is for
+    a stream to say.
+
+    :raises OptionsError: there is such a value.
+    """
+    for name in _NUMBERS:
+        value = getattr(options, name)
+        if not isinstance(value, int):
+            raise OptionsError(f"{name} is no whole number: {value!r}")
+    for name in _TRUTHS:
+        value = getattr(options, name)
+        if not isinstance(value, bool):
+            raise OptionsError(f"{name} is neither True nor False: {value!r}")
 
 
 def check_tables(options: TermOptions, limits: Limits) -> None:

@@ -5,10 +5,11 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactio
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
-  ``complete`` or ``partial``, ``loose:`` and its value if it has one, and the patch, with spaces
-  between them. GRAPH is the name of the graph in the place of the default graph, in the syntax of
-  N-Triples, and empty for the default graph itself. Where there are several, the one counts that is
-  the furthest: a recorder that was killed has not removed the other yet;
+  ``closed``, ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their
+  values if it has any, and the patch, with spaces between them. GRAPH is the name of the graph in
+  the place of the default graph, in the syntax of N-Triples, and empty for the default graph
+  itself. Where there are several, the one counts that is the furthest: a recorder that was killed
+  has not removed the other yet;
 - ``<urn:jelly-plugins:position>``, without a graph, in stores of an earlier version. It counts for
   the default graph, and for each graph that the store has: one that it lacks cannot have had the
   log. The first of them in which the log goes on takes it over;
@@ -47,9 +48,17 @@ _DEFAULT: Final = f"<{bookkeeping_iri('default')}>"
 _POSITION: Final = bookkeeping_iri("position:")
 #: Of a position without a graph.
 _EARLIER: Final = NamedNode(bookkeeping_iri("position"))
-_COMPLETE: Final = {True: "complete", False: "partial"}
+#: By ``complete`` and ``closed``.
+_ENDS: Final = {
+    (False, False): "partial",
+    (True, False): "complete",
+    (True, True): "closed",
+}
+_ENDED: Final = {word: ends for ends, word in _ENDS.items()}
 _VALUE: Final = re.compile(
-    r"([0-9]+) ([0-9]+) (complete|partial)(?: loose:([0-9]+:[0-9a-f]+))? (.+)", re.DOTALL
+    r"([0-9]+) ([0-9]+) (closed|complete|partial)(?: loose:([0-9]+:[0-9a-f]+))?"
+    r"(?: content:([0-9]+:[0-9a-z-]*))? (.+)",
+    re.DOTALL,
 )
 
 
@@ -114,15 +123,18 @@ def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str | None], Position]:
         match = _VALUE.fullmatch(value.value)
         if match is None:
             raise ChainError(f"the store's own position in log {name} is damaged: {value.value!r}")
-        number, transactions, complete, loose, patch = match.groups()
+        number, transactions, ends, loose, content, patch = match.groups()
+        complete, closed = _ENDED[ends]
         position = Position(
             log=name,
             patch=patch,
             number=int(number),
             transactions=int(transactions),
-            complete=complete == _COMPLETE[True],
+            complete=complete,
+            closed=closed,
             graph=graph,
             loose=loose or "",
+            content=content or "",
         )
         before = found.get((name, graph))
         if before is None or position.reach > before.reach:
@@ -146,9 +158,10 @@ def _predicate_of(graph: str | None) -> NamedNode:
 
 
 def _position_text(position: Position) -> str:
-    complete = _COMPLETE[position.complete]
+    ends = _ENDS[position.complete, position.complete and position.closed]
     loose = f"loose:{position.loose} " if position.loose else ""
-    return f"{position.number} {position.transactions} {complete} {loose}{position.patch}"
+    content = f"content:{position.content} " if position.content else ""
+    return f"{position.number} {position.transactions} {ends} {loose}{content}{position.patch}"
 
 
 def position_quads(store: Store, log: str, graph: str | None = "") -> list[Quad]:
@@ -174,13 +187,6 @@ def _log_node(log: str) -> NamedNode:
     return NamedNode(f"{_LOG}{quote(log, safe='')}")
 
 
-def position_rows(position: Position) -> set[Row]:
-    """The rows that tell a position."""
-    value = str(Literal(_position_text(position)))
-    predicate = str(_predicate_of(position.graph))
-    return {(str(_log_node(position.log)), predicate, value, BOOKKEEPING_TEXT)}
-
-
 def set_position(store: Store, position: Position) -> None:
     """Say where a store stands in a log, in place of what it says itself.
 
@@ -188,7 +194,7 @@ def set_position(store: Store, position: Position) -> None:
     """
     with lock_of(store):
         before = set(map(row_of, position_quads(store, position.log, position.graph)))
-        after = position_rows(position)
+        after = {row_of(position_quad(position))}
         apply(store, before - after, after - before)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -22,7 +22,6 @@ from .bookkeeping import (
     position_of,
     position_quad,
     position_quads,
-    position_rows,
     positions_in,
 )
 from .transaction import Update
@@ -34,12 +33,17 @@ _DELETE: Final = OperationKind.DELETE
 class Changes:
     """The net effect of operations on statements: the last one on a quad counts.
 
+    :param graph: text of the name of the graph in the place of the default graph.
     :ivar net: whether a row is there in the end; of all rows that were touched.
     :ivar namespaces: operations on namespaces, in order.
     :ivar operations: number of operations.
     """
 
-    def __init__(self) -> None:
+    #: Made of rows.
+    form: Final = "rows1"
+
+    def __init__(self, graph: str = "") -> None:
+        self._graph = graph
         self.net: dict[Row, bool] = {}
         self.namespaces: list[Operation] = []
         self.operations = 0
@@ -66,16 +70,23 @@ class Changes:
 
     def fingerprint(self) -> bytes:
         """A digest of the net effect."""
+        return self._digest(f"{kind.code} {namespace}" for kind, namespace in self.namespaces)
+
+    def content(self) -> bytes:
+        """A digest of the net effect, in which it makes no difference how the default graph is
+        named."""
+        return self._digest(
+            f"{kind.code} {name!r} {iri} {'' if graph in (None, self._graph) else graph}"
+            for kind, (name, iri, graph) in self.namespaces
+        )
+
+    def _digest(self, namespaces: Iterable[str]) -> bytes:
         digest = hashlib.sha256()
         for row, there in self.net.items():
             digest.update(f"{'A' if there else 'D'} {' '.join(row)}\n".encode())
-        for kind, namespace in self.namespaces:
-            digest.update(f"{kind.code} {namespace}\n".encode())
+        for each in namespaces:
+            digest.update(f"{each}\n".encode())
         return digest.digest()
-
-    def content(self) -> int:
-        """A hash of the net effect."""
-        return hash((tuple(self.net), bytes(self.net.values()), tuple(self.namespaces)))
 
     def check(self, store: Store) -> None:
         """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""
@@ -87,8 +98,8 @@ class StrictChanges(Changes):
     :ivar first: what the first operation on a row does.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, graph: str = "") -> None:
+        super().__init__(graph)
         self._first: dict[Row, bool] = {}
         self._idle: tuple[OperationKind, Row] | None = None
 
@@ -147,8 +158,8 @@ class StoreTarget:
         self.graph: Final = graph_text(graph)
         self._make: Final = StrictChanges if strict else Changes
         refuse_graph(self.graph, what="what is to be changed")
-        #: The quads and rows of the position that the store was moved to here.
-        self._reached: tuple[list[Quad], set[Row]] = ([], set())
+        #: The quad and the row of the position that the store was moved to here.
+        self._reached: tuple[Quad, Row] | None = None
 
     def positions(self) -> list[Position]:
         """Where the store stands."""
@@ -156,7 +167,7 @@ class StoreTarget:
 
     def changes(self) -> Changes:
         """Where the changes of a transaction are gathered."""
-        return self._make()
+        return self._make(self.graph)
 
     def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
         """Change data, namespaces and position in one transaction. The changes are used up.
@@ -168,7 +179,9 @@ class StoreTarget:
         net = changes.net
         for graph in {row[3] for row in net}:
             refuse_graph(graph)
-        reached = position_rows(after)
+        quad = position_quad(after)
+        row = row_of(quad)
+        reached = {row}
         # Whoever else replays into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
             left = self._left(before, after)
@@ -185,17 +198,18 @@ class StoreTarget:
             # They are in the text of the update now, which takes memory enough.
             net.clear()
             update.run(self._store)
-            self._reached = [position_quad(after)], reached
+            self._reached = quad, row
 
     def _left(self, before: Position | None, after: Position) -> set[Row]:
         """The rows of the position that is left.
 
         :raises ChainError: they are not those of ``before``.
         """
+        if self._reached is not None and self._reached[0] in self._store:
+            # Whoever moves the store takes it away. A look at all that the store has of a log takes
+            # longer the more it had before: Oxigraph's memory keeps what was deleted for a while.
+            return {self._reached[1]}
         quads = position_quads(self._store, after.log, self.graph)
-        known, rows = self._reached
-        if known and quads == known:
-            return rows
         found = position_of(quads, self.graph)
         if found != before:
             stands = "nowhere" if found is None else f"at patch {found.patch}"

@@ -137,7 +137,7 @@ class Recorder:
 
     def close(self) -> None:
         """Close the log."""
-        with self._lock:
+        with self._lock, lock_of(self.store):
             self._settle()
             self._writer.close()
 
@@ -177,36 +177,37 @@ class Recorder:
             transaction.update(update, **settings)
 
     def _commit(self, transaction: Transaction) -> None:
-        self._settle()
-        deletes, adds = transaction.staged()
-        if not deletes.quads and not adds.quads:
-            # Graphs may have come or gone, which patches cannot say.
-            transaction.make(deletes, adds)
-            return
-        self._begun = self._writer.place
-        try:
-            # Whoever else moves the store waits here, and then finds that it has moved.
-            with lock_of(self.store):
+        # Whoever else moves the store waits here, and then finds that it has moved.
+        with lock_of(self.store):
+            self._settle()
+            deletes, adds = transaction.staged()
+            if not deletes.quads and not adds.quads:
+                # Graphs may have come or gone, which patches cannot say.
+                transaction.make(deletes, adds)
+                return
+            self._begun = self._writer.place
+            try:
                 self._check_position()
                 self._append(deletes, adds)
                 position = self._position()
                 reached = position_quad(position)
                 transaction.make(deletes, adds, self._stale, [reached])
-            if self._sync:
-                self.store.flush()
-        except BaseException:
-            self._settle()
-            raise
-        self._stale = [reached]
-        self.position = position
-        self._begun = None
+                if self._sync:
+                    self.store.flush()
+            except BaseException:
+                self._settle()
+                raise
+            self._stale = [reached]
+            self.position = position
+            self._begun = None
 
     def _check_position(self) -> None:
         """Refuse to go on where somebody else has moved the store.
 
         :raises ChainError: it stands elsewhere in the log.
         """
-        if self.position is None:
+        # A look at all that the store has of a log takes longer the more it had before.
+        if self.position is None or position_quad(self.position) in self.store:
             return
         found = position_of(position_quads(self.store, self.position.log))
         if (
@@ -232,6 +233,7 @@ class Recorder:
             number=self._writer.patches,
             transactions=1,
             complete=True,
+            closed=True,
         )
 
     def _settle(self) -> None:
@@ -244,8 +246,11 @@ class Recorder:
             position = self._position()
             reached = position_quad(position)
             if reached in self.store:
-                stale = set(self._stale)
-                self._stale = [reached, *(quad for quad in stale if quad in self.store)]
+                # What is left of an earlier position must not be taken for it.
+                for quad in self._stale:
+                    if quad != reached:
+                        self.store.remove(quad)
+                self._stale = [reached]
                 self.position = position
             else:
                 self._writer.cut(begun)

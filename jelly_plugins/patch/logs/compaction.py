@@ -41,7 +41,8 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     """One patch, in one transaction, that leaves what ``patches`` leave when applied in order.
 
     Of the operations on one statement the last counts; the same goes for a namespace's name in its
-    graph. Aborted transactions did nothing, and are left out. The result follows what the first
+    graph. Aborted transactions did nothing, and are left out; so are patches without an ``id`` that
+    change nothing (keepalives), which nothing follows. The result follows what the first
     patch follows and can stand for the last: it has the ``prev`` of the one and the ``id`` of the
     other, and no other headers. Its memory is that of the statements which the patches touch.
 

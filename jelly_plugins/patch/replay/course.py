@@ -23,6 +23,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ...codec.patch.operations import Header, Operation, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
+from ..content import Content, differ
 from ..model import ID, PREV
 from .position import DIGEST, Position, Replayed, check_name
 
@@ -60,8 +61,15 @@ class Changes(Protocol):
         """A digest that the same changes have, and no others: now and at any later time."""
         ...
 
-    def content(self) -> object:
-        """What the same changes have, and others have not: in this process, for less work."""
+    def content(self) -> bytes | None:
+        """A digest of the changes in a patch with an id, now and at any later time; None if it is
+        not known."""
+        ...
+
+    @property
+    def form(self) -> str:
+        """What that digest is made of, in letters and digits: those of other forms differ for the
+        same changes."""
         ...
 
 
@@ -100,7 +108,8 @@ class Replay(Generic[C]):
     :param dry_run: apply nothing.
     :param progress: told after each transaction.
     :param torn: whether the last end of a patch was nothing but the end of a text, behind headers.
-    :param unmarked: whether it was nothing but the end of the source, which may grow.
+    :param unmarked: whether it was nothing but the end of the source, which may grow. Where that is
+        not known, patches are not closed.
     :raises OptionsError: ``log`` cannot be a name.
 
     :ivar done: what was done so far.
@@ -152,8 +161,8 @@ class Replay(Generic[C]):
         self._pending: tuple[C, Position] | None = None
         #: Hashes of the ids in the source.
         self._ids: set[int] = set()
-        #: Key of the last patch, its number of transactions, and their contents.
-        self._last: tuple[str, int, int] | None = None
+        #: Key of the last patch, its number of transactions, and their content.
+        self._last: tuple[str, int, str] | None = None
         self._start_patch()
 
     def _start_patch(self) -> None:
@@ -165,7 +174,9 @@ class Replay(Generic[C]):
         self._repeated = False
         self._id: str | None = None
         self._transactions = 0
-        self._content = 0
+        self._content = Content()
+        #: Where the store stood, if that was found in this patch.
+        self._met: Position | None = None
         #: See :class:`.Position`.
         self._loose = ""
         self._counted = False
@@ -368,23 +379,28 @@ class Replay(Generic[C]):
             # The patch may be one that is passed over.
             return
         rest: C | None = changes
+        said = self._content
         if named:
-            self._content = hash((self._content, changes.content()))
+            self._content = said.plus(changes)
         self._loose = "" if ended or not self._unmarked() else _note(changes)
+        if self._met is not None:
+            self._check_may_grow(self._met)
         if self._repeated or self._sought:
-            rest = self._seek(changes, before)
+            rest = self._seek(changes, before, said)
         if rest is None:
             self.done.skipped += 1
         else:
             self._pending = (rest, self._position())
         self._kept = []
 
-    def _seek(self, changes: C, before: str) -> C | None:
+    def _seek(self, changes: C, before: str, said: Content) -> C | None:
         """Skip no more if it is here that the store stands.
 
         :param changes: of the transaction that has come last.
         :param before: the digest of what patches without ids had changed before it.
+        :param said: what the patch has said before it.
         :return: what of them the store has not.
+        :raises ChainError: the patch is not the one that was applied.
         """
         rest = None
         position = self._sought.get(self._key()) or self._grown(before)
@@ -392,13 +408,51 @@ class Replay(Generic[C]):
             return None
         if not position.transactions and self._id is not None:
             # When the patch had none; all that it has now is new.
+            if self._transactions:
+                self._check_may_grow(position)
+            self._met = position
             self._found(position)
             return changes
         if position.transactions == self._transactions:
+            now = self._content
             if position.loose not in ("", _note(changes)):
                 rest = self._rest(changes, position)
+                now = said.plus(self._applied(position))
+            self._check_content(position, now)
+            self._met = position
             self._found(position)
         return rest
+
+    def _check_may_grow(self, position: Position) -> None:
+        """Refuse one more transaction of the patch at which the store stands.
+
+        :raises ChainError: it was complete.
+        """
+        if position.closed:
+            raise ChainError(
+                f"it was complete with {position.transactions} transactions when it was applied, "
+                "and has more now",
+                expected=position.patch,
+                found=position.patch,
+            )
+
+    def _check_content(self, position: Position, now: Content) -> None:
+        """Refuse a patch that is not the one at which the store stands, though its id is the same.
+
+        :param now: what as many transactions of it say as were applied.
+        :raises ChainError: it says something else.
+        """
+        if self._id is None:
+            return
+        if differ(position.content, now.text()):
+            raise ChainError(
+                "it has the id of the patch that was applied last, and says something else than "
+                "that did",
+                expected=position.patch,
+                found=position.patch,
+            )
+        # What was applied is not told by what is read now.
+        self._content = self._content.known_as(position.content)
 
     # A transaction that has grown
 
@@ -428,11 +482,9 @@ class Replay(Generic[C]):
         for position in self._sought.values():
             if not position.loose or self._id is not None:
                 continue
-            if (position.number, position.transactions) == (self._number, self._transactions):
-                first = self._target.changes()
-                first.gather(iter(self._kept[: _size(position)]))
-                if self._chained(first, before) == position.patch:
-                    return position
+            here = (position.number, position.transactions) == (self._number, self._transactions)
+            if here and self._chained(self._applied(position), before) == position.patch:
+                return position
         return None
 
     def _rest(self, changes: C, position: Position) -> C:
@@ -441,8 +493,7 @@ class Replay(Generic[C]):
         :raises ChainError: it does not begin with what was applied of it.
         """
         size = _size(position)
-        first, rest = self._target.changes(), self._target.changes()
-        first.gather(iter(self._kept[:size]))
+        first, rest = self._applied(position), self._target.changes()
         if _note(first) != position.loose:
             raise ChainError(
                 f"its transaction number {self._transactions} had {size} operations outside of TX "
@@ -453,6 +504,12 @@ class Replay(Generic[C]):
             )
         rest.gather(iter(self._kept[size:]))
         return rest
+
+    def _applied(self, position: Position) -> C:
+        """What of a transaction that has grown was applied."""
+        first = self._target.changes()
+        first.gather(iter(self._kept[: _size(position)]))
+        return first
 
     def _found(self, position: Position) -> None:
         """Go on from where the store stands.
@@ -470,15 +527,18 @@ class Replay(Generic[C]):
         self._number = position.number
         self._before = self.done.position = position
 
-    def _position(self, *, complete: bool = False) -> Position:
+    def _position(self, *, complete: bool = False, closed: bool = False) -> Position:
+        """Where the store stands behind what was read."""
         return Position(
             log=self._log or self._key(),
             patch=self._key(),
             number=self._number,
             transactions=self._transactions,
             complete=complete,
+            closed=closed,
             graph=self._graph,
             loose=self._loose,
+            content=self._content.text() if self._id is not None else "",
         )
 
     def _end_patch(self) -> bool:
@@ -494,21 +554,26 @@ class Replay(Generic[C]):
             return False
         self._enter(nothing)
         key = self._key()
+        self._check_not_shorter(key)
+        content = self._content.text()
         if self._repeated:
-            if self._last != (key, self._transactions, self._content):
+            if self._last is None or self._differs(self._last, content):
                 raise ChainError(
                     "it has the id of the patch before it, and says something else", found=key
                 )
         else:
-            self._last = (key, self._transactions, self._content)
+            self._last = (key, self._transactions, content)
+        closed = self._is_closed()
         if self._pending is not None:
-            self._flush(complete=True)
+            self._flush(complete=True, closed=closed)
         elif not self._repeated:
             if not self._transactions:
-                self._seek(nothing, self._digest)
-            if not self._sought and (end := self._position(complete=True)) != self.done.position:
+                self._seek(nothing, self._digest, self._content)
+                closed = self._is_closed()
+            end = self._position(complete=True, closed=closed)
+            if not self._sought and end != self.done.position:
                 self._apply(nothing, end)
-                self._count_patch(not self._transactions)
+                self._count_patch(not self._transactions and self._met is None)
         self._seek_number()
         self._start_patch()
         if key != self._until:
@@ -516,6 +581,35 @@ class Replay(Generic[C]):
         # Where the store stands further on, there is nothing to be done, and much to be said.
         self._beyond = bool(self._sought)
         return not self._beyond
+
+    def _is_closed(self) -> bool:
+        """Whether the end of the patch says that there will be no more of it; see
+        :class:`.Position`."""
+        if self._id is None:
+            return False
+        marked = not self._unmarked()
+        if self._met is None:
+            return marked
+        return self._met.closed or (marked and self._met.content != "")
+
+    def _differs(self, last: tuple[str, int, str], content: str) -> bool:
+        """Whether the patch is another one than the last."""
+        _, transactions, before = last
+        return transactions != self._transactions or differ(before, content)
+
+    def _check_not_shorter(self, key: str) -> None:
+        """Refuse a patch of which the store has more than there is.
+
+        :raises ChainError: it is so.
+        """
+        position = None if self._id is None else self._sought.get(key)
+        if position is not None and self._transactions < position.transactions:
+            raise ChainError(
+                f"it has {self._transactions} transactions, and {position.transactions} of it were "
+                "applied",
+                expected=position.patch,
+                found=position.patch,
+            )
 
     def _pass_over(self) -> None:
         """The patch is none: it has no id, and changes nothing."""
@@ -548,12 +642,14 @@ class Replay(Generic[C]):
 
     # Changes
 
-    def _flush(self, *, complete: bool = False) -> None:
+    def _flush(self, *, complete: bool = False, closed: bool = False) -> None:
         """Apply the transaction that waits for the row behind it."""
         if self._pending is None:
             return
         (changes, position), self._pending = self._pending, None
-        self._apply(changes, replace(position, complete=True) if complete else position)
+        if complete:
+            position = replace(position, complete=True, closed=closed)
+        self._apply(changes, position)
         self._count_patch(True)
         self.done.transactions += 1
         self.done.operations += changes.operations

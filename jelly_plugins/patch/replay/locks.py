@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from typing import Final
 
-#: Two objects may share a lock; that costs no more than waiting.
-_LOCKS: Final = tuple(Lock() for _ in range(64))
+#: Two objects may share a lock; that costs no more than waiting. Whoever has one may take it again:
+#: what is done under the lock of one store may need another store's, which may be the same.
+_LOCKS: Final = tuple(RLock() for _ in range(64))
 
 
-def lock_of(store: object) -> Lock:
-    """The lock of a store: always the same one while the store lives."""
+def lock_of(store: object) -> RLock:
+    """The lock of a store: always the same one while the store lives.
+
+    What is done under it may wait for the lock of a watch of the same store (rdflib's recorder has
+    one), never the other way round; nothing of ours takes the locks of two stores.
+    """
     # Addresses are multiples of 16.
     return _LOCKS[(id(store) >> 4) % len(_LOCKS)]

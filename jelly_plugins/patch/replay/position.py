@@ -26,9 +26,13 @@ What a position means, and what is known by what:
    rest is applied. If the transaction does not begin with the same operations then, that is an
    error. Without an id there has to be a name or a patch before: by what else should the log be
    known, if its first patch has changed?
-7. A patch that has more transactions than when it was applied has grown, whether it was complete
-   or not: those that it has more are applied, if the store stands at this patch still. What it
-   had before is not compared with what was applied.
+7. The patch that was applied last is compared with the one of its id in a later reading: it has to
+   say the same in as many transactions as were applied; fewer, or others, are an error. A patch
+   that a row has ended (a mark, or the headers of the next one) has no more of them either. One
+   that nothing but the end of its source has ended, or that was not complete, may have grown:
+   what it has more is applied, if the store stands at this patch still. What earlier patches said
+   is not kept, nor what a recorder has written itself; and in a position of an earlier version
+   nothing is told of content or rows, so that nothing is compared and all patches may grow.
 """
 
 from __future__ import annotations
@@ -69,12 +73,17 @@ class Position:
         without ids have changed so far.
     :ivar number: number of that patch in the log, from 1.
     :ivar transactions: transactions of that patch that were applied; aborted ones do not count.
-    :ivar complete: whether that patch is known to have no more of them.
+    :ivar complete: whether that patch has no more of them, as far as was to be seen.
+    :ivar closed: whether a row has said so, a mark or the headers of the next patch, and not only
+        the end of the source, which may grow.
     :ivar graph: name of the graph in the place of the default graph, in the syntax of N-Triples;
         empty for the default graph itself, and None where it was not noted (version 0.1.0 did not
         at first).
     :ivar loose: of a transaction that was ended by nothing but the end of its source, so that it
         may grow: its number of operations, a colon, and a digest of them; otherwise empty.
+    :ivar content: of a patch with an id: the number of operations in the transactions that were
+        applied, a colon, and, where it is known, a digest of them, behind a word for the kind of
+        store that has made it and a hyphen; empty if nothing is known.
     """
 
     log: str
@@ -84,11 +93,13 @@ class Position:
     complete: bool
     graph: str | None = ""
     loose: str = ""
+    closed: bool = False
+    content: str = ""
 
     @property
-    def reach(self) -> tuple[int, int, bool]:
+    def reach(self) -> tuple[int, int, bool, bool]:
         """How far in its log it is, to be compared with that of another position."""
-        return self.number, self.transactions, self.complete
+        return self.number, self.transactions, self.complete, self.closed
 
 
 @dataclass(slots=True)

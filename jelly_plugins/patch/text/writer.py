@@ -29,6 +29,14 @@ _CACHE_ENTRIES: Final = 1 << 16
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
+#: What the parts of terms are called in errors, and which of them a literal may lack.
+_PARTS: Final = {
+    Kind.IRI: ("an IRI",),
+    Kind.BLANK_NODE: ("a blank node label",),
+    Kind.LITERAL: ("a lexical form", "a language tag", "a datatype"),
+}
+_OPTIONAL: Final = ("a language tag", "a datatype")
+
 
 class PatchTextWriter:
     """Writes the rows of one text.
@@ -143,11 +151,13 @@ class PatchTextWriter:
         self._state = PatchState.BETWEEN_MARKS
 
     def _header(self, key: str, value: Any) -> list[str]:
+        _check_string(key, "a header's key")
         plain = _PLAIN_KEY.fullmatch(key)
         return [key if plain else term_text(Literal(key)), self._text(value)]
 
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
         name, iri, graph = namespace
+        _check_string(name, "a namespace's name")
         parts = [term_text(Literal(name))]
         graph_text = "" if graph is None else self._text(graph)
         if iri is not None:
@@ -164,7 +174,11 @@ class PatchTextWriter:
         if isinstance(term, tuple):
             # Hashing tuples that are nested deeply enough ends the process.
             return self._make(term, 0)
-        text = self._texts.get(term)
+        try:
+            text = self._texts.get(term)
+        except (TypeError, AttributeError):
+            # What cannot be hashed has parts that are no strings, or none.
+            return self._make(term, 0)
         if text is None:
             text = self._make(term, 0)
             if len(self._texts) >= _CACHE_ENTRIES:
@@ -179,6 +193,9 @@ class PatchTextWriter:
 
     def _make(self, term: Any, depth: int) -> str:
         kind, *parts = self._describe(term)
+        for part, what in zip(parts, _PARTS.get(kind, ()), strict=False):
+            if part is not None or what not in _OPTIONAL:
+                _check_string(part, what)
         if kind == Kind.IRI:
             if parts[0].startswith("_:"):
                 raise TermError(f"RDF Patch text has <{parts[0]}> for a blank node")
@@ -193,3 +210,12 @@ class PatchTextWriter:
             opening, closing = self._marks
             return f"{opening}{' '.join(self._make(part, depth + 1) for part in parts)}{closing}"
         return ""
+
+
+def _check_string(value: Any, what: str) -> None:
+    """Refuse a part of a row that is no text.
+
+    :raises TermError: it is not.
+    """
+    if not isinstance(value, str):
+        raise TermError(f"{what} is no string: {value!r}")

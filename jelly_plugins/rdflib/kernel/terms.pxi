@@ -10,7 +10,7 @@ for _character in range(256):
     NOT_IN_AN_IRI[<int> _character] = chr(_character) in rdflib_term._invalid_uri_chars
 
 
-def iri(str value):
+def iri(str value not None):
     """What ``URIRef(value)`` gives."""
     cdef Py_ssize_t at
     cdef const unsigned char *text
@@ -31,7 +31,7 @@ def iri(str value):
     return new_identifier(URIRef, value)
 
 
-def blank_node(str label):
+def blank_node(str label not None):
     """What ``BNode(label)`` gives."""
     return new_identifier(BNode, label)
 
@@ -47,7 +47,7 @@ cdef class Kept:
     def __init__(self, other):
         self.other = other
 
-    def blank_node(self, str label):
+    def blank_node(self, str label not None):
         if PyUnicode_GET_LENGTH(label) == 0 or opens_as_stand_in(label):
             return self.other(label)
         return new_identifier(BNode, label)
@@ -77,7 +77,7 @@ cdef class Scope:
         self.plain = plain
         self.other = other
 
-    def blank_node(self, str label):
+    def blank_node(self, str label not None):
         cdef const unsigned char *text = <const unsigned char *> PyUnicode_DATA(label)
         cdef Py_ssize_t at
         cdef unsigned char folded
@@ -283,7 +283,7 @@ cdef class Literals:
         self.recipes[datatype] = recipe
         return recipe
 
-    def literal(self, str lex, langtag, datatype):
+    def literal(self, str lex not None, langtag, datatype):
         """What ``Literal(lex, lang=langtag, datatype=datatype)`` gives."""
         cdef Recipe recipe
         if datatype is not None:

@@ -20,6 +20,7 @@ from ...codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchS
 from ...codec.patch.operations import Operation, OperationKind, add_namespace, delete_namespace
 from ...errors import ChainError
 from ...patch.recording import LogWriter
+from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
 from ...reserved import is_reserved
 from ..callers import default_graph
@@ -128,6 +129,10 @@ class GraphRecorder:
         self._watch = watch
         self._main: Final = watch.name_of(main)
         self._inside = False
+        inner = inner_store_of(graph.store)
+        #: Held by whoever moves the graph in a log. What is recorded comes with the watch's lock,
+        #: and a replay of another log takes that one second.
+        self._moving = lock_of(graph.store if inner is None else inner)
         #: Where the graph stood after the last transaction that was recorded here.
         self._reached: Position | None = None
         # Its first use binds rdflib's own namespaces, which is no change.
@@ -184,7 +189,7 @@ class GraphRecorder:
         self._writer.check_open()
         guard()
         try:
-            with self._watch.lock:
+            with self._moving, self._watch.lock:
                 if self._inside:
                     _call(change)
                 else:
@@ -218,7 +223,8 @@ class GraphRecorder:
         :raises JellyError: the log cannot say a statement; the transaction was taken back.
         :raises OSError: the log cannot be written; the transaction was taken back.
         """
-        with self._watch.lock:
+        # Whoever else moves the graph waits here, and then finds that it has moved.
+        with self._moving, self._watch.lock:
             try:
                 rows = self._namespace_changes()
                 rows += self._changes()
@@ -284,6 +290,7 @@ class GraphRecorder:
             number=writer.patches,
             transactions=1,
             complete=True,
+            closed=True,
         )
         set_position(self.graph, self._reached)
 

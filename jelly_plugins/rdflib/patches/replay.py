@@ -56,7 +56,8 @@ def set_position(graph: Graph, position: Position) -> None:
     if inner_store(graph) is not None:
         oxigraph_patches.set_position(main, position)
     else:
-        known_positions(main)[position.log] = replace(position, graph=graph_text(main))
+        with lock_of(main.store):
+            known_positions(main)[position.log] = replace(position, graph=graph_text(main))
 
 
 def known_positions(graph: Graph) -> dict[str, Position]:
@@ -150,6 +151,9 @@ def _text(term: Node) -> str:
 class Changes:
     """The operations of one transaction, in order."""
 
+    #: Made of rdflib's terms.
+    form: Final = "rdflib1"
+
     def __init__(self) -> None:
         self.rows: list[Operation] = []
 
@@ -172,9 +176,16 @@ class Changes:
             digest.update(repr(row).encode())
         return digest.digest()
 
-    def content(self) -> int:
-        """A hash of the operations."""
-        return hash(tuple(self.rows))
+    def content(self) -> bytes:
+        """A digest of the operations, in which it makes no difference whether a statement is a
+        triple or a quad in the default graph."""
+        lines = []
+        for kind, value in self.rows:
+            width = 2 if type(value) is Namespace else 3
+            graph = value[width] if len(value) > width else None
+            place = "" if graph in (None, DATASET_DEFAULT_GRAPH_ID) else repr(graph)
+            lines.append(f"{kind.code} {value[:width]!r} {place}\n")
+        return sha256("".join(lines).encode()).digest()
 
 
 class GraphTarget:

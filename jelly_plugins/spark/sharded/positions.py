@@ -116,9 +116,10 @@ def checksum_in(sealed: bytes) -> str:
 def plain(position: Position) -> dict[str, Any]:
     """A position for JSON."""
     found = asdict(position)
-    if not position.loose:
-        # Who does not know of it need not.
-        del found["loose"]
+    # Who does not know of these need not.
+    for name in ("loose", "closed", "content"):
+        if not found[name]:
+            del found[name]
     return found
 
 
@@ -128,9 +129,10 @@ def position_of(found: dict[str, Any]) -> Position:
     :raises KeyError, TypeError, ValueError: it is none.
     """
     position = Position(**found)
-    texts = (position.log, position.patch, position.loose)
+    texts = (position.log, position.patch, position.loose, position.content)
     numbers = (position.number, position.transactions)
-    if not all(type(each) is str for each in texts) or type(position.complete) is not bool:
+    ends = (position.complete, position.closed)
+    if not all(type(each) is str for each in texts) or not all(type(each) is bool for each in ends):
         raise TypeError(f"{found!r} is not a position")
     if not all(type(each) is int and each >= 0 for each in numbers):
         raise ValueError(f"{found!r} is not a position")

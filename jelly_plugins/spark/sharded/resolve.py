@@ -220,6 +220,9 @@ def _lines(statements: pa.RecordBatch) -> pa.Array:
 class _Changes:
     """The changes of one transaction, see ``patch.replaying.Changes``."""
 
+    #: Made of staged lines.
+    form: Final = "lines1"
+
     def __init__(self) -> None:
         self.operations = 0
         self.statements = 0
@@ -253,11 +256,17 @@ class _Changes:
             digest.update(f"{kind.code} {namespace}\n".encode())
         return digest.digest()
 
-    def content(self) -> object:
-        """What is known of the changes without a look at what was staged."""
-        # What lies in several partitions may have been cut elsewhere before.
-        content = self.runs[0].content if len(self.runs) == 1 else ""
-        return self.statements, content, tuple(self.namespaces)
+    def content(self) -> bytes | None:
+        """A digest of the changes, without a look at what was staged."""
+        if len(self.runs) > 1:
+            # What lies in several partitions may have been cut elsewhere before.
+            return None
+        digest = hashlib.sha256()
+        for run in self.runs:
+            digest.update(run.content.encode())
+        for kind, (name, iri, graph) in self.namespaces:
+            digest.update(f"{kind.code} {name!r} {iri} {graph or ''}\n".encode())
+        return digest.digest()
 
 
 def is_anonymous(position: Position) -> bool:
@@ -285,7 +294,7 @@ class _Target:
             # What says the same as an earlier patch without an id is not that patch.
             known = [each for each in known if not is_anonymous(each)]
         if self._continued:
-            known = [replace(each, loose="") for each in known]
+            known = [replace(each, loose="", content="") for each in known]
         return known
 
     def changes(self) -> _Changes:

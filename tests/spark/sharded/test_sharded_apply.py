@@ -103,6 +103,26 @@ def test_a_patch_again_right_behind_itself_that_says_something_else(tmp_path: Pa
     assert len(quads(tmp_path / "same")) == 2
 
 
+def test_the_last_patch_in_a_later_batch_that_says_something_else(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    start = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:1> . PA 'x' <urn:x> . TC . Z . "
+    more = b"H id <urn:2> . H prev <urn:1> . TX . A <urn:s> <urn:p> <urn:2> . TC . Z . "
+    assert apply(root, start).committed
+    assert not apply(root, start).committed
+    for other in (
+        start.replace(b"p> <urn:1>", b"p> <urn:3>"),
+        start.replace(b"A <", b"D <"),
+        start.replace(b"<urn:x>", b"<urn:y>"),
+        start.replace(b"PA 'x' <urn:x> .", b""),
+        start.replace(b"TX . A <urn:s> <urn:p> <urn:1> . PA 'x' <urn:x> . TC .", b""),
+    ):
+        for log in (other, other + more):
+            with pytest.raises(ChainError, match=r"patch <urn:1>: it ha"):
+                apply(root, log)
+    assert apply(root, start + more).replayed.patches == 1
+    assert len(quads(root)) == 2
+
+
 def test_a_patch_again_is_known_wherever_batches_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,23 @@ def test_no_log_is_applied_twice_however_long_ago_it_was(tmp_path: Path) -> None
     assert ShardedStore(root).verify() == []
 
 
+def test_a_position_of_an_earlier_version_is_read() -> None:
+    earlier = {
+        "log": "<urn:1>",
+        "patch": "<urn:1>",
+        "number": 1,
+        "transactions": 1,
+        "complete": True,
+        "graph": "",
+    }
+    position = positions.position_of(earlier)
+    assert (position.closed, position.content) == (False, "")
+    assert positions.plain(position) == earlier
+    for name, wrong in (("closed", 1), ("content", None)):
+        with pytest.raises(TypeError):
+            positions.position_of({**earlier, name: wrong})
+
+
 @pytest.mark.usefixtures("few")
 def test_what_is_to_be_no_more_is_not_said_by_an_archive(tmp_path: Path) -> None:
     log = CommitLog(tmp_path, make_root(tmp_path, 1))
