@@ -188,7 +188,7 @@ def _task(case: Case) -> tuple[PatchOptions, list[Rows]]:
 
 
 def _read_options(path: Path) -> PatchOptions:
-    """The options in a file, not judged: that is for the writer to do."""
+    """The options in a file, not validated: that is for the writer to do."""
     splitter = FrameSplitter()
     frame = next(chain(splitter.feed(path.read_bytes()), splitter.finish()))
     rows = patch_pb2.RdfPatchFrame.FromString(frame).rows

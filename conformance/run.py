@@ -229,7 +229,7 @@ def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
 
 
 def _read_options(path: Path) -> StreamOptions:
-    """The options in a file, not judged: that is for the writer to do."""
+    """The options in a file, not validated: that is for the writer to do."""
     splitter = FrameSplitter()
     data = path.read_bytes()
     frame = next(chain(splitter.feed(data), splitter.finish()))

@@ -123,7 +123,7 @@ def read(
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param notation: how quoted triples are written.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param batch_rows: rows of a batch, at most.
     :param batch_bytes: bytes of text after which a batch ends before that.
     :return: a reader of batches; its schema is :data:`TRIPLES` for a stream of physical type

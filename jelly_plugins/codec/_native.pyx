@@ -11,8 +11,9 @@ Memory, for whoever changes it:
    read, and lengths are compared with what is left, never added to a position first.
 2. Code marked ``nogil`` holds no Python objects, and allocates with PyMem_Raw… alone. A failed
    allocation is a status, not an exception.
-3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted (kernel/common/terms.pxi).
-   The one place where a Term owns a Python object is ``Term.object``; it is given up in ``sweep``.
+3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted
+   (kernel/common/terms.pxi). The one place where a Term owns a Python object is ``Term.object``; it
+   is given up in ``sweep``.
 4. What is kept is owned. The bytes of a frame, or of a piece of text, are the caller's, and held for
    as long as it takes to read them: by the call, or, where what comes of a frame is given out piece
    by piece, by the decoder. What points into them is forgotten when that ends (``end_frame``,
@@ -20,7 +21,8 @@ Memory, for whoever changes it:
    ``object``; only a long one of which an object is made borrows from the frame, and no longer than
    that takes (``borrow``). Nor does anything else that outlives a call point into a caller's bytes:
    its Slices point to what the same object owns, or to a constant of the module. A build with
-   JELLY_POISON=1 works on copies that are overwritten and freed at the end (kernel/common/borrowed.pxi).
+   JELLY_POISON=1 works on copies that are overwritten and freed at the end
+   (kernel/common/borrowed.pxi).
 5. A decoder or encoder is for one thread at a time; a second one that enters is refused. Different
    ones share nothing that changes.
 """
@@ -108,7 +110,7 @@ load_reader_rules()
 load_patch_rules()
 load_writer_rules()
 load_line_rules()
-load_judge_rules()
+load_validation_rules()
 if (IRI, BLANK_NODE, LITERAL, TRIPLE, DEFAULT_GRAPH) != tuple(Kind):
     raise ImportError("the kernel's kinds of terms are not those of codec.common.terms")
 if (

@@ -123,7 +123,7 @@ class FrameBytes(_Opened[Input, bytes]):
     triples that has none.
 
     :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param strict: whether to refuse a source of no bytes.
     :ivar deviations: what is not valid and was read all the same, as the errors that it would be if
         reading were strict.
@@ -199,7 +199,7 @@ class FrameReader(_Opened[FrameBytes, Frame]):
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param concatenated: options that stand first in a frame start a new stream, as in files made
         with ``cat``. By default they are a repeat, as the specification has it.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
@@ -281,8 +281,8 @@ class TextPieces(_Opened[FrameBytes, bytes]):
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param notation: how quoted triples are written.
-    :param judge: the factory of what the text is for, see ``codec.TextDecoder``.
-    :param limits: what is believed of the input.
+    :param validator: the factory of what the text is for, see ``codec.TextDecoder``.
+    :param limits: the limits on untrusted input.
     :param concatenated: see :class:`FrameReader`.
     :param on_frame: told of each frame, after its last piece, what ``TextDecoder.last_frame`` is.
     :raises JellyError: while iterating, with source, frame and row.
@@ -298,14 +298,14 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         src: Source | FrameBytes,
         *,
         notation: Notation = Notation.RDF_1_2,
-        judge: TermFactory[Any] | None = None,
+        validator: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         concatenated: bool = False,
         on_frame: Callable[[Frame], object] | None = None,
     ) -> None:
         super().__init__(_frame_bytes(src, limits), self._decode())
         self._notation = notation
-        self._judge = judge
+        self._validator = validator
         self._limits = limits
         self._concatenated = concatenated
         self._on_frame = on_frame
@@ -330,7 +330,7 @@ class TextPieces(_Opened[FrameBytes, bytes]):
 
     def _new_decoder(self, first_frame: int) -> TextDecoder:
         return TextDecoder(
-            self._notation, limits=self._limits, first_frame=first_frame, judge=self._judge
+            self._notation, limits=self._limits, first_frame=first_frame, validator=self._validator
         )
 
     def _decode(self) -> Generator[bytes]:
@@ -381,7 +381,7 @@ def read(
     Blank node labels are kept as they are; their scope is the stream.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param concatenated: options that stand first in a frame start a new stream.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :return: triples or quads, as the stream's physical type has it.

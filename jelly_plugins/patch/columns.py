@@ -19,8 +19,8 @@ class PatchColumnReader(PatchReader):
 
     What was read before an error comes out before it.
 
-    :param notation: how quoted triples are written; with a judge, as it writes them.
-    :param judge: makes the text of terms, see :class:`~jelly_plugins.codec.PatchColumnDecoder`.
+    :param notation: how quoted triples are written; with a validator, as it writes them.
+    :param validator: makes the text of terms, see :class:`~jelly_plugins.codec.PatchColumnDecoder`.
     :param wait: see :class:`.PatchReader`, and for ``resumable``.
     :param batches: ``batch_rows`` and ``batch_bytes``, see there.
 
@@ -34,16 +34,18 @@ class PatchColumnReader(PatchReader):
         src: Source,
         *,
         notation: Notation = Notation.RDF_1_2,
-        judge: TermFactory[Any] | None = None,
+        validator: TermFactory[Any] | None = None,
         wait: Callable[[], bool] | None = None,
         resumable: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         **batches: Any,
     ) -> None:
-        factory: Any = TextFactory(notation) if judge is None else judge
+        factory: Any = TextFactory(notation) if validator is None else validator
         super().__init__(src, factory=factory, wait=wait, resumable=resumable, limits=limits)
         self._gathered = OperationGatherer(limits, **batches)
-        self._decoder: Any = PatchColumnDecoder(notation, judge=judge, limits=limits, **batches)
+        self._decoder: Any = PatchColumnDecoder(
+            notation, validator=validator, limits=limits, **batches
+        )
 
     def __iter__(self) -> Iterator[OperationColumns]:  # type: ignore[override]
         return self._rows  # type: ignore[return-value]

@@ -55,7 +55,7 @@ class PatchReader:
     :param resumable: whether the same source may be read again, once it has grown, to go on behind
         whole transactions that were read of it. Operations outside of any transaction must be ended
         by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :ivar ended: whether the source has ended. The END of a patch that comes then is not in it.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
         inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as

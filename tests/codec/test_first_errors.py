@@ -71,16 +71,18 @@ def error_of(decoder: Any, frame: bytes) -> tuple[Any, ...]:
 
 
 def text_decoders(limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-    judge = OxigraphFactory(blank_nodes="keep")
+    validator = OxigraphFactory(blank_nodes="keep")
     return [
-        module.TextDecoder(Notation.RDF_1_2, judge=judge, limits=limits)
+        module.TextDecoder(Notation.RDF_1_2, validator=validator, limits=limits)
         for module in (text, native())
     ]
 
 
-def patch_decoders(limits: Limits = DEFAULT_LIMITS, judge: Any = RowFactory) -> list[Any]:
+def patch_decoders(limits: Limits = DEFAULT_LIMITS, validator: Any = RowFactory) -> list[Any]:
     return [
-        module.PatchColumnDecoder(Notation.RDF_1_2, judge=judge and judge(), limits=limits)
+        module.PatchColumnDecoder(
+            Notation.RDF_1_2, validator=validator and validator(), limits=limits
+        )
         for module in (patch_columns, native())
     ]
 
@@ -173,11 +175,11 @@ def test_a_row_that_is_read_a_second_time_is_counted_once() -> None:
         assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("judge", [None, RowFactory])
-def test_the_graph_of_a_namespace_before_a_wrong_row(judge: Callable[[], Any] | None) -> None:
+@pytest.mark.parametrize("validator", [None, RowFactory])
+def test_the_graph_of_a_namespace_before_a_wrong_row(validator: Callable[[], Any] | None) -> None:
     before = [p.options(p.FRAME, p.QUADS, generalized=True), *map(p.name, NAMES), p.start()]
     namespace = p.namespace_add("n", S, w.literal("x"))
-    for decoder in patch_decoders(judge=judge):
+    for decoder in patch_decoders(validator=validator):
         assert error_of(decoder, p.frame(*before, namespace, MALFORMED))[1:] == (
             0,
             len(before),

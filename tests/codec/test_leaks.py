@@ -57,7 +57,7 @@ def decoding_text(rng: Random) -> Case:
 
 
 def decoding_judged_text(rng: Random) -> Case:
-    given = (leaning(rng), limits_for(rng), readers.JUDGES[1])
+    given = (leaning(rng), limits_for(rng), readers.VALIDATORS[1])
     return partial(readers.text, native().TextDecoder, *given)
 
 

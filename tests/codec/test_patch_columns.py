@@ -197,7 +197,7 @@ def test_a_judge_makes_the_text(make: Maker) -> None:
     assert len(good) > 500
     data = frames(good)
     for batch_rows in (3, 1 << 14):
-        decoder = make(Notation.RDF_1_2, judge=RowFactory(), batch_rows=batch_rows)
+        decoder = make(Notation.RDF_1_2, validator=RowFactory(), batch_rows=batch_rows)
         assert operations_of(decoded(decoder, data)) == expected_of(data, RowFactory())
 
 
@@ -209,7 +209,7 @@ def test_a_literal_is_made_once_and_stands_in_later_frames(make: Maker) -> None:
     ]
     data = frames([BEGIN, *statements, COMMIT, END])
     assert len(data) > 5
-    decoder = make(Notation.RDF_1_2, judge=RowFactory())
+    decoder = make(Notation.RDF_1_2, validator=RowFactory())
     batches = []
     for frame in data:
         # A copy that is gone after the call.
@@ -254,7 +254,7 @@ def test_what_the_judge_refuses(make: Maker, what: str) -> None:
     with pytest.raises(JellyError) as expected:
         expected_of(data, RowFactory())
     with pytest.raises(JellyError) as found:
-        decoded(make(Notation.RDF_1_2, judge=RowFactory()), data)
+        decoded(make(Notation.RDF_1_2, validator=RowFactory()), data)
     assert str(found.value) == str(expected.value)
     assert (found.value.frame, found.value.row) == (expected.value.frame, expected.value.row)
     assert found.value.frame
@@ -283,7 +283,7 @@ def test_the_judge_says_why_a_row_is_refused(make: Maker) -> None:
     row = w.delete(None, w.iri(name=1), w.literal("x", lang="en--ltr"))
     data = w.frame(w.options(w.FRAME), w.name("urn:p"), row)
     with pytest.raises(StatementError, match="the subject repeats"):
-        list(make(judge=RowFactory(), notation=Notation.RDF_1_2).decode(data))
+        list(make(validator=RowFactory(), notation=Notation.RDF_1_2).decode(data))
 
 
 def test_both_kernels_refuse_the_same() -> None:
@@ -296,10 +296,10 @@ def test_both_kernels_refuse_the_same() -> None:
         for _ in range(picked.randrange(1, 4)):
             damaged[picked.randrange(len(damaged))] = picked.randrange(256)
         stream = [*data[:number], bytes(damaged), *data[number + 1 : number + 3]]
-        judge = picked.choice([None, RowFactory()])
+        validator = picked.choice([None, RowFactory()])
         outcomes = []
         for make in (patch_columns.PatchColumnDecoder, native().PatchColumnDecoder):
-            decoder = make(Notation.RDF_1_2, judge=judge)
+            decoder = make(Notation.RDF_1_2, validator=validator)
             found: list[OperationColumns] = []
             try:
                 for frame in stream:
@@ -350,9 +350,9 @@ def test_a_frame_of_repeats_comes_in_bounded_batches(make: Maker) -> None:
 def test_a_term_that_is_too_long(make: Maker) -> None:
     limits = type(DEFAULT_LIMITS)(frame_bytes=4096)
     data = frames([BEGIN, add(Quad(P, P, Literal("\x00" * 1000), DEFAULT_GRAPH)), COMMIT, END])
-    for judge in (None, RowFactory()):
+    for validator in (None, RowFactory()):
         with pytest.raises(LimitError, match="the length of a term's text"):
-            decoded(make(Notation.RDF_1_2, judge=judge, limits=limits), data)
+            decoded(make(Notation.RDF_1_2, validator=validator, limits=limits), data)
 
 
 def test_headers_and_namespaces_have_text(make: Maker) -> None:
@@ -369,7 +369,7 @@ def test_nothing_leaks() -> None:
     whole = b"".join(data)
 
     def decode() -> None:
-        decoder = kernel.PatchColumnDecoder(judge=RowFactory(), batch_rows=50)
+        decoder = kernel.PatchColumnDecoder(validator=RowFactory(), batch_rows=50)
         with contextlib.suppress(JellyError):
             decoded(decoder, data)
         for cut in range(5, len(whole), 997):

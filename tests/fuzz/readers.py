@@ -38,8 +38,8 @@ FACTORIES: Final[tuple[Maker, ...]] = (
     lambda _: RdflibFactory(blank_nodes="keep"),
     lambda _: RdflibFactory(blank_nodes="keep", generalized=True),
 )
-#: What text for an Oxigraph store is judged by; None where it is not.
-JUDGES: Final[tuple[Maker | None, ...]] = (
+#: What text for an Oxigraph store is validated by; None where it is not.
+VALIDATORS: Final[tuple[Maker | None, ...]] = (
     None,
     lambda _: OxigraphFactory(blank_nodes="keep"),
     lambda _: QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep"),
@@ -99,11 +99,11 @@ def text(
     decoder_class: Callable[..., Any],
     frames: list[bytes],
     limits: Limits = DEFAULT_LIMITS,
-    judge: Maker | None = None,
+    validator: Maker | None = None,
     notation: Notation = Notation.RDF_STAR,
 ) -> Outcome:
     """A stream as N-Triples or N-Quads."""
-    decoder = decoder_class(notation, limits=limits, judge=judge and judge(limits))
+    decoder = decoder_class(notation, limits=limits, validator=validator and validator(limits))
     return _read(
         frames,
         lambda data: b"".join(decoder.decode(data)),
@@ -149,11 +149,11 @@ def patch_columns(
     decoder_class: Callable[..., Any],
     frames: list[bytes],
     limits: Limits,
-    judge: Maker | None,
+    validator: Maker | None,
     settings: dict[str, Any],
 ) -> Outcome:
     """A log as columns; where it is refused, the operations of the frames before."""
-    decoder = decoder_class(judge=judge and judge(limits), limits=limits, **settings)
+    decoder = decoder_class(validator=validator and validator(limits), limits=limits, **settings)
     batches: list[OperationColumns] = []
     for frame in frames:
         error = lent(take_all, decoder, batches, frame)
@@ -207,7 +207,7 @@ def terms_case(rng: random.Random, frames: Frames) -> Outcome:
 
 
 def text_case(rng: random.Random, frames: Frames) -> Outcome:
-    given = (limits_for(rng), rng.choice(JUDGES), rng.choice(list(Notation)))
+    given = (limits_for(rng), rng.choice(VALIDATORS), rng.choice(list(Notation)))
     return compare(text, TextDecoder, frames(rng), *given)
 
 
@@ -221,15 +221,15 @@ def operations_case(rng: random.Random, frames: Frames) -> Outcome:
 
 
 def patch_columns_case(rng: random.Random, frames: Frames) -> Outcome:
-    judge = None if rng.random() < 0.5 else lambda _: RowFactory()
-    # Quoted triples are written as the judge does.
-    notation = rng.choice(list(Notation)) if judge is None else Notation.RDF_1_2
+    validator = None if rng.random() < 0.5 else lambda _: RowFactory()
+    # Quoted triples are written as the validator does.
+    notation = rng.choice(list(Notation)) if validator is None else Notation.RDF_1_2
     settings = {**_bounds(rng), "notation": notation}
-    limits = limits_for(rng) if judge is None else limits_for_judged(rng)
-    return compare(patch_columns, PatchColumnDecoder, frames(rng), limits, judge, settings)
+    limits = limits_for(rng) if validator is None else limits_for_validated(rng)
+    return compare(patch_columns, PatchColumnDecoder, frames(rng), limits, validator, settings)
 
 
-def limits_for_judged(rng: random.Random) -> Limits:
+def limits_for_validated(rng: random.Random) -> Limits:
     """Limits of columns of which some terms get another text: the kernels measure not the same."""
     limits = limits_for(rng)
     return limits if limits.frame_bytes == DEFAULT_LIMITS.frame_bytes else DEFAULT_LIMITS

@@ -29,7 +29,7 @@ from jelly_plugins.spark.sharded.resolve import Stager
 
 from .comparison import Outcome, compare, describe_error
 from .lending import lent
-from .readers import Frames, limits_for_judged, take_all
+from .readers import Frames, limits_for_validated, take_all
 
 _SETTINGS = ReadSettings()
 _SCHEMA = to_arrow_schema(patch_schema(_SETTINGS))
@@ -86,7 +86,7 @@ def of_log(frames: list[bytes], limits: Limits, batch_rows: int) -> Iterator[Ope
     with PatchColumnReader(
         b"".join(map(delimit, frames)),
         notation=Notation.RDF_1_2,
-        judge=RowFactory(),
+        validator=RowFactory(),
         limits=limits,
         batch_rows=batch_rows,
     ) as batches:
@@ -114,6 +114,6 @@ def _parts(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
 
 def staging_case(rng: random.Random, frames: Frames) -> Outcome:
     columns = rng.choice((of_log, of_frame))
-    limits = limits_for_judged(rng) if columns is of_log else DEFAULT_LIMITS
+    limits = limits_for_validated(rng) if columns is of_log else DEFAULT_LIMITS
     given = (frames(rng), limits, rng.choice((2, 5, 99)), columns)
     return compare(staged, PatchColumnDecoder, *given)

@@ -1,4 +1,4 @@
-"""Text for Oxigraph's parser: judged once, piped, never half of it."""
+"""Text for Oxigraph's parser: validated once, piped, never half of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jelly_plugins.oxigraph import descriptors, load, read_quads
 from jelly_plugins.oxigraph.loading import pipe
 from jelly_plugins.oxigraph.loading.loader import SMALL
 from jelly_plugins.oxigraph.loading.nquads_reader import LONGEST_LINE
-from jelly_plugins.oxigraph.loading.quad_reader import Feed
+from jelly_plugins.oxigraph.loading.quad_reader import QuadReader
 from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
 
 from .. import programs
@@ -67,7 +67,7 @@ def outcome(decode: Any, *statements: Any) -> Any:
 
 
 def text_outcome(decoder: Any, *statements: Any) -> Any:
-    return outcome(decoder(Notation.RDF_1_2, judge=factory()).decode, *statements)
+    return outcome(decoder(Notation.RDF_1_2, validator=factory()).decode, *statements)
 
 
 def quads_outcome(*statements: Any) -> Any:
@@ -160,7 +160,7 @@ def test_graphs_of_repeated_statements_are_judged_too() -> None:
     frame = encoder.flush()
     for decoder in (native_kernel().TextDecoder, reference.TextDecoder):
         with pytest.raises(TermError, match="graph") as caught:
-            list(decoder(Notation.RDF_1_2, judge=factory()).decode(frame))
+            list(decoder(Notation.RDF_1_2, validator=factory()).decode(frame))
         # Options, four lookup entries, a prefix, two graphs, an end: the last row says nothing.
         assert caught.value.row == 10
 
@@ -292,7 +292,7 @@ def test_long_terms_are_not_repeated_without_end(store: ox.Store) -> None:
     data = repeating(100_000, 100)
     assert len(data) < 300_000
     limits = Limits(frame_expansion=1_000_000)
-    feed = Feed(
+    feed = QuadReader(
         data,
         graph=None,
         blank_nodes="fresh",

@@ -41,7 +41,7 @@ class RowReader(ABC, Generic[R, F]):
     :param rows: the fields that a row may set; every one is a message.
     :param frame_message: what the message of a frame is called.
     :param row_message: what the message of a row is called.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
     """
 

@@ -53,7 +53,7 @@ class TermReader:
 
     :param factory: makes the terms.
     :param options: sizes of the lookups and features declared.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param width: terms of a statement: 3, or 4 where it has a graph.
     """
 

@@ -128,38 +128,38 @@ def _with_text(row: Operation) -> Operation:
     return row
 
 
-class JudgedFactory(ColumnFactory):
-    """Makes what a judge makes, where neither that nor the text as N-Triples has it is too long."""
+class ValidatingFactory(ColumnFactory):
+    """Makes what a validator makes, where neither that nor the term as N-Triples is too long."""
 
-    def __init__(self, judge: TermFactory[Any], notation: Notation, limits: Limits) -> None:
+    def __init__(self, validator: TermFactory[Any], notation: Notation, limits: Limits) -> None:
         super().__init__(notation, limits)
-        self._judge = judge
-        self.default_graph = judge.default_graph  # type: ignore[misc]
+        self._validator = validator
+        self.default_graph = validator.default_graph  # type: ignore[misc]
 
     def iri(self, value: str) -> Any:
         super().iri(value)
-        return self._bounded(self._judge.iri(value))
+        return self._bounded(self._validator.iri(value))
 
     def blank_node(self, label: str) -> Any:
         super().blank_node(label)
-        return self._bounded(self._judge.blank_node(label))
+        return self._bounded(self._validator.blank_node(label))
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        # Not every language tag that a judge takes is one of N-Triples.
+        # Not every language tag that a validator takes is one of N-Triples.
         text = super().literal(lex, None, datatype)
         if langtag is not None:
             self._check(len(text) + 1 + len(langtag.encode()))
-        return self._bounded(self._judge.literal(lex, langtag, datatype))
+        return self._bounded(self._validator.literal(lex, langtag, datatype))
 
     def quoted_triple(self, *terms: Any) -> Any:
         self._check_triple([len(term.encode()) for term in terms])
-        return self._bounded(self._judge.quoted_triple(*terms))
+        return self._bounded(self._validator.quoted_triple(*terms))
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
-        return self._judge.triple(terms)
+        return self._validator.triple(terms)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
-        return self._judge.quad(terms)
+        return self._validator.quad(terms)
 
     def _bounded(self, term: Any) -> Any:
         self._check(len(term.encode()))
@@ -167,12 +167,12 @@ class JudgedFactory(ColumnFactory):
 
 
 def text_factory(
-    notation: Notation, judge: TermFactory[Any] | None, limits: Limits
+    notation: Notation, validator: TermFactory[Any] | None, limits: Limits
 ) -> ColumnFactory:
     """The factory of a :class:`PatchColumnDecoder`."""
-    if judge is None:
+    if validator is None:
         return ColumnFactory(notation, limits)
-    return JudgedFactory(judge, notation, limits)
+    return ValidatingFactory(validator, notation, limits)
 
 
 class _Decoder(PatchDecoder):
@@ -192,10 +192,10 @@ class PatchColumnDecoder:
     Rows are gathered over frames until there are ``batch_rows`` statements or other rows of them,
     or ``batch_bytes`` bytes of text.
 
-    :param notation: how quoted triples are written; with a judge, as it writes them.
-    :param judge: makes the text of terms, refuses those that its store cannot hold, and does so
+    :param notation: how quoted triples are written; with a validator, as it writes them.
+    :param validator: makes the text of terms, refuses those that its store cannot hold, and does so
         with statements. Without one, all are taken, and written as N-Triples has them.
-    :param limits: what is believed of the input. ``frame_bytes`` bounds the text of a term too.
+    :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param strict: see :class:`~jelly_plugins.codec.PatchDecoder`.
     :raises ValueError: a bound of batches is not between 1 and 2**30.
 
@@ -219,7 +219,7 @@ class PatchColumnDecoder:
         self,
         notation: Notation = Notation.RDF_1_2,
         *,
-        judge: TermFactory[Any] | None = None,
+        validator: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
@@ -227,7 +227,7 @@ class PatchColumnDecoder:
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
         self._decoder = _Decoder(
-            text_factory(notation, judge, limits), limits=limits, strict=strict
+            text_factory(notation, validator, limits), limits=limits, strict=strict
         )
         self._failed = False
         #: Number of the frame that is next, or in which an error was.

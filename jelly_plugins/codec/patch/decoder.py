@@ -71,7 +71,7 @@ class PatchFrame:
 
 
 def read_patch_options(data: bytes, pos: int, end: int) -> PatchOptions:
-    """Read an RdfPatchOptions as it stands, without judging it but for its types.
+    """Read an RdfPatchOptions as it stands, checking nothing but its types.
 
     :raises WireError: malformed.
     :raises OptionsError: the statement type or the stream type is none.
@@ -94,7 +94,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     """Reads the frames of one stream, in order; for one thread at a time.
 
     :param factory: makes terms and statements.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param strict: whether to refuse what other implementations write though it is not valid, and
         that has one sensible reading.
     :ivar deviations: what of that was read, as the errors that it would be otherwise: each kind of

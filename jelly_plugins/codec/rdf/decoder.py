@@ -102,7 +102,7 @@ def opens_with_options(data: bytes) -> bool:
 
 
 def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptions:
-    """Read an RdfStreamOptions as it stands, without judging it but for its types.
+    """Read an RdfStreamOptions as it stands, checking nothing but its types.
 
     :raises WireError: malformed.
     :raises OptionsError: the physical type is none.
@@ -151,7 +151,7 @@ class Decoder(RowReader[Row, Frame]):
     """Reads the frames of one stream, in order; for one thread at a time.
 
     :param factory: makes terms and statements.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
 
     After an error the decoder's state is undefined: the stream ends there.

@@ -153,7 +153,7 @@ class ColumnDecoder(PieceDecoder):
     and a row.
 
     :param notation: how quoted triples are written.
-    :param limits: what is believed of the input. ``frame_bytes`` bounds the text of a term too.
+    :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
     :raises ValueError: a bound of batches is not between 1 and 2**30.
 

@@ -61,58 +61,58 @@ class TextFactory:
         return terms if terms[3] else terms[:3]
 
 
-class _Judged(str):
-    """A term's text, and what the judge made of the term."""
+class _ValidatedText(str):
+    """A term's text, and what the validator made of the term."""
 
     __slots__ = ("term",)
 
     term: Any
 
     @classmethod
-    def of(cls, text: str, term: Any) -> _Judged:
-        judged = cls(text)
-        judged.term = term
-        return judged
+    def of(cls, text: str, term: Any) -> _ValidatedText:
+        validated = cls(text)
+        validated.term = term
+        return validated
 
 
-class JudgedFactory(TextFactory):
+class ValidatingFactory(TextFactory):
     """Makes text of what another factory can make terms and statements of."""
 
-    def __init__(self, judge: TermFactory[Any], notation: Notation) -> None:
+    def __init__(self, validator: TermFactory[Any], notation: Notation) -> None:
         super().__init__(notation)
-        self._judge = judge
-        self.default_graph = _Judged.of("", judge.default_graph)
+        self._validator = validator
+        self.default_graph = _ValidatedText.of("", validator.default_graph)
 
     def iri(self, value: str) -> str:
-        term = self._judge.iri(value)
-        return _Judged.of(super().iri(value), term)
+        term = self._validator.iri(value)
+        return _ValidatedText.of(super().iri(value), term)
 
     def blank_node(self, label: str) -> str:
-        term = self._judge.blank_node(label)
-        return _Judged.of(super().blank_node(label), term)
+        term = self._validator.blank_node(label)
+        return _ValidatedText.of(super().blank_node(label), term)
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
-        term = self._judge.literal(lex, langtag, datatype)
-        return _Judged.of(super().literal(lex, langtag, datatype), term)
+        term = self._validator.literal(lex, langtag, datatype)
+        return _ValidatedText.of(super().literal(lex, langtag, datatype), term)
 
     def quoted_triple(self, *terms: Any) -> str:
-        term = self._judge.quoted_triple(*(term.term for term in terms))
-        return _Judged.of(super().quoted_triple(*terms), term)
+        term = self._validator.quoted_triple(*(term.term for term in terms))
+        return _ValidatedText.of(super().quoted_triple(*terms), term)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> tuple[str, ...]:
         subject, predicate, object_ = terms
-        self._judge.triple((subject.term, predicate.term, object_.term))
+        self._validator.triple((subject.term, predicate.term, object_.term))
         return super().triple(terms)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> tuple[str, ...]:
         subject, predicate, object_, graph = terms
-        self._judge.quad((subject.term, predicate.term, object_.term, graph.term))
+        self._validator.quad((subject.term, predicate.term, object_.term, graph.term))
         return super().quad(terms)
 
 
-def text_factory(notation: Notation, judge: TermFactory[Any] | None) -> TextFactory:
+def text_factory(notation: Notation, validator: TermFactory[Any] | None) -> TextFactory:
     """The factory of a :class:`TextDecoder`."""
-    return TextFactory(notation) if judge is None else JudgedFactory(judge, notation)
+    return TextFactory(notation) if validator is None else ValidatingFactory(validator, notation)
 
 
 class PieceDecoder:
@@ -141,9 +141,9 @@ class TextDecoder(PieceDecoder):
     """Reads the frames of one stream as lines of N-Triples, or of N-Quads where it has graphs.
 
     :param notation: how quoted triples are written.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
-    :param judge: the factory of a backend that the text is for, and that is strict about terms:
+    :param validator: the factory of a backend that the text is for, and that is strict about terms:
         what it refuses to make is refused. The compiled kernel only asks it where a term is not
         plainly well-formed (IRIs by RFC 3987, language tags by BCP 47), and where RDF 1.2 does not
         have the statement; so the backend need not check terms a second time.
@@ -162,9 +162,9 @@ class TextDecoder(PieceDecoder):
         *,
         limits: Limits = DEFAULT_LIMITS,
         first_frame: int = 0,
-        judge: TermFactory[Any] | None = None,
+        validator: TermFactory[Any] | None = None,
     ) -> None:
-        factory = text_factory(notation, judge)
+        factory = text_factory(notation, validator)
         super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
         self._limits = limits
         #: Number of statements so far, in all frames.

@@ -35,9 +35,9 @@ from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, is_reserved, refuse_graph
 from ..terms import GraphName
-from .nquads_reader import TextFeed, refusals_as_ours, text_of
+from .nquads_reader import NQuadsReader, refusals_as_ours, text_of
 from .pipe import bulk_load
-from .quad_reader import Feed, QuotedTriples, check_settings
+from .quad_reader import QuadReader, QuotedTriples, check_settings
 
 #: Told how many statements and how many bytes of frames there were so far.
 Progress: TypeAlias = Callable[[int, int], object]
@@ -102,7 +102,7 @@ def load(
         and of bytes so far (those of frames, unpacked). With ``atomic`` nothing of it is in the
         store then, but for the last call. It may read the store but must not change it. An
         exception that it raises ends the load, as an error in the source would.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param concatenated: options that stand first in a frame start a new stream.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
@@ -126,7 +126,7 @@ def load(
         text = text_of(
             frames, graph=graph, blank_nodes=blank_nodes, limits=limits, on_namespace=on_namespace
         )
-    feed: Feed | TextFeed
+    feed: QuadReader | NQuadsReader
     if text is not None and blank_nodes == "fresh":
         feed = text
         lines: Iterable[bytes] = text if bookkeeping else _checked_text(text, frames)
@@ -138,7 +138,7 @@ def load(
             pieces = text if bookkeeping else _checked_text(text, frames)
             parts: Iterable[Iterable[Quad]] = text.quads(graph, pieces)
         else:
-            feed = Feed(
+            feed = QuadReader(
                 frames,
                 graph=graph,
                 blank_nodes=blank_nodes,
@@ -162,7 +162,7 @@ def load(
     return feed.statements
 
 
-def _checked_text(feed: TextFeed, frames: FrameBytes) -> Iterator[bytes]:
+def _checked_text(feed: NQuadsReader, frames: FrameBytes) -> Iterator[bytes]:
     """The pieces of a text, if no statement and no graph in it is reserved.
 
     :raises TermError: one is.
@@ -175,7 +175,7 @@ def _checked_text(feed: TextFeed, frames: FrameBytes) -> Iterator[bytes]:
     _check_graphs(feed, frames)
 
 
-def _checked_quads(feed: Feed, frames: FrameBytes) -> Iterator[list[Quad]]:
+def _checked_quads(feed: QuadReader, frames: FrameBytes) -> Iterator[list[Quad]]:
     """The quads of a feed, if none of them and no graph is reserved.
 
     :raises TermError: one is.
@@ -191,7 +191,7 @@ def _checked_quads(feed: Feed, frames: FrameBytes) -> Iterator[list[Quad]]:
     _check_graphs(feed, frames)
 
 
-def _check_graphs(feed: Feed | TextFeed, frames: FrameBytes) -> None:
+def _check_graphs(feed: QuadReader | NQuadsReader, frames: FrameBytes) -> None:
     if any(is_reserved(graph.value) for graph in feed.empty_graphs):
         _refuse(frames)
 
@@ -205,7 +205,7 @@ def _refuse(frames: FrameBytes) -> None:
 
 
 def _told(
-    parts: Iterable[_Part], feed: Feed | TextFeed, progress: Progress | None
+    parts: Iterable[_Part], feed: QuadReader | NQuadsReader, progress: Progress | None
 ) -> Iterator[_Part]:
     """The parts of a feed, and progress told between them."""
     due = PROGRESS_STATEMENTS
@@ -217,7 +217,7 @@ def _told(
 
 
 def _add_text_at_once(
-    store: Store, feed: TextFeed, graph: GraphName | None, pieces: Iterator[bytes]
+    store: Store, feed: NQuadsReader, graph: GraphName | None, pieces: Iterator[bytes]
 ) -> None:
     """Add all statements of a text, with labels of the store's own, or none."""
     opening = []

@@ -1,11 +1,11 @@
 """A Jelly source as text for Oxigraph's own parser, which is faster than quads made one by one.
 
-The compiled kernel writes the text, and has the terms' factory judge whatever is not plainly
+The compiled kernel writes the text, and has the terms' factory validator whatever is not plainly
 well-formed (see ``codec.TextDecoder``). The parser is then told to be lenient: it would check every
 term of every statement again, where each term needs it once.
 
-What text cannot say is left to :class:`.feed.Feed`, and so is everything without the kernel: see
-:func:`text_of`.
+What text cannot say is left to :class:`.quad_reader.QuadReader`, and so is everything without the
+kernel: see :func:`text_of`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _LONG_PIECE: Final = 1 << 20
 _LINE_END: Final = b" .\n"
 
 
-class TextFeed:
+class NQuadsReader:
     """Reads a source; an iterator of pieces of N-Triples, or N-Quads for a stream that has graphs.
 
-    The other side of :class:`.feed.Feed`, with the same attributes.
+    The other side of :class:`.quad_reader.QuadReader`, with the same attributes.
 
     :param graph: where the triples of a stream of triples are to go; it is not in the text.
     :raises JellyError: while iterating, with source, frame and row.
@@ -60,10 +60,10 @@ class TextFeed:
                 "a stream of quads names its graphs itself: leave graph out", source=src.name
             )
         self._on_namespace = on_namespace
-        # Labels are kept in the text; the judge's nodes are for nothing but to be refused.
-        judge = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
+        # Labels are kept in the text; the validator's nodes are for nothing but to be refused.
+        validator = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
         self._text = TextPieces(
-            src, notation=Notation.RDF_1_2, judge=judge, limits=limits, on_frame=self._take
+            src, notation=Notation.RDF_1_2, validator=validator, limits=limits, on_frame=self._take
         )
 
     @property
@@ -141,8 +141,8 @@ class TextFeed:
 
 @contextmanager
 def refusals_as_ours(source: str) -> Iterator[None]:
-    """Name the source where Oxigraph's parser refuses what the judge has let pass. It should not;
-    if it does, nothing is worse than that the error has no row.
+    """Name the source where Oxigraph's parser refuses what the validator has let pass. It should
+    not; if it does, nothing is worse than that the error has no row.
 
     :raises SourceError: it does.
     """
@@ -153,7 +153,7 @@ def refusals_as_ours(source: str) -> Iterator[None]:
 
 
 def _graph_of(text: str) -> NamedNode | BlankNode:
-    """A graph's name as N-Quads has it; the text was judged before."""
+    """A graph's name as N-Quads has it; the text was validated before."""
     return NamedNode(text[1:-1]) if text.startswith("<") else BlankNode(text[2:])
 
 
@@ -164,7 +164,7 @@ def text_of(
     blank_nodes: BlankNodes,
     limits: Limits,
     on_namespace: Callable[[str, str], object] | None = None,
-) -> TextFeed | None:
+) -> NQuadsReader | None:
     """The source as text; None where that cannot be, and the source is as it was.
 
     It cannot be without the kernel, or, for fresh labels, a pipe's name; without options that can
@@ -180,4 +180,4 @@ def text_of(
         return None
     if blank_nodes == "keep" and isinstance(graph, BlankNode):
         return None
-    return TextFeed(src, options, graph=graph, limits=limits, on_namespace=on_namespace)
+    return NQuadsReader(src, options, graph=graph, limits=limits, on_namespace=on_namespace)

@@ -37,7 +37,7 @@ def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -
         raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
 
 
-class Feed:
+class QuadReader:
     """Reads a source; an iterator of one list of quads per frame.
 
     :param graph: where the triples of a stream of triples go; None for the default graph. A stream
@@ -153,7 +153,7 @@ def read_quads(
         the same labels stay apart.
     :param quoted_triples: ``"refuse"`` those that are not objects, or ``"reify"`` them, see
         :func:`.load`.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :param concatenated: options that stand first in a frame start a new stream.
     :raises JellyError: while iterating, with source, frame and row.
 
@@ -170,7 +170,7 @@ def read_quads(
         if text is not None:
             yield from text.all_quads(graph)
             return
-    for quads in Feed(
+    for quads in QuadReader(
         frames,
         graph=graph,
         blank_nodes=blank_nodes,

@@ -76,7 +76,7 @@ def replay(
         position, but change nothing.
     :param progress: told after each transaction what was done so far. An exception that it raises
         ends the replay; what was told is applied.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
         nothing was applied of that patch and of those behind it. Or an id names two patches; the
         log has no patch ``until``, or the store is behind it; or another replay has moved on.

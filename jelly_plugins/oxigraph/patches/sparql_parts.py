@@ -1,7 +1,7 @@
 """The parts of a SPARQL update: its operations, their templates and patterns, as text.
 
-Finds where parts begin and end, and the variables in them; it does not judge. The text must be one
-that Oxigraph has parsed already.
+Finds where parts begin and end, and the variables in them, and validates nothing: the text must be
+one that Oxigraph has parsed already.
 
 Reference: SPARQL 1.1 Update, section "SPARQL Update Grammar"; SPARQL 1.2 for triple terms.
 """

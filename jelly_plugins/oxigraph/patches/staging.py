@@ -27,7 +27,7 @@ from ..rows import Row, row_of
 from ..terms import DEFAULT_GRAPH, GraphName
 from .bookkeeping import BOOKKEEPING
 from .transaction import Update
-from .update_delta import Effect
+from .update_delta import UpdateDelta
 
 
 class Staged(NamedTuple):
@@ -111,7 +111,7 @@ class Transaction:
         :raises SyntaxError: the update is none.
         :raises RuntimeError: it fails.
         """
-        Effect(self._store, self, settings).update(update)
+        UpdateDelta(self._store, self, settings).update(update)
 
     def create_graph(self, graph: NamedNode) -> None:
         """Have a graph, though it be empty. No patch says so.

@@ -62,7 +62,7 @@ class Changing(Protocol):
         ...
 
 
-class Effect:
+class UpdateDelta:
     """Finds what an update changes in a store, and tells it to a transaction.
 
     :param settings: of ``Store.update``: ``base_iri``, ``prefixes`` and custom functions.

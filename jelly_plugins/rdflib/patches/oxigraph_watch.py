@@ -21,7 +21,7 @@ from ..oxigraph_store import inner_store_of, name_in_store
 from ..terms import describe as describe_rdflib
 from .interrupts import uninterrupted
 from .journal import Triple
-from .watch import STATEMENTS, StoreWatch, What
+from .watch import STATEMENTS, ChangeKind, StoreWatch
 
 _BACKEND: Any = get_backend("oxigraph")
 _TERMS: Any = _BACKEND.factory(blank_nodes="keep")
@@ -51,11 +51,11 @@ class OxigraphWatch(StoreWatch):
 
     def changed(
         self, place: Callable[[Any], tuple[Any, ...] | None]
-    ) -> Iterator[tuple[What, tuple[Any, ...]]]:
+    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
         """See :meth:`.StoreWatch.changed`. Literals are as the store has them."""
         places: dict[Any, tuple[Any, ...] | None] = {}
-        before: dict[Quad, What] = {}
-        after: dict[Quad, What] = {}
+        before: dict[Quad, ChangeKind] = {}
+        after: dict[Quad, ChangeKind] = {}
         for what, quad, _ in self.changes:
             if what in STATEMENTS:
                 before.setdefault(quad, what)
@@ -70,10 +70,10 @@ class OxigraphWatch(StoreWatch):
             if behind is not None:
                 yield what, (quad.subject, quad.predicate, quad.object, *behind)
 
-    def _undo_change(self, what: What, quad: Any, graph: Any) -> None:
-        if what is What.ADD:
+    def _undo_change(self, what: ChangeKind, quad: Any, graph: Any) -> None:
+        if what is ChangeKind.ADD:
             self._inner.remove(quad)
-        elif what is What.REMOVE:
+        elif what is ChangeKind.REMOVE:
             self._inner.add(quad)
         else:
             super()._undo_change(what, quad, graph)
@@ -88,7 +88,7 @@ class OxigraphWatch(StoreWatch):
             if quad not in self._inner:
                 if context is not self._last_graph:
                     self._note_graph(context)
-                self.changes.append((What.ADD, quad, None))
+                self.changes.append((ChangeKind.ADD, quad, None))
             self._add(triple, context, quoted)
 
     @uninterrupted
@@ -96,7 +96,7 @@ class OxigraphWatch(StoreWatch):
         terms = [None if term is None else _term(term) for term in pattern]
         name = None if context is None else self.name_of(context)
         with self.lock:
-            self._note_all(What.REMOVE, self._inner.quads_for_pattern(*terms, name))
+            self._note_all(ChangeKind.REMOVE, self._inner.quads_for_pattern(*terms, name))
             self._remove(pattern, context)
 
     @uninterrupted
@@ -128,11 +128,11 @@ class OxigraphWatch(StoreWatch):
                     raise TermError("rdflib cannot hold quoted triples")
             for name in {quad.graph_name for quad in adds.quads}:
                 self._note_graph(Graph(self._store, _identifier(name)))
-            self._note_all(What.REMOVE, deletes.quads)
-            self._note_all(What.ADD, adds.quads)
+            self._note_all(ChangeKind.REMOVE, deletes.quads)
+            self._note_all(ChangeKind.ADD, adds.quads)
             transaction.make(deletes, adds)
 
-    def _note_all(self, what: What, quads: Iterable[Quad]) -> None:
+    def _note_all(self, what: ChangeKind, quads: Iterable[Quad]) -> None:
         self.changes += [(what, quad, None) for quad in quads]
 
 

@@ -28,9 +28,9 @@ from ..oxigraph_store import inner_store_of
 from .interrupts import guard, interruptible, unguard, uninterrupted
 from .journal import namespace_restorer
 from .replay import positions, replay, set_position
-from .watch import StoreWatch, What
+from .watch import ChangeKind, StoreWatch
 
-_KINDS: Final = {What.ADD: OperationKind.ADD, What.REMOVE: OperationKind.DELETE}
+_KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
 
 
 def record(

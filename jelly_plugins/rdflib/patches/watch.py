@@ -23,7 +23,7 @@ from .interrupts import guard, unguard, uninterrupted
 from .journal import Triple, graph_exists, membership, twin_finder
 
 
-class What(Enum):
+class ChangeKind(Enum):
     """What a change does."""
 
     ADD = "add"
@@ -35,9 +35,9 @@ class What(Enum):
 
 
 #: What was done, the triple, and its graph; of graphs, there is no triple.
-Change: TypeAlias = tuple[What, Any, Any]
+Change: TypeAlias = tuple[ChangeKind, Any, Any]
 
-STATEMENTS: Final = (What.ADD, What.REMOVE)
+STATEMENTS: Final = (ChangeKind.ADD, ChangeKind.REMOVE)
 #: In the place of what is not known yet.
 _UNKNOWN: Final = ("unknown",)
 
@@ -114,12 +114,12 @@ class StoreWatch:
             self.changes.pop()
         self.keep()
 
-    def _undo_change(self, what: What, triple: Any, graph: Any) -> None:
-        if what is What.ADD:
+    def _undo_change(self, what: ChangeKind, triple: Any, graph: Any) -> None:
+        if what is ChangeKind.ADD:
             self._remove(triple, graph)
-        elif what is What.REMOVE:
+        elif what is ChangeKind.REMOVE:
             self._add(triple, graph, False)
-        elif what is What.MAKE_GRAPH:
+        elif what is ChangeKind.MAKE_GRAPH:
             self._remove_graph(graph)
         else:
             self._add_graph(graph)
@@ -130,7 +130,7 @@ class StoreWatch:
 
     def changed(
         self, place: Callable[[Any], tuple[Any, ...] | None]
-    ) -> Iterable[tuple[What, tuple[Any, ...]]]:
+    ) -> Iterable[tuple[ChangeKind, tuple[Any, ...]]]:
         """The statements that are there and were not (ADD), or the other way round (REMOVE), since
         :meth:`keep`: doing something and its opposite leaves nothing.
 
@@ -152,7 +152,7 @@ class StoreWatch:
             if behind is _UNKNOWN:
                 behind = places[id(context)] = place(self.name_of(context))
             if behind is not None:
-                removed = removed or what is What.REMOVE
+                removed = removed or what is ChangeKind.REMOVE
                 noted.append((what, (*triple, *behind), context))
         if not removed and all(
             read_form(statement[2]) is statement[2]
@@ -165,8 +165,8 @@ class StoreWatch:
         return self._net(noted)
 
     def _net(
-        self, noted: Iterable[tuple[What, tuple[Any, ...], Any]]
-    ) -> Iterator[tuple[What, tuple[Any, ...]]]:
+        self, noted: Iterable[tuple[ChangeKind, tuple[Any, ...], Any]]
+    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
         """What changes come to.
 
         :param noted: what each did, its statement, and its graph.
@@ -175,8 +175,8 @@ class StoreWatch:
         after: dict[tuple[Any, ...], bool] = {}
         graphs = {}
         for what, statement, graph in noted:
-            before.setdefault(statement, what is What.REMOVE)
-            after[statement] = what is What.ADD
+            before.setdefault(statement, what is ChangeKind.REMOVE)
+            after[statement] = what is ChangeKind.ADD
             graphs[statement] = graph
         # Of the forms of a literal that are read back as one, each is as good as another.
         merged: dict[tuple[Any, ...], tuple[bool, bool]] = {}
@@ -191,7 +191,7 @@ class StoreWatch:
             merged[key] = (was or stays or was_other, after[statement] or stays or is_other)
         for statement, (was, is_now) in merged.items():
             if was is not is_now:
-                yield What.ADD if is_now else What.REMOVE, statement
+                yield ChangeKind.ADD if is_now else ChangeKind.REMOVE, statement
 
     def _other_forms(self, triple: Triple, graph: Any) -> Iterator[Triple]:
         """The triples of a graph that are read back as the same as a triple, as far as they can be
@@ -211,7 +211,7 @@ class StoreWatch:
                 # Before it is made, so that it can be taken back if that fails.
                 if context is not self._last_graph:
                     self._note_graph(context)
-                self.changes.append((What.ADD, triple, context))
+                self.changes.append((ChangeKind.ADD, triple, context))
             self._add(triple, context, quoted)
 
     def _note_graph(self, graph: Any) -> None:
@@ -223,7 +223,7 @@ class StoreWatch:
         if name not in self._graphs:
             refuse_graph(str(name))
             if self._store.graph_aware and not graph_exists(graph):
-                self.changes.append((What.MAKE_GRAPH, None, graph))
+                self.changes.append((ChangeKind.MAKE_GRAPH, None, graph))
             self._graphs.add(name)
         self._last_graph = graph
 
@@ -237,12 +237,12 @@ class StoreWatch:
             if None not in pattern and context is not None:
                 if not self._has(pattern, context):
                     return
-                self.changes.append((What.REMOVE, pattern, context))
+                self.changes.append((ChangeKind.REMOVE, pattern, context))
             else:
                 for triple, contexts in list(self._store.triples(pattern, context)):
                     # A store without contexts has no other word for its only one.
                     for graph in [context] if context is not None else list(contexts) or [None]:
-                        self.changes.append((What.REMOVE, triple, graph))
+                        self.changes.append((ChangeKind.REMOVE, triple, graph))
             self._remove(pattern, context)
 
     @uninterrupted
@@ -257,7 +257,7 @@ class StoreWatch:
             there = graph_exists(graph)
             self._on_remove((None, None, None), graph)
             if there:
-                self.changes.append((What.DROP_GRAPH, None, graph))
+                self.changes.append((ChangeKind.DROP_GRAPH, None, graph))
             self._graphs.clear()
             self._last_graph = None
             self._remove_graph(graph)

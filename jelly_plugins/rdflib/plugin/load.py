@@ -112,7 +112,7 @@ def load(
         as it comes, and what went in before an error stays.
     :param concatenated: options that stand first in a frame start a new stream.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, frame and row.
 

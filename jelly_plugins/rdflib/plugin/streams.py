@@ -41,7 +41,7 @@ def read_statements(
         they are. One label is one node in the whole stream.
     :param generalized: let generalized statements through.
     :param concatenated: options that stand first in a frame start a new stream.
-    :param limits: what is believed of the input.
+    :param limits: the limits on untrusted input.
     :raises JellyError: while iterating, with source, frame and row.
 
     >>> from jelly_plugins.io.streams import write_bytes

@@ -1,7 +1,7 @@
 """Columns of terms as N-Triples has them, to structures of their parts and back.
 
 Whole columns at a time, in Arrow; term by term only where characters are escaped. Text that comes
-from elsewhere is not judged here: who encodes it does that.
+from elsewhere is not validated here: who encodes it does that.
 """
 
 from __future__ import annotations

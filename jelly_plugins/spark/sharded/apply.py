@@ -295,7 +295,7 @@ def _batches(
         with PatchColumnReader(
             source,
             notation=Notation.RDF_1_2,
-            judge=RowFactory(),
+            validator=RowFactory(),
             resumable=True,
             limits=limits,
             batch_bytes=STAGED_TOGETHER,

@@ -11,8 +11,8 @@ cdef enum Status:
     AT_OPTIONS
     AT_FRAME_FIELD
     AT_NAMESPACE
-    # Terms were made that the judge has to see, see kernel/common/validator.pxi.
-    AT_DOUBTS
+    # Terms were made that the validator has to see, see kernel/common/validator.pxi.
+    NEEDS_VALIDATION
     AT_EMPTY_GRAPH
     AT_HEADER
     # Stops after which it does not.
@@ -42,7 +42,7 @@ cdef enum:
     PLAN = 512
     SHORT_PLAN = 8
     # Bytes that an entry has room for in itself.
-    NEAR_BYTES = 64
+    INLINE_BYTES = 64
     # And bytes of new terms.
     PLAN_BYTES = 1 << 22
     STATES = 8
@@ -92,9 +92,9 @@ cdef struct Entry:
     bint in_cache
     # Where text is written: whether all of it stands for itself in an IRI.
     bint plain
-    # Its bytes, if there are more than `near` holds.
-    uint8_t *far
-    uint8_t near[NEAR_BYTES]
+    # Its bytes, if there are more than `inline_bytes` holds.
+    uint8_t *heap_bytes
+    uint8_t inline_bytes[INLINE_BYTES]
 
 
 cdef struct Table:
@@ -109,11 +109,11 @@ cdef struct Table:
 cdef struct Reader:
     # What the options and the limits say.
     bint text
-    # Whether a judge has a say in what is made into text.
-    bint judged
+    # Whether a validator has a say in what is made into text.
+    bint validated
     # Whether it writes literals too: in the one form that they have for it, and with language tags
     # that N-Triples cannot say.
-    bint judge_writes
+    bint validator_writes
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
@@ -270,7 +270,7 @@ cdef inline Entry *entry_at(Table *table, uint64_t entry_id) noexcept nogil:
 
 cdef inline const uint8_t *bytes_at(Entry *entry) noexcept nogil:
     """The entry's text, which lies in the table unless it is long."""
-    return &entry.near[0] if entry.far == NULL else entry.far
+    return &entry.inline_bytes[0] if entry.heap_bytes == NULL else entry.heap_bytes
 
 
 cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
@@ -347,21 +347,21 @@ cdef inline bint read_entry(const uint8_t *pos, const uint8_t *end, uint64_t *en
 cdef bint put_text(Entry *entry, Slice text) noexcept nogil:
     """Give an entry its text, and memory for it that is not much more; False where there is
     none."""
-    cdef uint8_t *far = NULL
-    if text.size > NEAR_BYTES:
-        if entry.far != NULL and entry.size == text.size:
-            far = entry.far
+    cdef uint8_t *heap_bytes = NULL
+    if text.size > INLINE_BYTES:
+        if entry.heap_bytes != NULL and entry.size == text.size:
+            heap_bytes = entry.heap_bytes
         else:
-            far = <uint8_t *> PyMem_RawRealloc(entry.far, text.size)
-            if far == NULL:
+            heap_bytes = <uint8_t *> PyMem_RawRealloc(entry.heap_bytes, text.size)
+            if heap_bytes == NULL:
                 return False
-        memcpy(far, text.bytes, text.size)
+        memcpy(heap_bytes, text.bytes, text.size)
     else:
-        if entry.far != NULL:
-            PyMem_RawFree(entry.far)
+        if entry.heap_bytes != NULL:
+            PyMem_RawFree(entry.heap_bytes)
         if text.size:
-            memcpy(entry.near, text.bytes, text.size)
-    entry.far = far
+            memcpy(entry.inline_bytes, text.bytes, text.size)
+    entry.heap_bytes = heap_bytes
     entry.size = text.size
     return True
 
@@ -389,7 +389,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     datatype = new_term(&reader.pool, DATATYPE, nothing, text)
     if datatype != NULL:
-        datatype.doubtful = reader.judged and not is_plain_datatype(text)
+        datatype.needs_validation = reader.validated and not is_plain_datatype(text)
         datatype.characters = entry.characters
     return datatype
 
@@ -416,7 +416,7 @@ cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
     reader.made_bytes += sizeof(Term) + term.text.size
     if has_wire(term.kind):
         reader.made_bytes += term.wire.size
-    if reader.text and not term.doubtful:
+    if reader.text and not term.needs_validation:
         return True
     if reader.made_count == reader.made_capacity:
         capacity = reader.made_capacity * 2 if reader.made_capacity else 256
@@ -576,7 +576,7 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noe
             return <Term *> refuse(reader, REFUSED)
         term = new_term(&reader.pool, IRI, nothing, Slice(scratch.bytes, scratch.size))
         if term != NULL:
-            term.doubtful = reader.judged and not is_plain_iri(term.text)
+            term.needs_validation = reader.validated and not is_plain_iri(term.text)
         if term != NULL and note_made(reader, term):
             term.characters = characters
             return term
@@ -723,9 +723,9 @@ cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
 
 
 cdef inline Slice wire_kept(Reader *reader, Slice wire, bint kept) noexcept nogil:
-    """What a term keeps of its bytes: all, where a cache finds it by them, or a judge may ask for
+    """What a term keeps of its bytes: all, where a cache finds it by them, or a validator may ask for
     it; nothing where an object or a text is all that becomes of it."""
-    return wire if kept or reader.judged else Slice(NULL, 0)
+    return wire if kept or reader.validated else Slice(NULL, 0)
 
 
 cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
@@ -744,7 +744,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     if not read_literal_parts(reader, wire.bytes, wire.bytes + wire.size, &parts):
         return NULL
     if reader.text:
-        if parts.langtag.size and not (reader.judge_writes or is_langtag(parts.langtag)):
+        if parts.langtag.size and not (reader.validator_writes or is_langtag(parts.langtag)):
             return <Term *> refuse(reader, REFUSED)
         reader.scratch.size = 0
         if not append_literal(&reader.scratch, parts.lex, parts.langtag, parts.datatype):
@@ -763,9 +763,9 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     term.langtag = part_of_copy(term.wire, parts.langtag, wire)
     if parts.datatype != NULL:
         term.parts[0] = shared(parts.datatype)
-    term.doubtful = reader.judged and not (
+    term.needs_validation = reader.validated and not (
         is_plain_literal(parts.langtag, parts.datatype)
-        and (not reader.judge_writes or is_plain_form(term))
+        and (not reader.validator_writes or is_plain_form(term))
     )
     if not note_made(reader, term):
         drop(term, &reader.pool)
@@ -780,7 +780,7 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
     cdef Term *term = NULL
     cdef uint64_t size = reader.triple_overhead
     cdef uint64_t long_bytes = 0
-    cdef bint doubtful
+    cdef bint needs_validation
     cdef int given = 0
     memset(parts, 0, sizeof(parts))
     if depth > reader.nesting:
@@ -790,11 +790,11 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
             size += text_size(parts[position])
             long_bytes += long_text(parts[position])
         # Once its terms are settled, its size is looked at again.
-        doubtful = given == 0b111 and reader.judged and not is_plain_triple(parts)
-        if given == 0b111 and (not reader.text or doubtful or size <= reader.term_bytes):
+        needs_validation = given == 0b111 and reader.validated and not is_plain_triple(parts)
+        if given == 0b111 and (not reader.text or needs_validation or size <= reader.term_bytes):
             term = new_term(&reader.pool, TRIPLE, nothing, nothing)
             if term != NULL:
-                term.doubtful = doubtful
+                term.needs_validation = needs_validation
             if term != NULL and note_made(reader, term):
                 term.characters = size
                 term.prefix_serial = long_bytes
@@ -895,7 +895,7 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
     reader.given |= given
     if reader.given != reader.required:
         return fail(reader, REFUSED)
-    if reader.judged and (given or not reader.has_before) and not is_rdf_1_2(reader):
+    if reader.validated and (given or not reader.has_before) and not is_rdf_1_2(reader):
         return fail(reader, NOT_RDF_1_2)
     planned.row = reader.row_number
     if given or not reader.has_before:
@@ -1002,7 +1002,7 @@ cdef Status plan_more(Reader *reader) noexcept nogil:
     if status != AT_PLAN_END:
         # What was planned before the stop is written first.
         reader.stopped = status
-    return AT_DOUBTS if reader.made_count else READ
+    return NEEDS_VALIDATION if reader.made_count else READ
 
 
 cdef Status read_row(Reader *reader) noexcept nogil:
@@ -1146,7 +1146,7 @@ cdef void end_frame(Reader *reader) noexcept nogil:
 
 cdef void close_table(Table *table, Pool *pool) noexcept nogil:
     for entry_id in range(table.length):
-        PyMem_RawFree(table.entries[entry_id].far)
+        PyMem_RawFree(table.entries[entry_id].heap_bytes)
         drop(table.entries[entry_id].term, pool)
     PyMem_RawFree(table.entries)
     memset(table, 0, sizeof(Table))

@@ -33,8 +33,8 @@ cdef enum:
 cdef struct Term:
     int kind
     int32_t references
-    # Whether a judge has to see it.
-    uint8_t doubtful
+    # Whether a validator has to see it.
+    uint8_t needs_validation
     # Whether its bytes on the wire are still the frame's: see `borrow`.
     uint8_t borrows
     # Its size in a pool's classes; 0 for one that is too large for those.
@@ -46,8 +46,8 @@ cdef struct Term:
     # not found again: it has the bytes of the long terms in its text as the first one.
     uint64_t prefix_serial
     uint64_t name_serial
-    # An IRI's characters, or any term as N-Triples has it: behind the structure, or, once a judge
-    # has written it, in `object`.
+    # An IRI's characters, or any term as N-Triples has it: behind the structure, or, once a
+    # validator has written it, in `object`.
     Slice text
     # Row of the frame in which it was made.
     uint64_t row

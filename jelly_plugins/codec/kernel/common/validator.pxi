@@ -1,6 +1,6 @@
 # Text for a backend that is strict about terms, but need not check them all again: what is plainly
-# well-formed goes out unseen, and of anything else a judge, the backend's own factory, makes a term
-# or refuses to. What may be called plain is less than what the specifications allow.
+# well-formed goes out unseen, and of anything else a validator, the backend's own factory, makes a
+# term or refuses to. What may be called plain is less than what the specifications allow.
 #
 # Reference: RFC 3987 (IRIs), BCP 47 (language tags), RDF 1.2 Concepts, section "Triples".
 
@@ -12,7 +12,7 @@ cdef size_t RDF_NAMESPACE_SIZE = len(RDF_NAMESPACE_BYTES)
 cdef object WHOLE_LITERAL = re.compile(lines.LITERAL)
 
 
-cdef int load_judge_rules() except -1:
+cdef int load_validation_rules() except -1:
     memset(PLAIN_IRI_BYTES, 0, sizeof(PLAIN_IRI_BYTES))
     for code in b"-._~!$&'()*+,;=:@/?":
         PLAIN_IRI_BYTES[<int> code] = 1
@@ -91,7 +91,7 @@ cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:
     cdef const uint8_t *tag = langtag.bytes
     cdef size_t size = langtag.size
     cdef size_t language = 0
-    if datatype != NULL and datatype.doubtful:
+    if datatype != NULL and datatype.needs_validation:
         return False
     if size == 0:
         return True
@@ -110,10 +110,11 @@ cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:
 
 
 cdef bint is_plain_triple(Term **terms) noexcept nogil:
-    """Whether a quoted triple has its kinds of terms where RDF 1.2 has them, and none that a judge
+    """Whether a quoted triple has its kinds of terms where RDF 1.2 has them, and none that a validator
     has to see."""
     return ((terms[0].kind == IRI or terms[0].kind == BLANK_NODE) and terms[1].kind == IRI
-            and not (terms[0].doubtful or terms[1].doubtful or terms[2].doubtful))
+            and not (terms[0].needs_validation or terms[1].needs_validation
+                     or terms[2].needs_validation))
 
 
 cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
@@ -129,43 +130,43 @@ cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
 
 # With the GIL
 
-cdef int show_doubts(Reader *reader, judge) except -1:
-    """Have the judge make the terms that are not plain, in the order of the stream.
+cdef int validate_doubtful(Reader *reader, validator) except -1:
+    """Have the validator make the terms that are not plain, in the order of the stream.
 
     :raises TermError: it refuses one; with its row.
     """
     cdef dict triples = {}
     for at in range(reader.made_count):
-        made_by(judge, reader.made[at], triples)
+        made_by(validator, reader.made[at], triples)
     reader.made_count = 0
     return 0
 
 
-cdef object made_by(judge, Term *term, dict triples):
-    """What the judge makes of a term that was read.
+cdef object made_by(validator, Term *term, dict triples):
+    """What the validator makes of a term that was read.
 
     :param triples: what it has made of quoted triples since the plan was last empty.
     :raises TermError: it refuses; with the term's row.
     """
     try:
-        return judged_term(term, judge, triples)
+        return validated_term(term, validator, triples)
     except JellyError as error:
         raise error.locate(row=term.row)
     except ValueError as error:
         raise TermError(str(error), row=term.row) from error
 
 
-cdef object judged_statement(Reader *reader, judge):
-    """The judge's error for a statement that RDF 1.2 does not have."""
+cdef object refused_statement(Reader *reader, validator):
+    """The validator's error for a statement that RDF 1.2 does not have."""
     cdef dict triples = {}
     cdef int position
     try:
-        terms = [judged_term(reader.last[position], judge, triples) for position in range(3)]
+        terms = [validated_term(reader.last[position], validator, triples) for position in range(3)]
         if reader.width == 3:
-            judge.triple(tuple(terms))
+            validator.triple(tuple(terms))
         else:
             graph = reader.graph if reader.graph != NULL else reader.last[3]
-            judge.quad((*terms, judged_term(graph, judge, triples)))
+            validator.quad((*terms, validated_term(graph, validator, triples)))
     except JellyError as error:
         return error
     except ValueError as error:
@@ -173,27 +174,27 @@ cdef object judged_statement(Reader *reader, judge):
     return TermError("a statement has a kind of term where RDF 1.2 has none of it")
 
 
-cdef object judged_term(Term *term, judge, dict triples):
-    """What the judge makes of a term; of a quoted triple once, however many it is quoted in.
+cdef object validated_term(Term *term, validator, dict triples):
+    """What the validator makes of a term; of a quoted triple once, however many it is quoted in.
 
     :raises TermError: or ValueError: it refuses.
     """
     if term.kind == IRI:
-        return judge.iri(iri_in(term.text))
+        return validator.iri(iri_in(term.text))
     if term.kind == BLANK_NODE:
-        return judge.blank_node(text_of(term.wire))
+        return validator.blank_node(text_of(term.wire))
     if term.kind == LITERAL:
-        return judge.literal(*literal_in(term))
+        return validator.literal(*literal_in(term))
     if term.kind == TRIPLE:
         made = triples.get(<size_t> term)
         if made is None:
-            made = triples[<size_t> term] = judge.quoted_triple(
-                judged_term(term.parts[0], judge, triples),
-                judged_term(term.parts[1], judge, triples),
-                judged_term(term.parts[2], judge, triples),
+            made = triples[<size_t> term] = validator.quoted_triple(
+                validated_term(term.parts[0], validator, triples),
+                validated_term(term.parts[1], validator, triples),
+                validated_term(term.parts[2], validator, triples),
             )
         return made
-    return judge.default_graph
+    return validator.default_graph
 
 
 cdef tuple literal_in(Term *term):

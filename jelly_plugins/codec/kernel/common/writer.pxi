@@ -55,7 +55,7 @@ cdef struct Place:
     uint64_t serial
 
 
-cdef struct Said:
+cdef struct EncodedTerm:
     # A term that is to be written, with the places where its parts were found last.
     int kind
     # An IRI's characters; of other terms what stands on the wire, without a datatype.
@@ -333,49 +333,49 @@ cdef bint write_row(Writer *writer, uint8_t tag) noexcept nogil:
 
 # Terms, into `body`, with their length before them
 
-cdef void cut_iri(Said *said, bint split) noexcept nogil:
+cdef void cut_iri(EncodedTerm *encoded, bint split) noexcept nogil:
     """Find an IRI's prefix, as the reference does."""
-    cdef const uint8_t *bytes = said.text.bytes
+    cdef const uint8_t *bytes = encoded.text.bytes
     cdef size_t cut = 0
     if split:
-        cut = said.text.size
+        cut = encoded.text.size
         while cut and bytes[cut - 1] != c"#" and bytes[cut - 1] != c"/":
             cut -= 1
-    said.cut = True
-    said.prefix_size = cut
-    if said.characters == said.text.size:
-        said.prefix_characters = cut
+    encoded.cut = True
+    encoded.prefix_size = cut
+    if encoded.characters == encoded.text.size:
+        encoded.prefix_characters = cut
     else:
-        said.prefix_characters = characters_in(bytes, bytes + cut)
+        encoded.prefix_characters = characters_in(bytes, bytes + cut)
 
 
-cdef Written write_iri(Writer *writer, Said *said) noexcept nogil:
+cdef Written write_iri(Writer *writer, EncodedTerm *encoded) noexcept nogil:
     cdef Buffer *body = &writer.body
     cdef Place whole
-    cdef size_t prefix_size = said.prefix_size
+    cdef size_t prefix_size = encoded.prefix_size
     cdef Written written = DONE
     cdef uint64_t prefix_id = 0
     cdef uint64_t name_id
     cdef size_t at
     if writer.prefixes.size == 0 or writer.split:
         if writer.prefixes.size:
-            written = look_up(writer, &writer.prefixes, Slice(said.text.bytes, prefix_size),
-                              said.prefix_characters, &said.prefix_place)
-            prefix_id = said.prefix_place.id
+            written = look_up(writer, &writer.prefixes, Slice(encoded.text.bytes, prefix_size),
+                              encoded.prefix_characters, &encoded.prefix_place)
+            prefix_id = encoded.prefix_place.id
         if written == DONE:
             written = look_up(
                 writer, &writer.names,
-                Slice(said.text.bytes + prefix_size, said.text.size - prefix_size),
-                said.characters - said.prefix_characters, &said.name_place)
-        name_id = said.name_place.id
+                Slice(encoded.text.bytes + prefix_size, encoded.text.size - prefix_size),
+                encoded.characters - encoded.prefix_characters, &encoded.name_place)
+        name_id = encoded.name_place.id
     else:
         # Whole, under the empty prefix.
         whole.serial = 0
-        written = look_up(writer, &writer.prefixes, Slice(said.text.bytes, 0), 0, &whole)
+        written = look_up(writer, &writer.prefixes, Slice(encoded.text.bytes, 0), 0, &whole)
         prefix_id = whole.id
         if written == DONE:
             whole.serial = 0
-            written = look_up(writer, &writer.names, said.text, said.characters, &whole)
+            written = look_up(writer, &writer.names, encoded.text, encoded.characters, &whole)
         name_id = whole.id
     if written != DONE:
         return written
@@ -397,29 +397,29 @@ cdef Written write_iri(Writer *writer, Said *said) noexcept nogil:
     return DONE
 
 
-cdef Written write_wire(Writer *writer, Said *said) noexcept nogil:
+cdef Written write_wire(Writer *writer, EncodedTerm *encoded) noexcept nogil:
     """Write a literal, a blank node or the default graph."""
     cdef Buffer *body = &writer.body
-    cdef size_t size = said.text.size
+    cdef size_t size = encoded.text.size
     cdef Written written
-    if said.typed:
+    if encoded.typed:
         if writer.datatypes.size == 0:
             writer.refused.size = 0
-            if not append(&writer.refused, said.datatype.bytes, said.datatype.size):
+            if not append(&writer.refused, encoded.datatype.bytes, encoded.datatype.size):
                 return OUT_OF_MEMORY
             return NO_DATATYPES
-        written = look_up(writer, &writer.datatypes, said.datatype, said.datatype_characters,
-                          &said.prefix_place)
+        written = look_up(writer, &writer.datatypes, encoded.datatype, encoded.datatype_characters,
+                          &encoded.prefix_place)
         if written != DONE:
             return written
-        size += 1 + varint_size(said.prefix_place.id)
+        size += 1 + varint_size(encoded.prefix_place.id)
     if not reserve(body, size + 10):
         return OUT_OF_MEMORY
     put_varint(body, size)
-    put(body, said.text.bytes, said.text.size)
-    if said.typed:
+    put(body, encoded.text.bytes, encoded.text.size)
+    if encoded.typed:
         put_byte(body, 3 << 3 | VARINT)
-        put_varint(body, said.prefix_place.id)
+        put_varint(body, encoded.prefix_place.id)
     return DONE
 
 

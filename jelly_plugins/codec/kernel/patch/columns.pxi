@@ -2,8 +2,8 @@
 # operations on statements become objects. Options and the ends of frames and streams are left to
 # the reference.
 #
-# A literal that may have another text in the judge's store gets it from the judge, once, before
-# anything with it is gathered; it is kept as the term's object.
+# A literal that may have another text in the validator's store gets it from the validator, once,
+# before anything with it is gathered; it is kept as the term's object.
 
 cdef bytes XSD_BYTES = b"^^<http://www.w3.org/2001/XMLSchema#"
 cdef const uint8_t *XSD = <const uint8_t *> <const char *> XSD_BYTES
@@ -26,16 +26,16 @@ cdef class PatchColumnDecoder(PieceDecoder):
     # Whether all of the frame is gathered.
     cdef bint gathered_all
 
-    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, judge=None, limits=DEFAULT_LIMITS,
-                  batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, validator=None,
+                  limits=DEFAULT_LIMITS, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES, strict=False):
         reference_columns.check_batch(batch_rows, batch_bytes)
-        self._open(reference_patch_columns.text_factory(notation, judge, limits), limits, 0)
+        self._open(reference_patch_columns.text_factory(notation, validator, limits), limits, 0)
         self.reference = reference_patch_decoder.PatchDecoder(
             self.factory, limits=limits, strict=strict
         )
-        self.judge = judge
-        self.reader.judged = self.reader.judge_writes = judge is not None
+        self.validator = validator
+        self.reader.validated = self.reader.validator_writes = validator is not None
         self.reader.row_fields = PATCH_ROW_FIELDS
         self.reader.next_states = &NEXT_PATCH_STATE[0][0]
         self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
@@ -146,7 +146,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
                 self._take_noted()
                 self.gathered_all = True
             elif status == NOT_RDF_1_2:
-                raise judged_statement(reader, self.judge)
+                raise refused_statement(reader, self.validator)
             else:
                 raise refusal(reader, status, self.options, self.limits, self.factory,
                               explain.patch_reason)
@@ -181,7 +181,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
     # Terms
 
     cdef int _settle_made(self) except -1:
-        """Have the judge make those terms that are not plain, or may have another text.
+        """Have the validator make those terms that are not plain, or may have another text.
 
         :raises JellyError: it refuses one; with its row.
         """
@@ -198,7 +198,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
             for position in range(3):
                 term.characters += text_size(term.parts[position])
             self._check(term, term.characters)
-        text = made_by(self.judge, term, triples).encode()
+        text = made_by(self.validator, term, triples).encode()
         self._check(term, len(text))
         if term.kind == LITERAL:
             term.text = slice_of_bytes(text)
@@ -207,7 +207,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
         return 0
 
     cdef int _check(self, Term *term, uint64_t size) except -1:
-        """Refuse a text of the judge's that is too long."""
+        """Refuse a text of the validator's that is too long."""
         if size > self.reader.term_bytes:
             try:
                 self.factory._check(size)
@@ -233,7 +233,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
             return 0
         if reader.last[3] == NULL:
             self.reference._without_graph(self.next_frame, row_number(reader))
-        # A statement may repeat it, and no statement can have it: it is not judged again.
+        # A statement may repeat it, and no statement can have it: it is not validated again.
         if graph.kind != IRI and graph.kind != BLANK_NODE and graph.kind != DEFAULT_GRAPH:
             raise TermError("the graph of a namespace is neither an IRI nor a blank node")
         self._note(Operation(kind, Namespace(name, iri, text_of(graph.text))))
@@ -251,8 +251,8 @@ cdef class PatchColumnDecoder(PieceDecoder):
             release(&out)
         else:
             text = text_of(term.text)
-        if self.judge is not None:
-            text = judged_term(term, self.judge, {})
+        if self.validator is not None:
+            text = validated_term(term, self.validator, {})
         reader.namespace_iri = NULL
         drop(term, &reader.pool)
         self._note(

@@ -85,7 +85,7 @@ cdef class PatchTermWriter(TermWriter):
         iri, graph = terms
         if iri is not None:
             description = self._find(iri)
-            if description.said.kind != IRI:
+            if description.encoded.kind != IRI:
                 raise TermError(f"a namespace is an IRI, not {iri!r}")
             if not append(&self.writer.body, <const char *> NAMESPACE_IRI_TAG, 1):
                 return OUT_OF_MEMORY
@@ -105,7 +105,7 @@ cdef class PatchTermWriter(TermWriter):
     cdef Written _tagged(self, Description description, int position,
                          dict field_tags) except? OUT_OF_MEMORY:
         """Write a term that is no statement's."""
-        cdef int kind = description.said.kind
+        cdef int kind = description.encoded.kind
         if self.tags.sizes[position][kind] == 0:
             raise self.reference._refusal(position, Kind(kind))
         tag = field_tags[kind]

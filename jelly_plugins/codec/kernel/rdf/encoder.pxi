@@ -37,8 +37,8 @@ cdef class Description:
     terms of a quoted triple, hold no description.
     """
 
-    cdef Said said
-    # What `said` points into.
+    cdef EncodedTerm encoded
+    # What `encoded` points into.
     cdef object text
     cdef object datatype
     # A quoted triple's terms.
@@ -72,7 +72,7 @@ cdef class TermWriter:
     # For text; made when it is first given any.
     cdef LineReader lines
     # Whether `lines.last` has the terms of the statement before, and `last` has not.
-    cdef bint heard
+    cdef bint previous
     cdef Identity identities[IDENTITIES]
     cdef dict described
     cdef dict generic_iris
@@ -152,7 +152,7 @@ cdef class TermWriter:
         try:
             self.last = [None] * 4
             self.last_described = [None] * 4
-            self.heard = False
+            self.previous = False
             forget_heard(&self.lines)
         finally:
             self._leave()
@@ -263,7 +263,7 @@ cdef class TermWriter:
             while pos < end:
                 if encoder._restarting:
                     # A restart point begins with a statement, not with a line that has none.
-                    hear_line(lines, pos, end, &line)
+                    parse_line(lines, pos, end, &line)
                     if line == LINE_WRITTEN:
                         encoder._begin_restart()
                 self._listen()
@@ -274,7 +274,7 @@ cdef class TermWriter:
                 with nogil:
                     while pos < end and not full:
                         start = pos
-                        pos = hear_line(lines, pos, end, &line)
+                        pos = parse_line(lines, pos, end, &line)
                         if line == LINE_WRITTEN:
                             written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
                             if written == ALL_REPEATED:
@@ -342,7 +342,7 @@ cdef class TermWriter:
         begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
         try:
             while row < source.rows:
-                if encoder._restarting and hear_row(lines, source.given, row, self.line_bytes):
+                if encoder._restarting and parse_row(lines, source.given, row, self.line_bytes):
                     encoder._begin_restart()
                 self._listen()
                 room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
@@ -350,7 +350,7 @@ cdef class TermWriter:
                 full = False
                 with nogil:
                     while row < source.rows and not full:
-                        usual = hear_row(lines, source.given, row, self.line_bytes)
+                        usual = parse_row(lines, source.given, row, self.line_bytes)
                         if usual:
                             written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
                             usual = written != ALL_REPEATED
@@ -375,28 +375,28 @@ cdef class TermWriter:
 
     cdef int _listen(self) except -1:
         """Compare the next terms with those that were heard."""
-        if not self.heard:
-            self.heard = True
+        if not self.previous:
+            self.previous = True
             forget_heard(&self.lines)
             for position, description in enumerate(self.last_described):
                 self._recall(position, description)
         return 0
 
     cdef int _recall(self, int position, Description description) except -1:
-        if description is None or description.said.kind == TRIPLE:
+        if description is None or description.encoded.kind == TRIPLE:
             return 0
-        if not keep_heard(&self.lines.last[position], &description.said):
+        if not keep_previous(&self.lines.last[position], &description.encoded):
             raise MemoryError
         return 0
 
     cdef int _speak(self) except -1:
         """Compare the next terms with objects again."""
-        if self.heard:
-            self.heard = False
+        if self.previous:
+            self.previous = False
             for position in range(4):
                 # Where nothing was heard, what was there before still holds.
                 if self.lines.last[position].kind >= 0:
-                    self.last[position] = heard_term(&self.lines.last[position])
+                    self.last[position] = previous_term(&self.lines.last[position])
                     self.last_described[position] = self._describe(self.last[position])
         return 0
 
@@ -561,23 +561,23 @@ cdef class TermWriter:
     cdef Written _term(self, Description description, int position,
                        uint64_t depth) except? OUT_OF_MEMORY:
         """Write a term with its tag and its length before it."""
-        cdef Said *said = &description.said
+        cdef EncodedTerm *encoded = &description.encoded
         cdef Buffer *body = &self.writer.body
-        cdef uint8_t tag_size = self.tags.sizes[position][said.kind]
+        cdef uint8_t tag_size = self.tags.sizes[position][encoded.kind]
         if tag_size == 0:
-            raise self.reference._refusal(position, Kind(said.kind))
-        if not append(body, self.tags.bytes[position][said.kind], tag_size):
+            raise self.reference._refusal(position, Kind(encoded.kind))
+        if not append(body, self.tags.bytes[position][encoded.kind], tag_size):
             return OUT_OF_MEMORY
         return self._payload(description, depth)
 
     cdef Written _payload(self, Description description, uint64_t depth) except? OUT_OF_MEMORY:
         """Write a term with its length before it."""
-        cdef Said *said = &description.said
+        cdef EncodedTerm *encoded = &description.encoded
         cdef Written written
         cdef size_t at
-        if said.kind == IRI:
-            return write_iri(&self.writer, said)
-        if said.kind == TRIPLE:
+        if encoded.kind == IRI:
+            return write_iri(&self.writer, encoded)
+        if encoded.kind == TRIPLE:
             if depth >= self.nesting:
                 raise over(self.limits, "nesting", depth + 1, "the depth of quoted triples")
             at = self.writer.body.size
@@ -585,7 +585,7 @@ cdef class TermWriter:
             if written == DONE and not insert_size(&self.writer.body, at):
                 return OUT_OF_MEMORY
             return written
-        return write_wire(&self.writer, said)
+        return write_wire(&self.writer, encoded)
 
     cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
         """Write the name of a graph, or an IRI as it is."""
@@ -594,9 +594,9 @@ cdef class TermWriter:
             self._describe(term) if what == WRITE_GRAPH else self._new_generic(term)
         )
         if what == WRITE_GRAPH:
-            if self.tags.sizes[3][description.said.kind] == 0:
-                raise self.reference._refusal(positions.GRAPH, Kind(description.said.kind))
-            tag = reference_writer._GRAPH_START_TAGS[description.said.kind]
+            if self.tags.sizes[3][description.encoded.kind] == 0:
+                raise self.reference._refusal(positions.GRAPH, Kind(description.encoded.kind))
+            tag = reference_writer._GRAPH_START_TAGS[description.encoded.kind]
             if not append(&self.writer.body, <const char *> tag, len(tag)):
                 return OUT_OF_MEMORY
         return self._payload(description, 0)
@@ -614,14 +614,14 @@ cdef class TermWriter:
     cdef bint _repeats(self, Py_ssize_t position, term, Description description) except -1:
         """Whether a term equals the one in its position in the statement before."""
         cdef Description before = self.last_described[position]
-        cdef Said *now = &description.said
-        cdef Said *then
+        cdef EncodedTerm *now = &description.encoded
+        cdef EncodedTerm *then
         if before is None or term is None:
             return False
         if before is description:
             return True
         if before.generic and description.generic:
-            then = &before.said
+            then = &before.encoded
             return (
                 now.kind == then.kind
                 and now.typed == then.typed
@@ -681,18 +681,18 @@ cdef class TermWriter:
     cdef Description _from_reference(self, term):
         """Have the reference take a term apart."""
         cdef Description description = Description.__new__(Description)
-        cdef Said *said = &description.said
+        cdef EncodedTerm *encoded = &description.encoded
         cdef tuple parts = self.reference._describe(term)
-        said.kind = parts[0]
-        if said.kind == IRI:
+        encoded.kind = parts[0]
+        if encoded.kind == IRI:
             set_iri(description, parts[2] + parts[3], self.writer.prefixes.size > 0)
-        elif said.kind == TRIPLE:
+        elif encoded.kind == TRIPLE:
             description.parts = parts[2]
         else:
             set_wire(description, parts[2], parts[3])
             if parts[3] is None:
                 # The reference has the length before it already.
-                skip_size(&said.text)
+                skip_size(&encoded.text)
         return description
 
     cdef Description _new_triple(self, term):
@@ -700,7 +700,7 @@ cdef class TermWriter:
         if not isinstance(term, Triple) or PyTuple_GET_SIZE(term) != 3:
             return self._from_reference(term)
         description = Description.__new__(Description)
-        description.said.kind = TRIPLE
+        description.encoded.kind = TRIPLE
         description.parts = term
         return description
 
@@ -763,7 +763,7 @@ cdef class TermWriter:
         if datatype is not None and (type(datatype) is not str or not self._is_usual(datatype)):
             return None
         description = Description.__new__(Description)
-        description.said.kind = LITERAL
+        description.encoded.kind = LITERAL
         set_wire(description, literal_wire(lex, langtag), datatype)
         return description
 
@@ -772,7 +772,7 @@ cdef class TermWriter:
         if type(label) is not str or not self._is_usual(label):
             return None
         description = Description.__new__(Description)
-        description.said.kind = BLANK_NODE
+        description.encoded.kind = BLANK_NODE
         set_wire(description, PyUnicode_AsUTF8String(label), None)
         return description
 
@@ -838,45 +838,45 @@ cdef object reason_of(check, found):
 
 cdef int set_iri(Description description, str value, bint split) except -1:
     """Let a description be of an IRI."""
-    cdef Said *said = &description.said
+    cdef EncodedTerm *encoded = &description.encoded
     if PyUnicode_IS_ASCII(value):
         description.text = value
-        said.text = Slice(<const uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value))
+        encoded.text = Slice(<const uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value))
     else:
         description.text = PyUnicode_AsUTF8String(value)
-        said.text = Slice(<const uint8_t *> PyBytes_AS_STRING(description.text),
+        encoded.text = Slice(<const uint8_t *> PyBytes_AS_STRING(description.text),
                           PyBytes_GET_SIZE(description.text))
-    said.kind = IRI
-    said.characters = PyUnicode_GET_LENGTH(value)
-    cut_iri(said, split)
+    encoded.kind = IRI
+    encoded.characters = PyUnicode_GET_LENGTH(value)
+    cut_iri(encoded, split)
     return 0
 
 
 cdef int set_wire(Description description, bytes wire, datatype) except -1:
     """Let a description be of a literal or a blank node."""
-    cdef Said *said = &description.said
+    cdef EncodedTerm *encoded = &description.encoded
     description.text = wire
-    said.text = Slice(<const uint8_t *> PyBytes_AS_STRING(wire), PyBytes_GET_SIZE(wire))
+    encoded.text = Slice(<const uint8_t *> PyBytes_AS_STRING(wire), PyBytes_GET_SIZE(wire))
     if datatype is not None:
         description.datatype = PyUnicode_AsUTF8String(datatype)
-        said.typed = True
-        said.datatype = Slice(<const uint8_t *> PyBytes_AS_STRING(description.datatype),
+        encoded.typed = True
+        encoded.datatype = Slice(<const uint8_t *> PyBytes_AS_STRING(description.datatype),
                               PyBytes_GET_SIZE(description.datatype))
-        said.datatype_characters = PyUnicode_GET_LENGTH(datatype)
+        encoded.datatype_characters = PyUnicode_GET_LENGTH(datatype)
     return 0
 
 
-cdef object heard_term(Heard *heard):
+cdef object previous_term(PreviousTerm *previous):
     """A term that was heard, as a generic term."""
     cdef Fields walk
     cdef Slice part
     cdef Slice text
-    text = Slice(heard.text.bytes, heard.text.size)
-    if heard.kind == IRI:
+    text = Slice(previous.text.bytes, previous.text.size)
+    if previous.kind == IRI:
         return Iri(text_of(text))
-    if heard.kind == BLANK_NODE:
+    if previous.kind == BLANK_NODE:
         return BlankNode(text_of(text))
-    if heard.kind == DEFAULT_GRAPH:
+    if previous.kind == DEFAULT_GRAPH:
         return terms.DEFAULT_GRAPH
     open_fields(&walk, text.bytes, text.bytes + text.size, LITERAL_FIELDS)
     lex = ""
@@ -887,7 +887,9 @@ cdef object heard_term(Heard *heard):
             lex = text_of(part)
         else:
             langtag = text_of(part)
-    datatype = text_of(Slice(heard.datatype.bytes, heard.datatype.size)) if heard.typed else None
+    datatype = None
+    if previous.typed:
+        datatype = text_of(Slice(previous.datatype.bytes, previous.datatype.size))
     return Literal(lex, langtag, datatype)
 
 

@@ -62,30 +62,30 @@ cdef inline Slice cell_of(Given *given, uint64_t row) noexcept nogil:
     return Slice(given.data + start, offset_at(given.offsets, row + 1) - start)
 
 
-cdef bint hear_row(LineReader *lines, Given *given, uint64_t row,
+cdef bint parse_row(LineReader *lines, Given *given, uint64_t row,
                    uint64_t longest) noexcept nogil:
     """Read the terms of a row; False if one of them is not of the usual form, or longer than
     that."""
     cdef Slice cell
     for position in range(3):
         cell = cell_of(&given[position], row)
-        if cell.bytes == NULL or cell.size > longest or not hear_cell(lines, cell, position):
+        if cell.bytes == NULL or cell.size > longest or not parse_cell(lines, cell, position):
             return False
     cell = cell_of(&given[3], row)
     if not lines.quads:
         return cell.size == 0
     if cell.size:
-        return cell.size <= longest and hear_cell(lines, cell, 3)
+        return cell.size <= longest and parse_cell(lines, cell, 3)
     lines.repeated[3] = False
-    lines.said[3].kind = DEFAULT_GRAPH
-    lines.said[3].typed = False
-    lines.said[3].text.size = 0
+    lines.encoded[3].kind = DEFAULT_GRAPH
+    lines.encoded[3].typed = False
+    lines.encoded[3].text.size = 0
     return True
 
 
-cdef inline bint hear_cell(LineReader *lines, Slice cell, int position) noexcept nogil:
+cdef inline bint parse_cell(LineReader *lines, Slice cell, int position) noexcept nogil:
     cdef const uint8_t *end = cell.bytes + cell.size
-    return hear_term(lines, cell.bytes, end, position, &lines.said[position]) == end
+    return parse_term(lines, cell.bytes, end, position, &lines.encoded[position]) == end
 
 
 @cython.final

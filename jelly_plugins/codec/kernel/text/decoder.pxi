@@ -12,7 +12,7 @@ cdef struct LineWriter:
     Slice opening
     Slice closing
     # What is written without a plan, and what both ways count.
-    Straight straight
+    DirectText direct
     # The statement that is next in the plan.
     size_t next
     # A graph that turned out to be empty, until it is taken; NULL otherwise.
@@ -44,9 +44,9 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
             lines.levels[0].terms = planned.terms
             lines.levels[0].count = statement_width(reader, planned)
             lines.levels[0].at = 0
-            lines.straight.statements += 1
-            lines.straight.long_bytes += long_line(&lines.levels[0])
-            if lines.straight.long_bytes > reader.frame_expansion:
+            lines.direct.statements += 1
+            lines.direct.long_bytes += long_line(&lines.levels[0])
+            if lines.direct.long_bytes > reader.frame_expansion:
                 return True
             if not write_plain_line(lines):
                 lines.depth = 1
@@ -114,10 +114,10 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
 cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
     """Read on, and write, until there is a piece (AT_PLAN_END) or something else stops it."""
     cdef Status status
-    while lines.straight.long_bytes <= reader.frame_expansion:
+    while lines.direct.long_bytes <= reader.frame_expansion:
         if not write_planned(reader, lines, piece):
             return NO_MEMORY
-        if lines.straight.long_bytes > reader.frame_expansion:
+        if lines.direct.long_bytes > reader.frame_expansion:
             break
         if lines.empty_graph != NULL:
             return AT_EMPTY_GRAPH
@@ -126,7 +126,7 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
         lines.next = 0
         begin_plan(reader)
         if reader.stopped == READ:
-            status = write_straight(reader, &lines.straight, &lines.out, piece)
+            status = write_direct(reader, &lines.direct, &lines.out, piece)
             if status == TOO_MUCH_TEXT:
                 break
             if status != READ:
@@ -151,8 +151,8 @@ cdef class PieceDecoder:
     cdef readonly object options
     cdef readonly object next_frame
     cdef readonly object last_frame
-    # What judges terms, see kernel/common/validator.pxi; None where they are not judged.
-    cdef object judge
+    # What validates terms, see kernel/common/validator.pxi; None where they are not validated.
+    cdef object validator
     cdef object limits
     cdef object factory
     cdef object reference
@@ -290,10 +290,10 @@ cdef class PieceDecoder:
                 )
                 drop(reader.namespace_iri, &reader.pool)
                 reader.namespace_iri = NULL
-            elif status == AT_DOUBTS:
-                show_doubts(reader, self.judge)
+            elif status == NEEDS_VALIDATION:
+                validate_doubtful(reader, self.validator)
             elif status == NOT_RDF_1_2:
-                raise judged_statement(reader, self.judge)
+                raise refused_statement(reader, self.validator)
             elif status != AT_PLAN_END and status != AT_FRAME_END:
                 self._stopped(status)
             else:
@@ -339,17 +339,18 @@ cdef class _Pieces:
 
 
 cdef class TextDecoder(PieceDecoder):
-    """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`, which this is the compiled form of."""
+    """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`, which this is the compiled form
+    of."""
 
     cdef LineWriter lines
     # What the writer's slices point into.
     cdef object notation
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
-                  first_frame=0, judge=None):
-        self._open(reference_text.text_factory(notation, judge), limits, first_frame)
-        self.judge = judge
-        self.reader.judged = judge is not None
+                  first_frame=0, validator=None):
+        self._open(reference_text.text_factory(notation, validator), limits, first_frame)
+        self.validator = validator
+        self.reader.validated = validator is not None
         self.reader.plan_room = SHORT_PLAN
         self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
         if self.lines.levels == NULL:
@@ -372,10 +373,10 @@ cdef class TextDecoder(PieceDecoder):
     @property
     def statements(self):
         """Number of statements so far, in all frames."""
-        return self.lines.straight.statements
+        return self.lines.direct.statements
 
     cdef int _begun(self) except -1:
-        self.lines.straight.long_bytes = 0
+        self.lines.direct.long_bytes = 0
         return 0
 
     cdef int _stopped(self, Status status) except -1:
@@ -386,7 +387,7 @@ cdef class TextDecoder(PieceDecoder):
         if status == TOO_MUCH_TEXT:
             # Which row it was is long past.
             self.reader.in_row = False
-            raise reference_text.too_much(self.limits, self.lines.straight.long_bytes)
+            raise reference_text.too_much(self.limits, self.lines.direct.long_bytes)
         raise refusal(&self.reader, status, self.options, self.limits, self.factory)
 
     cdef Status _read_on(self) noexcept nogil:

@@ -2,7 +2,7 @@
 #
 # That is for statements of IRIs, blank nodes and literals in the order of their positions, which is
 # how all statements are written but few. Any other row, and any that is to be refused or that a
-# judge has to see, is left to the reader: it sees the row as if nobody had looked at it.
+# validator has to see, is left to the reader: it sees the row as if nobody had looked at it.
 
 cdef struct Placed:
     # Where a term stands in the output.
@@ -11,7 +11,7 @@ cdef struct Placed:
     size_t size
 
 
-cdef struct Straight:
+cdef struct DirectText:
     # The terms of the statement before, and bits of those positions for which it is them that count
     # and not the reader's last terms.
     Placed last[4]
@@ -28,7 +28,7 @@ cdef struct Straight:
     uint64_t expansion_before
 
 
-cdef Status write_straight(Reader *reader, Straight *lines, Buffer *out,
+cdef Status write_direct(Reader *reader, DirectText *lines, Buffer *out,
                            size_t piece) noexcept nogil:
     """Write lines until there is a piece (AT_PLAN_END), a row is for the reader (READ), or something
     else stops it. Nothing may be planned."""
@@ -75,7 +75,7 @@ cdef void take_row_back(Reader *reader) noexcept nogil:
     reader.given = reader.row_given
 
 
-cdef void take_names_back(Reader *reader, Straight *lines) noexcept nogil:
+cdef void take_names_back(Reader *reader, DirectText *lines) noexcept nogil:
     """Let names have the last prefixes that they had before the row, and count nothing for it: who
     reads it again counts it again."""
     while lines.renames:
@@ -84,7 +84,7 @@ cdef void take_names_back(Reader *reader, Straight *lines) noexcept nogil:
     reader.expansion = lines.expansion_before
 
 
-cdef bint keep_last(Reader *reader, Straight *lines, Buffer *out) noexcept nogil:
+cdef bint keep_last(Reader *reader, DirectText *lines, Buffer *out) noexcept nogil:
     """Let the reader's last terms be those that were written; False where there is no memory."""
     cdef Slice nothing = Slice(NULL, 0)
     cdef Placed *written
@@ -102,7 +102,7 @@ cdef bint keep_last(Reader *reader, Straight *lines, Buffer *out) noexcept nogil
             if term == NULL:
                 return False
             if written.kind == BLANK_NODE:
-                # A judge of a later statement asks for the label, which is in the text as it is.
+                # A validator of a later statement asks for the label, which is in the text as it is.
                 term.wire = Slice(term.text.bytes + 2, term.text.size - 2)
         drop(reader.last[position], &reader.pool)
         reader.last[position] = term
@@ -110,7 +110,7 @@ cdef bint keep_last(Reader *reader, Straight *lines, Buffer *out) noexcept nogil
     return True
 
 
-cdef bint line_statement(Reader *reader, Straight *lines, Buffer *out, const uint8_t *pos,
+cdef bint line_statement(Reader *reader, DirectText *lines, Buffer *out, const uint8_t *pos,
                           const uint8_t *end) noexcept nogil:
     """Write a statement's line; False if it is for the reader, and then what was written of it is
     to be taken back."""
@@ -160,7 +160,7 @@ cdef bint line_statement(Reader *reader, Straight *lines, Buffer *out, const uin
         if not line_again(reader, lines, out, next, &terms[next]):
             return False
         next += 1
-    if reader.judged and not is_rdf_1_2_line(reader, terms):
+    if reader.validated and not is_rdf_1_2_line(reader, terms):
         return False
     for at in range(width):
         if terms[at].size > LONG_TERM:
@@ -217,7 +217,7 @@ cdef inline bint append_with_space(Buffer *out, Slice text) noexcept nogil:
     return True
 
 
-cdef bint line_again(Reader *reader, Straight *lines, Buffer *out, int position,
+cdef bint line_again(Reader *reader, DirectText *lines, Buffer *out, int position,
                       Placed *again) noexcept nogil:
     """Write the term that stood in a position before; False if there is none, or one that has no
     text of its own."""
@@ -237,7 +237,7 @@ cdef bint line_again(Reader *reader, Straight *lines, Buffer *out, int position,
     return append(out, term.text.bytes, term.text.size) and end_term(out, again)
 
 
-cdef inline bint line_term(Reader *reader, Straight *lines, Buffer *out, int kind,
+cdef inline bint line_term(Reader *reader, DirectText *lines, Buffer *out, int kind,
                            const uint8_t *pos, const uint8_t *end,
                            uint64_t *datatypes) noexcept nogil:
     if kind == IRI:
@@ -251,14 +251,14 @@ cdef inline bint line_term(Reader *reader, Straight *lines, Buffer *out, int kin
 
 
 cdef bint line_blank_node(Reader *reader, Buffer *out, Slice label) noexcept nogil:
-    """Write a blank node; where terms are judged, one that is written with its own label."""
+    """Write a blank node; where terms are validated, one that is written with its own label."""
     cdef size_t start = out.size
     if text_length(reader, label) < 0 or not append_label(out, label):
         return False
-    return not reader.judged or out.size - start == label.size + 2
+    return not reader.validated or out.size - start == label.size + 2
 
 
-cdef bint line_iri(Reader *reader, Straight *lines, Buffer *out, const uint8_t *pos,
+cdef bint line_iri(Reader *reader, DirectText *lines, Buffer *out, const uint8_t *pos,
                    const uint8_t *end, uint64_t counted) noexcept nogil:
     """Write an IRI that is not long.
 
@@ -298,7 +298,7 @@ cdef bint line_iri(Reader *reader, Straight *lines, Buffer *out, const uint8_t *
     name.prefix_serial = prefix_serial
     start = out.size
     return append_entries(out, prefix, name) and (
-        not reader.judged or is_plain_iri(Slice(out.bytes + start, out.size - start))
+        not reader.validated or is_plain_iri(Slice(out.bytes + start, out.size - start))
     )
 
 
@@ -310,7 +310,7 @@ cdef bint line_literal(Reader *reader, Buffer *out, const uint8_t *pos, const ui
         return False
     if parts.langtag.size and not is_langtag(parts.langtag):
         return False
-    if reader.judged and not is_plain_literal(parts.langtag, parts.datatype):
+    if reader.validated and not is_plain_literal(parts.langtag, parts.datatype):
         return False
     if parts.datatype != NULL:
         datatypes[0] += parts.datatype.characters

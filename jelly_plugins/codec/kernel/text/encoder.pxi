@@ -11,7 +11,7 @@ cdef enum Line:
     LINE_UNUSUAL
 
 
-cdef struct Heard:
+cdef struct PreviousTerm:
     # A term of the statement before; kind -1 for none.
     int kind
     Buffer text
@@ -48,7 +48,7 @@ cdef struct LineReader:
     bint relative_iris
     uint64_t string_bytes
     # The terms of the line, and what they point to where it does not stand in the line.
-    Said said[4]
+    EncodedTerm encoded[4]
     # Where their IRIs have their place among those that are known, by position and, the last, for
     # a literal's datatype; and these, made when they are first needed.
     KnownIri *places[5]
@@ -57,7 +57,7 @@ cdef struct LineReader:
     bint repeated[4]
     Buffer wire
     Buffer unescaped
-    Heard last[4]
+    PreviousTerm last[4]
 
 
 # Bytes that may stand in an IRI and in a string without an escape; 2 for those beyond ASCII.
@@ -144,49 +144,49 @@ cdef bint find_known(LineReader *lines, const uint8_t *pos, const uint8_t *end, 
     return False
 
 
-cdef inline void recall_iri(KnownIri *known, Said *said) noexcept nogil:
-    said.characters = known.characters
-    said.cut = True
-    said.prefix_size = known.prefix_size
-    said.prefix_characters = known.prefix_characters
-    said.prefix_place = known.prefix_place
-    said.name_place = known.name_place
+cdef inline void recall_iri(KnownIri *known, EncodedTerm *encoded) noexcept nogil:
+    encoded.characters = known.characters
+    encoded.cut = True
+    encoded.prefix_size = known.prefix_size
+    encoded.prefix_characters = known.prefix_characters
+    encoded.prefix_place = known.prefix_place
+    encoded.name_place = known.name_place
 
 
 cdef inline bint is_known(KnownIri *known, Slice iri) noexcept nogil:
     return same(known.text, known.size, iri.bytes, iri.size)
 
 
-cdef void learn_iri(KnownIri *known, Said *said) noexcept nogil:
+cdef void learn_iri(KnownIri *known, EncodedTerm *encoded) noexcept nogil:
     """Know an IRI that was written."""
-    if known.name_place.serial == said.name_place.serial and (
-        known.prefix_place.serial == said.prefix_place.serial
+    if known.name_place.serial == encoded.name_place.serial and (
+        known.prefix_place.serial == encoded.prefix_place.serial
     ) and known.size:
         # Nothing is new: it is known, or another one has taken its place meanwhile.
         return
-    if not is_known(known, said.text):
-        known.hash = <uint32_t> (quick_hash(said.text) >> 32)
-        known.size = <uint32_t> said.text.size
-        memcpy(known.text, said.text.bytes, said.text.size)
-        known.characters = <uint32_t> said.characters
-        known.prefix_size = <uint32_t> said.prefix_size
-        known.prefix_characters = <uint32_t> said.prefix_characters
+    if not is_known(known, encoded.text):
+        known.hash = <uint32_t> (quick_hash(encoded.text) >> 32)
+        known.size = <uint32_t> encoded.text.size
+        memcpy(known.text, encoded.text.bytes, encoded.text.size)
+        known.characters = <uint32_t> encoded.characters
+        known.prefix_size = <uint32_t> encoded.prefix_size
+        known.prefix_characters = <uint32_t> encoded.prefix_characters
         known.datatype_place.serial = 0
-    known.prefix_place = said.prefix_place
-    known.name_place = said.name_place
+    known.prefix_place = encoded.prefix_place
+    known.name_place = encoded.name_place
 
 
-cdef void learn_datatype(KnownIri *known, Said *said, bint split) noexcept nogil:
+cdef void learn_datatype(KnownIri *known, EncodedTerm *encoded, bint split) noexcept nogil:
     """Know the IRI of a datatype that was written."""
-    cdef Said iri
-    if not is_known(known, said.datatype):
-        memset(&iri, 0, sizeof(Said))
-        iri.text = said.datatype
-        iri.characters = said.datatype_characters
+    cdef EncodedTerm iri
+    if not is_known(known, encoded.datatype):
+        memset(&iri, 0, sizeof(EncodedTerm))
+        iri.text = encoded.datatype
+        iri.characters = encoded.datatype_characters
         cut_iri(&iri, split)
         known.size = 0
         learn_iri(known, &iri)
-    known.datatype_place = said.prefix_place
+    known.datatype_place = encoded.prefix_place
 
 
 cdef void forget_known(LineReader *lines) noexcept nogil:
@@ -210,13 +210,13 @@ cdef void begin_text(LineReader *lines, bint quads, bint relative_iris,
 
 cdef void end_text(LineReader *lines) noexcept nogil:
     """Forget what points into lines or columns."""
-    memset(lines.said, 0, sizeof(lines.said))
+    memset(lines.encoded, 0, sizeof(lines.encoded))
 
 
 # Terms. Each function reads a term that starts at `pos` and returns the position after it, NULL if
 # it is not of the usual form.
 
-cdef const uint8_t *hear_iri(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+cdef const uint8_t *parse_iri(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                              Slice *value, size_t *characters) noexcept nogil:
     """Read an IRI between its brackets."""
     cdef const uint8_t *start = pos + 1
@@ -249,7 +249,7 @@ cdef inline bint has_scheme(const uint8_t *pos, const uint8_t *end) noexcept nog
     return pos < end and pos[0] == c":"
 
 
-cdef const uint8_t *hear_label(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+cdef const uint8_t *parse_label(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                Slice *value) noexcept nogil:
     """Read a blank node's label, which the text has after `_:`."""
     cdef const uint8_t *start = pos + 2
@@ -291,7 +291,7 @@ cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end) no
     return pos
 
 
-cdef const uint8_t *hear_string(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+cdef const uint8_t *parse_string(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                 Slice *value) noexcept nogil:
     """Read a string between its quotes."""
     cdef const uint8_t *start = pos + 1
@@ -315,7 +315,7 @@ cdef const uint8_t *hear_string(LineReader *lines, const uint8_t *pos, const uin
             return NULL
         if pos[0] == c'"':
             break
-        pos = hear_escape(out, pos, end)
+        pos = parse_escape(out, pos, end)
         if pos == NULL:
             return NULL
         run = pos
@@ -325,7 +325,7 @@ cdef const uint8_t *hear_string(LineReader *lines, const uint8_t *pos, const uin
     return pos + 1 if value.size <= lines.string_bytes else NULL
 
 
-cdef const uint8_t *hear_escape(Buffer *out, const uint8_t *pos,
+cdef const uint8_t *parse_escape(Buffer *out, const uint8_t *pos,
                                 const uint8_t *end) noexcept nogil:
     """Read the escape that starts at `pos`, and append the character that it stands for."""
     cdef int digits
@@ -372,7 +372,7 @@ cdef inline int hexadecimal(uint8_t byte) noexcept nogil:
     return byte - c"a" + 10 if c"a" <= byte <= c"f" else -1
 
 
-cdef const uint8_t *hear_langtag(const uint8_t *pos, const uint8_t *end,
+cdef const uint8_t *parse_langtag(const uint8_t *pos, const uint8_t *end,
                                  Slice *value) noexcept nogil:
     """Read a language tag after its `@`, with no subtag of more than eight characters."""
     cdef const uint8_t *start = pos
@@ -387,32 +387,32 @@ cdef const uint8_t *hear_langtag(const uint8_t *pos, const uint8_t *end,
     return pos if is_langtag(value[0]) else NULL
 
 
-cdef const uint8_t *hear_literal(LineReader *lines, const uint8_t *pos, const uint8_t *end,
-                                 Said *said) noexcept nogil:
+cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                                 EncodedTerm *encoded) noexcept nogil:
     """Read a literal and put its wire form together."""
     cdef Buffer *wire = &lines.wire
     cdef Slice lex = Slice(NULL, 0)
     cdef Slice langtag = Slice(NULL, 0)
     cdef KnownIri **place = &lines.places[4]
-    said.kind = LITERAL
-    said.typed = False
-    said.datatype = Slice(NULL, 0)
+    encoded.kind = LITERAL
+    encoded.typed = False
+    encoded.datatype = Slice(NULL, 0)
     place[0] = NULL
-    pos = hear_string(lines, pos, end, &lex)
+    pos = parse_string(lines, pos, end, &lex)
     if pos == NULL:
         return NULL
     if pos < end and pos[0] == c"@":
-        pos = hear_langtag(pos + 1, end, &langtag)
+        pos = parse_langtag(pos + 1, end, &langtag)
     elif end - pos >= 2 and pos[0] == c"^" and pos[1] == c"^":
-        if find_known(lines, pos + 2, end, &said.datatype, place):
-            said.datatype_characters = place[0].characters
-            said.prefix_place = place[0].datatype_place
-            pos = said.datatype.bytes + said.datatype.size + 1
+        if find_known(lines, pos + 2, end, &encoded.datatype, place):
+            encoded.datatype_characters = place[0].characters
+            encoded.prefix_place = place[0].datatype_place
+            pos = encoded.datatype.bytes + encoded.datatype.size + 1
         else:
-            pos = hear_iri(lines, pos + 2, end, &said.datatype, &said.datatype_characters)
-        if pos == NULL or is_tagged_datatype(said.datatype):
+            pos = parse_iri(lines, pos + 2, end, &encoded.datatype, &encoded.datatype_characters)
+        if pos == NULL or is_tagged_datatype(encoded.datatype):
             return NULL
-        said.typed = not same(said.datatype.bytes, said.datatype.size,
+        encoded.typed = not same(encoded.datatype.bytes, encoded.datatype.size,
                               XSD_STRING_BYTES, XSD_STRING_SIZE)
     if pos == NULL or langtag.size > lines.string_bytes:
         return NULL
@@ -427,7 +427,7 @@ cdef const uint8_t *hear_literal(LineReader *lines, const uint8_t *pos, const ui
         put_byte(wire, 2 << 3 | BYTES)
         put_varint(wire, langtag.size)
         put(wire, langtag.bytes, langtag.size)
-    said.text = Slice(wire.bytes, wire.size)
+    encoded.text = Slice(wire.bytes, wire.size)
     return pos
 
 
@@ -438,8 +438,8 @@ cdef inline bint is_tagged_datatype(Slice iri) noexcept nogil:
     return False
 
 
-cdef const uint8_t *hear_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
-                              int position, Said *said) noexcept nogil:
+cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                              int position, EncodedTerm *encoded) noexcept nogil:
     """Read any term that may stand in a position of an RDF 1.1 statement."""
     lines.repeated[position] = False
     if pos == end:
@@ -448,35 +448,35 @@ cdef const uint8_t *hear_term(LineReader *lines, const uint8_t *pos, const uint8
         # What was heard before needs no second look.
         lines.repeated[position] = True
         return pos + lines.last[position].text.size + 2
-    said.prefix_place.serial = 0
-    said.name_place.serial = 0
-    said.typed = False
-    said.cut = False
+    encoded.prefix_place.serial = 0
+    encoded.name_place.serial = 0
+    encoded.typed = False
+    encoded.cut = False
     if pos[0] == c"<":
-        said.kind = IRI
-        if find_known(lines, pos, end, &said.text, &lines.places[position]):
-            recall_iri(lines.places[position], said)
-            return said.text.bytes + said.text.size + 1
-        return hear_iri(lines, pos, end, &said.text, &said.characters)
+        encoded.kind = IRI
+        if find_known(lines, pos, end, &encoded.text, &lines.places[position]):
+            recall_iri(lines.places[position], encoded)
+            return encoded.text.bytes + encoded.text.size + 1
+        return parse_iri(lines, pos, end, &encoded.text, &encoded.characters)
     if pos[0] == c"_" and position != 1:
-        said.kind = BLANK_NODE
-        return hear_label(lines, pos, end, &said.text)
+        encoded.kind = BLANK_NODE
+        return parse_label(lines, pos, end, &encoded.text)
     if pos[0] == c'"' and position == 2:
-        return hear_literal(lines, pos, end, said)
+        return parse_literal(lines, pos, end, encoded)
     return NULL
 
 
-cdef inline bint is_same_iri(Heard *heard, const uint8_t *pos,
+cdef inline bint is_same_iri(PreviousTerm *previous, const uint8_t *pos,
                              const uint8_t *end) noexcept nogil:
     """Whether the IRI of the statement before stands at `pos`, letter by letter."""
-    cdef size_t size = heard.text.size
-    return (heard.kind == IRI and <size_t> (end - pos) >= size + 2 and pos[size + 1] == c">"
-            and same(pos + 1, size, heard.text.bytes, size))
+    cdef size_t size = previous.text.size
+    return (previous.kind == IRI and <size_t> (end - pos) >= size + 2 and pos[size + 1] == c">"
+            and same(pos + 1, size, previous.text.bytes, size))
 
 
 # Lines
 
-cdef const uint8_t *hear_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+cdef const uint8_t *parse_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                               Line *line) noexcept nogil:
     """Read a line and the line ends after it; return the position after them."""
     cdef int position
@@ -484,29 +484,29 @@ cdef const uint8_t *hear_line(LineReader *lines, const uint8_t *pos, const uint8
     pos = skip_space(pos, end)
     if pos == end or pos[0] == c"#" or pos[0] == c"\n" or pos[0] == c"\r":
         line[0] = LINE_EMPTY
-        return hear_line_end(pos, end, line)
+        return parse_line_end(pos, end, line)
     for position in range(3):
-        pos = hear_term(lines, pos, end, position, &lines.said[position])
+        pos = parse_term(lines, pos, end, position, &lines.encoded[position])
         if pos == NULL:
             return NULL
         pos = skip_space(pos, end)
     if lines.quads:
         lines.repeated[3] = False
-        lines.said[3].kind = DEFAULT_GRAPH
-        lines.said[3].typed = False
-        lines.said[3].text.size = 0
+        lines.encoded[3].kind = DEFAULT_GRAPH
+        lines.encoded[3].typed = False
+        lines.encoded[3].text.size = 0
         if pos < end and pos[0] != c".":
-            pos = hear_term(lines, pos, end, 3, &lines.said[3])
+            pos = parse_term(lines, pos, end, 3, &lines.encoded[3])
             if pos == NULL:
                 return NULL
             pos = skip_space(pos, end)
     if pos == end or pos[0] != c".":
         return NULL
     line[0] = LINE_WRITTEN
-    return hear_line_end(skip_space(pos + 1, end), end, line)
+    return parse_line_end(skip_space(pos + 1, end), end, line)
 
 
-cdef const uint8_t *hear_line_end(const uint8_t *pos, const uint8_t *end,
+cdef const uint8_t *parse_line_end(const uint8_t *pos, const uint8_t *end,
                                   Line *line) noexcept nogil:
     """Read a comment and line ends."""
     cdef const uint8_t *start = pos
@@ -555,26 +555,28 @@ cdef uint64_t count_bytes(const uint8_t *pos, const uint8_t *end, uint8_t byte,
 
 # Rows
 
-cdef inline bint is_heard(Heard *heard, Said *said) noexcept nogil:
+cdef inline bint repeats_previous(PreviousTerm *previous, EncodedTerm *encoded) noexcept nogil:
     """Whether a term is the same as one of the statement before."""
-    return (heard.kind == said.kind and heard.typed == said.typed
-            and same(heard.text.bytes, heard.text.size, said.text.bytes, said.text.size)
-            and (not said.typed or same(heard.datatype.bytes, heard.datatype.size,
-                                        said.datatype.bytes, said.datatype.size)))
+    return (previous.kind == encoded.kind and previous.typed == encoded.typed
+            and same(previous.text.bytes, previous.text.size, encoded.text.bytes, encoded.text.size)
+            and (not encoded.typed or same(previous.datatype.bytes, previous.datatype.size,
+                                        encoded.datatype.bytes, encoded.datatype.size)))
 
 
-cdef bint keep_heard(Heard *heard, Said *said) noexcept nogil:
-    heard.kind = said.kind
-    heard.typed = said.typed
-    heard.text.size = 0
-    heard.datatype.size = 0
-    return append(&heard.text, said.text.bytes, said.text.size) and (
-        not said.typed or append(&heard.datatype, said.datatype.bytes, said.datatype.size))
+cdef bint keep_previous(PreviousTerm *previous, EncodedTerm *encoded) noexcept nogil:
+    previous.kind = encoded.kind
+    previous.typed = encoded.typed
+    previous.text.size = 0
+    previous.datatype.size = 0
+    return append(&previous.text, encoded.text.bytes, encoded.text.size) and (
+        not encoded.typed
+        or append(&previous.datatype, encoded.datatype.bytes, encoded.datatype.size)
+    )
 
 
 cdef Written write_heard(Writer *writer, LineReader *lines, TermTags *tags) noexcept nogil:
     """Write the line's terms, but for those that are repeated, into the writer's body."""
-    cdef Said *said
+    cdef EncodedTerm *encoded
     cdef Written written
     cdef uint8_t size
     writer.row += 1
@@ -582,11 +584,11 @@ cdef Written write_heard(Writer *writer, LineReader *lines, TermTags *tags) noex
     for position in range(4 if lines.quads else 3):
         if lines.repeated[position]:
             continue
-        said = &lines.said[position]
-        size = tags.sizes[position][said.kind]
-        if size == 0 or not append(&writer.body, tags.bytes[position][said.kind], size):
+        encoded = &lines.encoded[position]
+        size = tags.sizes[position][encoded.kind]
+        if size == 0 or not append(&writer.body, tags.bytes[position][encoded.kind], size):
             return OUT_OF_MEMORY
-        written = write_iri(writer, said) if said.kind == IRI else write_wire(writer, said)
+        written = write_iri(writer, encoded) if encoded.kind == IRI else write_wire(writer, encoded)
         if written != DONE:
             return written
     return DONE
@@ -600,15 +602,16 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
     cdef int width = 4 if lines.quads else 3
     cdef int left = 0
     cdef int position
-    cdef Said *said
+    cdef EncodedTerm *encoded
     cdef Written written
     for position in range(width):
         if not lines.repeated[position]:
-            lines.repeated[position] = is_heard(&lines.last[position], &lines.said[position])
+            lines.repeated[position] = repeats_previous(&lines.last[position],
+                                                        &lines.encoded[position])
         if not lines.repeated[position]:
             left += 1
-            if lines.said[position].kind == IRI and not lines.said[position].cut:
-                cut_iri(&lines.said[position], writer.prefixes.size > 0)
+            if lines.encoded[position].kind == IRI and not lines.encoded[position].cut:
+                cut_iri(&lines.encoded[position], writer.prefixes.size > 0)
     if left == 0:
         return ALL_REPEATED
     written = write_heard(writer, lines, tags)
@@ -630,13 +633,13 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
     for position in range(width):
         if lines.repeated[position]:
             continue
-        said = &lines.said[position]
-        if said.kind == IRI:
+        encoded = &lines.encoded[position]
+        if encoded.kind == IRI:
             if lines.places[position] != NULL:
-                learn_iri(lines.places[position], said)
-        elif said.typed and lines.places[4] != NULL:
-            learn_datatype(lines.places[4], said, writer.prefixes.size > 0)
-        if not keep_heard(&lines.last[position], said):
+                learn_iri(lines.places[position], encoded)
+        elif encoded.typed and lines.places[4] != NULL:
+            learn_datatype(lines.places[4], encoded, writer.prefixes.size > 0)
+        if not keep_previous(&lines.last[position], encoded):
             return OUT_OF_MEMORY
     return DONE
 
