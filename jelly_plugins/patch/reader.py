@@ -29,6 +29,13 @@ from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
 from .text_reader import PatchTextReader
 
+#: What is said of a log whose last patch may be one that was torn off, see
+#: :attr:`PatchReader.ends_behind_headers`.
+BEHIND_HEADERS: Final = (
+    "the log ends behind the headers of a patch, which may be torn: a row Z or a transaction would "
+    "say that it is whole"
+)
+
 #: Bytes at the start of a source that are kept to say what it is, if it is no log.
 _OPENING: Final = 1024
 
@@ -109,6 +116,15 @@ class PatchReader:
     def options(self) -> PatchOptions | None:
         """The options of a Jelly-Patch stream, once its first frame was read; None for text."""
         return self._decoder.options
+
+    @property
+    def is_known(self) -> bool:
+        """Whether what was read shows that the source is a log, even if it is torn off there."""
+        return (
+            self._decoder.options is not None
+            or self.format is PatchFormat.RDF_PATCH
+            or kind_of(self._opening) is StreamKind.JELLY_PATCH
+        )
 
     @property
     def deviations(self) -> list[JellyError]:
