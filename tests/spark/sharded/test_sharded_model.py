@@ -112,12 +112,17 @@ def _frame(spark: SparkSession, folder: Path, how: str, pick: random.Random) -> 
         return frame.sample(0.7, seed=1)
     if how == "limited":
         return frame.limit(pick.randrange(1, 40))
+    if how == "files missing":
+        return frame.filter(f"source NOT LIKE '%log-{pick.randrange(2)}.rdfp'")
     if how == "sorted back":
         return frame.repartition(2, "object").sort("patch", "order")
     return frame
 
 
-WAYS = ("whole", "stream", "shuffled", "doubled", "filtered", "limited", "sorted back", "stream")
+WAYS = (
+    *("whole", "stream", "shuffled", "doubled", "filtered", "limited", "files missing"),
+    *("sorted back", "stream"),
+)
 
 
 def _logs_through_spark(spark: SparkSession, tmp_path: Path, seeds: range) -> Counter[str]:
