@@ -67,9 +67,10 @@ CONNECT = """
 import sys
 from pyspark.sql import SparkSession
 from jelly_plugins.spark import ShardedStore, apply_patches, register
+from tests.spark.conftest import SETTINGS
 
 logs, root = sys.argv[1:]
-spark = SparkSession.builder.remote("local[2]").config("spark.log.level", "OFF").getOrCreate()
+spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
 register(spark)
 one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1").load(logs)
 stream = spark.readStream.format("jelly-patch").option("maxFilesPerTrigger", "1").load(logs)
