@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -15,7 +15,7 @@ from .console import STANDARD, WrongUsageError
 if TYPE_CHECKING:
     from ..spark.sharded import Applied, Commit
 
-#: Versions that are listed, the newest ones.
+#: Versions that are listed, the newest ones; and logs, those that were applied last.
 _LISTED: Final = 10
 
 
@@ -66,13 +66,17 @@ def apply(
             "--check-prev/--no-check-prev", help="Whether each patch must follow the one before."
         ),
     ] = True,
+    existing: Annotated[
+        bool,
+        typer.Option("--existing", help="Make no store: if it is not there, that is an error."),
+    ] = False,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Apply logs to a sharded store, from where it stands in them.
 
     All of it becomes one version, or nothing does; the same command again does nothing, or goes on
-    with what was added to the log. The store is made if it is not there.
+    with what was added to the log. The store is made if it is not there, unless --existing.
     """
     limits = settings.limits_from(limit)
     if logs.count(STANDARD) > 1:
@@ -81,12 +85,19 @@ def apply(
     from ..spark.sharded.layout import make_root
 
     # Before Spark takes its seconds.
-    make_root(root, shards, None if shard_by is None else shard_by.value)
+    make_root(root, shards, None if shard_by is None else shard_by.value, create=not existing)
     spark = session(master, config={"spark.log.level": "ERROR"})
     try:
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(
-                spark, sources, root, name=name, check_prev=check_prev, limits=limits
+                spark,
+                sources,
+                root,
+                name=name,
+                check_prev=check_prev,
+                # It is there now; and what was found is what is used.
+                create=False,
+                limits=limits,
             )
     finally:
         spark.stop()
@@ -119,13 +130,25 @@ def _transactions(number: int) -> str | None:
 
 
 @app.command()
-def status(root: RootFolder, as_json: settings.AsJson = False) -> None:
-    """Show the versions of a sharded store, and its positions in logs."""
+def status(
+    root: RootFolder,
+    positions: Annotated[
+        bool, typer.Option("--positions", help="Show the positions in all logs, however many.")
+    ] = False,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Show the versions of a sharded store, and its positions in logs.
+
+    Of positions, those that have changed last; and how many there are.
+    """
     from ..spark import ShardedStore
 
     store = ShardedStore(root)
     history = list(store.history())
     commit = store.commit
+    latest = commit.positions[::-1]
+    if not positions:
+        latest = latest[:_LISTED]
     if as_json:
         versions = [
             {
@@ -139,7 +162,8 @@ def status(root: RootFolder, as_json: settings.AsJson = False) -> None:
         ]
         console.print_json(
             {"root": root, "layout": asdict(store.layout), "versions": versions}
-            | {"head": asdict(commit)}
+            | {"positions": len(commit.positions)}
+            | {"head": asdict(replace(commit, positions=latest))}
         )
         return
     console.print_fields(
@@ -150,11 +174,14 @@ def status(root: RootFolder, as_json: settings.AsJson = False) -> None:
             "made": commit.timestamp or None,
             "quads": f"{commit.quads:,}",
             "largest": f"{max(shard.quads for shard in commit.shards or ()):,} quads in a shard",
+            "logs": f"{len(commit.positions):,}",
         }
     )
-    for position in commit.positions:
+    for position in latest:
         rest = "" if position.complete else f", {position.transactions:,} transactions of it"
         print(f"\nlog {position.log}\n  position  patch {position.number:,} {position.patch}{rest}")
+    if len(latest) < len(commit.positions):
+        print(f"\nand {len(commit.positions) - len(latest):,} older logs: --positions")
     for application, batch in commit.applications.items():
         print(f"\napplication {application}\n  batch  {batch.number:,}")
     if history:
@@ -171,6 +198,33 @@ def _version_text(commit: Commit) -> str:
         f"version {commit.version:,} of {commit.timestamp}: {commit.quads:,} quads, "
         f"{commit.operations:,} operations{gone}"
     )
+
+
+@app.command()
+def verify(
+    root: RootFolder,
+    version: Annotated[
+        int | None, typer.Option("--version", min=0, help="The version; by default the newest.")
+    ] = None,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Look at every byte and every quad of a version of a sharded store.
+
+    Exit code 0: all is as it was written; 1: something is wrong, a line for each damaged file.
+    """
+    from ..spark import ShardedStore
+
+    store = ShardedStore(root, version=version)
+    problems = store.verify()
+    if as_json:
+        console.print_json({"root": root, "version": store.version, "problems": problems})
+    elif problems:
+        print(*problems, sep="\n")
+    else:
+        shards = f"{store.layout.shards:,} shards are"
+        print(f"version {store.version:,}: {shards} as they were written")
+    if problems:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -80,7 +80,7 @@ def test_rows_that_say_nothing_are_refused() -> None:
     row = PatchRow(0, None, None, None, 0, "A", "<urn:s>", None, "<urn:o>")
     for odd in (row, row._replace(kind="X"), row._replace(kind=None)):  # type: ignore[arg-type]
         columns = {name: [value] for name, value in odd._asdict().items()}
-        columns |= {"source": [1], "mark": [mark(Begin("x", 0), 1)]}
+        columns |= {"source": [1], "mark": [mark(Begin("x", 0, 1), 1)]}
         batch = pa.table(columns).to_batches()[0]
         numbers = ("source", "patch", "transaction", "order")
         strings = [name for name in columns if name not in numbers]

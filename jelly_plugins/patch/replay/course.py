@@ -24,7 +24,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from ...codec.patch.operations import Header, Operation, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
 from ..content import Content, differ
-from ..model import ID, PREV
+from ..model import BEHIND_HEADERS, ID, PREV
 from .position import DIGEST, Position, Replayed, check_name
 
 #: Told what was done so far, after each transaction.
@@ -544,10 +544,7 @@ class Replay(Generic[C]):
     def _end_patch(self) -> bool:
         """The patch has ended; say whether it is the last to be applied."""
         if not self._transactions and self._has_headers and self._torn():
-            raise TruncatedError(
-                "the log ends behind the headers of a patch, which may be torn: a row Z or a "
-                "transaction would say that it is whole"
-            )
+            raise TruncatedError(BEHIND_HEADERS)
         nothing = self._target.changes()
         if not self._entered and ID not in self._headers:
             self._pass_over()

@@ -2,7 +2,11 @@
 
 The column ``mark`` is null but in the first row of a file and in its last one, or the first and the
 last of what a batch of a stream has of it. There it is a JSON object: ``{"source": …, "number": …,
-"before": …, "lenient": …}`` and ``{"rows": …}``, or both in one. Knows nothing of Spark.
+"files": …, "before": …, "lenient": …}`` and ``{"rows": …}``, or both in one.
+
+A file that gives no rows, because it has headers and ends of patches at most, has one row that is
+nothing but its mark: or it could not be told from one that was filtered away. So has a batch of a
+stream that has no files, as Spark makes one where a stream begins. Knows nothing of Spark.
 """
 
 from __future__ import annotations
@@ -16,12 +20,14 @@ class Begin(NamedTuple):
 
     :ivar source: path of the file.
     :ivar number: the file's number among those that were read together, from 0.
+    :ivar files: how many were read together; 0 where there was none.
     :ivar before: rows of it that were given before, by earlier batches of a stream.
     :ivar lenient: whether what is corrupt may be missing.
     """
 
     source: str
     number: int
+    files: int
     before: int = 0
     lenient: bool = False
 
@@ -32,8 +38,8 @@ def mark(begin: Begin | None, rows: int | None) -> str:
     :param begin: in a first row.
     :param rows: in a last row: rows of the file up to it.
 
-    >>> mark(Begin("a.jellyp", 0), 3)
-    '{"source": "a.jellyp", "number": 0, "before": 0, "lenient": false, "rows": 3}'
+    >>> mark(Begin("a.jellyp", 0, 1), 3)
+    '{"source": "a.jellyp", "number": 0, "files": 1, "before": 0, "lenient": false, "rows": 3}'
     """
     said = {} if begin is None else begin._asdict()
     return json.dumps(said if rows is None else said | {"rows": rows})

@@ -11,8 +11,9 @@ import pyarrow as pa
 from ...arrow import record_batch
 from ...codec import Operation, OperationColumns, OperationKind
 from ...codec.patch.operations import Namespace
-from ...errors import JellyError
+from ...errors import JellyError, TruncatedError
 from ...patch.columns import PatchColumnReader
+from ...patch.reader import BEHIND_HEADERS
 from .batches import complete
 from .decoding import section
 from .files import DataFile, Files
@@ -36,9 +37,20 @@ def read_operations(
     growing = piece.stop is not None
     with PatchColumnReader(source, wait=not_waiting if growing else None) as batches:
         rows = _Rows(settings.about)
-        tables = rows.tables(batches, piece.first, piece.stop)
+        tables = rows.tables(_whole(batches, growing), piece.first, piece.stop)
         for found in _marked(tables, rows, piece, settings.mode is not Mode.FAILFAST):
-            yield complete(found, len(found["order"]), piece, schema)
+            yield complete(found, len(found["mark"]), piece, schema)
+
+
+def _whole(batches: PatchColumnReader, growing: bool) -> Iterator[OperationColumns]:
+    """Batches of a file that does not end where it may be torn.
+
+    :param growing: whether more of it may come.
+    :raises TruncatedError: it does, once all of it was given.
+    """
+    yield from batches
+    if batches.ends_behind_headers and not growing:
+        raise TruncatedError(BEHIND_HEADERS)
 
 
 def _marked(
@@ -51,7 +63,7 @@ def _marked(
     try:
         for found in tables:
             if held is None:
-                begin = Begin(piece.path, piece.number, rows.before, lenient)
+                begin = Begin(piece.path, piece.number, piece.files, rows.before, lenient)
                 count = rows.before
             else:
                 yield held | {"mark": _marks(len(held["order"]), begin)}
@@ -63,7 +75,11 @@ def _marked(
         if held is not None:
             yield held | {"mark": _marks(len(held["order"]), begin)}
         raise
-    if held is not None:
+    if held is None:
+        # The row of the mark is the file's only one.
+        begin = Begin(piece.path, piece.number, piece.files, rows.before, lenient)
+        yield {"mark": _marks(1, begin, rows.before + 1)}
+    else:
         yield held | {"mark": _marks(len(held["order"]), begin, count)}
 
 
@@ -175,7 +191,7 @@ def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
     return {name: column.take(order) for name, column in merged.items()}
 
 
-def _whole(file: DataFile, files: Files, target: int) -> list[tuple[Piece, int]]:  # noqa: ARG001
+def _uncut(file: DataFile, files: Files, target: int) -> list[tuple[Piece, int]]:  # noqa: ARG001
     return [(Piece(file.path), file.size)]
 
 
@@ -184,4 +200,9 @@ def _boundary(file: BinaryIO, about: DataFile, before: int) -> int:  # noqa: ARG
     return boundary(section(file, about.path))
 
 
-OPERATIONS: Final = Format(_whole, read_operations, _boundary)
+def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    nothing = Begin("", 0, 0)
+    yield complete({"mark": _marks(1, nothing, 1)}, 1, Piece(""), schema)
+
+
+OPERATIONS: Final = Format(_uncut, read_operations, _boundary, _none)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
@@ -24,6 +24,7 @@ class Piece:
     :ivar stop: what is given out ends before this one; None for the end of the file.
     :ivar first_frame: number of the frame at ``start``.
     :ivar number: number of the file among those that are read together, from 0.
+    :ivar files: how many are read together.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Piece:
     stop: int | None = None
     first_frame: int = 0
     number: int = 0
+    files: int = 1
 
 
 def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[Piece, int]]:
@@ -58,9 +60,16 @@ def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[Piece, int]
         yield Piece(file.path, start.offset, start.offset, stop, start.frame), size
 
 
-def numbered(pieces: Iterable[tuple[Piece, int]], number: int) -> Iterator[tuple[Piece, int]]:
-    """Pieces of the file of a number, with their sizes."""
-    return ((replace(piece, number=number), size) for piece, size in pieces)
+def numbered(
+    files: Sequence[Iterable[tuple[Piece, int]]],
+) -> Iterator[tuple[Piece, int]]:
+    """The pieces of files that are read together, with their sizes, and told so.
+
+    :param files: the pieces of each of them.
+    """
+    for number, pieces in enumerate(files):
+        for piece, size in pieces:
+            yield replace(piece, number=number, files=len(files)), size
 
 
 def pack(pieces: Iterable[tuple[Piece, int]], target: int) -> list[list[Piece]]:

@@ -58,11 +58,7 @@ class FolderReader(PartReader, DataSourceReader):
         files = Files(settings.storage)
         columns = settings.partition_columns is not None
         found = files.list(self._paths, settings.pattern, columns=columns)
-        pieces = (
-            piece
-            for number, file in enumerate(found)
-            for piece in numbered(self._kind.cut(file, files, settings.partition_bytes), number)
-        )
-        parts = pack(pieces, settings.partition_bytes)
+        pieces = [self._kind.cut(file, files, settings.partition_bytes) for file in found]
+        parts = pack(numbered(pieces), settings.partition_bytes)
         # No partition at all would be one that nothing is known of.
         return [Part(part) for part in parts] or [Part(())]

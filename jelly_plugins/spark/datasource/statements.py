@@ -44,4 +44,8 @@ def _boundary(file: BinaryIO, about: DataFile, before: int) -> int:
     return complete_frames(file, about.path, before) if about.size >= before else about.size
 
 
-STATEMENTS: Final = Format(cut, read_statements, _boundary)
+def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
+    return iter(())
+
+
+STATEMENTS: Final = Format(cut, read_statements, _boundary, _none)

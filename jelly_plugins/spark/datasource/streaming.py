@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -17,6 +18,7 @@ from .files import DataFile, Files
 from .parts import Piece, numbered, pack
 from .progress import INITIAL, Offset, Progress
 from .reading import Part, PartReader
+from .schema import arrow_schema
 
 
 class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -52,9 +54,16 @@ class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvai
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         target = self._settings.partition_bytes
         files = Files(self._settings.storage)
-        pieces: list[tuple[Piece, int]] = []
-        for number, (piece, size) in enumerate(self._progress.pieces(start, end)):
-            whole = piece == Piece(piece.path)
-            cut = self._kind.cut(DataFile(piece.path, size), files, target)
-            pieces += numbered(cut if whole else [(piece, size)], number)
-        return [Part(part) for part in pack(pieces, target)]
+        pieces = [
+            self._kind.cut(DataFile(piece.path, size), files, target)
+            if piece == Piece(piece.path)
+            else [(piece, size)]
+            for piece, size in self._progress.pieces(start, end)
+        ]
+        return [Part(part) for part in pack(numbered(pieces), target)] or [Part(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        if partition.pieces:
+            return super().read(partition)
+        return self._kind.read_none(arrow_schema(self._schema))

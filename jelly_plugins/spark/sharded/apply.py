@@ -23,10 +23,19 @@ from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
+from ...patch.reader import BEHIND_HEADERS
 from ...patch.replay.position import DIGEST, Position, Replayed
 from .commits import Batch, Commit, CommitLog, Place, Shard
 from .errors import CheckpointError, CommitConflictError, RootError
-from .layout import STAGING, Root, ShardBy, checksum_of, make_root, new_store_name
+from .layout import (
+    STAGING,
+    Root,
+    ShardBy,
+    check_layout,
+    checksum_of,
+    make_root,
+    new_store_name,
+)
 from .probe import put_probe
 from .repeatable import Repeatable
 from .resolve import Resolved, Stager, is_anonymous, resolve
@@ -55,11 +64,6 @@ DEFAULT_RETRIES: Final = 10
 #: The longest time before a batch begins again, the first time and ever, in seconds.
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
-
-_BEHIND_HEADERS: Final = (
-    "the log ends behind the headers of a patch, which may be torn: a row Z or a transaction would "
-    "say that it is whole"
-)
 
 #: Stages a log into a folder, which is there.
 Staging: TypeAlias = Callable[[Path, Root], Staged]
@@ -99,11 +103,17 @@ class Settings:
     check_prev: bool = True
     query: str | None = None
     retries: int = 0
+    create: bool = True
 
     def __post_init__(self) -> None:
         if (self.application is None) is not (self.batch is None):
             raise ValueError("application and batch go together")
-        checked: dict[str, object] = {"retries": whole_number("retries", self.retries)}
+        if not isinstance(self.create, bool):
+            raise TypeError(f"create is {self.create!r}, not a bool")
+        checked: dict[str, object] = {
+            "retries": whole_number("retries", self.retries),
+            "shards": check_layout(self.shards, self.shard_by),
+        }
         if self.application is not None:
             checked["application"] = text("application", self.application)
             checked["batch"] = whole_number("batch", self.batch)
@@ -125,7 +135,7 @@ def apply_batch(
         one of its number was applied, from another log.
     :raises JellyError: the log cannot be read or applied; nothing was.
     """
-    layout = make_root(root, settings.shards, settings.shard_by)
+    layout = make_root(root, settings.shards, settings.shard_by, create=settings.create)
     log = CommitLog(root, layout)
     if _is_repeated(head := log.head(), settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
@@ -278,7 +288,7 @@ def _whole(rows: Iterable[Operation], torn: list[str]) -> Iterator[Operation]:
             yield last
         last = row
     if torn:
-        raise TruncatedError(_BEHIND_HEADERS, source=torn[0])
+        raise TruncatedError(BEHIND_HEADERS, source=torn[0])
     if last is not None:
         yield last
 
@@ -288,8 +298,11 @@ def _batches(
 ) -> Iterator[OperationColumns]:
     """The operations of logs, one after the other.
 
+    The last one may be torn off: what of it is complete is given, once it is known to be a log.
+
     :param torn: gets the name of the last one, if that ends behind headers.
     :raises SourceError: one ends inside a patch, and another follows.
+    :raises TruncatedError: the last one ends before it is known to be a log.
     """
     for number, source in enumerate(sources):
         with PatchColumnReader(
@@ -304,14 +317,17 @@ def _batches(
                 yield from batches
             except TruncatedError as error:
                 if number + 1 == len(sources):
-                    raise
+                    # What is too short to be known as a log may be anything.
+                    if not batches.is_known:
+                        raise
+                    return
                 raise SourceError(
                     f"{error.message}, and another log follows", source=batches.name
                 ) from error
             if batches.ends_behind_headers:
                 if number + 1 < len(sources):
                     raise SourceError(
-                        f"{_BEHIND_HEADERS}; and another log follows", source=batches.name
+                        f"{BEHIND_HEADERS}; and another log follows", source=batches.name
                     )
                 torn.append(batches.name)
 

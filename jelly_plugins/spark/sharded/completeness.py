@@ -1,9 +1,10 @@
 """Whether rows are whole logs, in the order in which they were read.
 
 The first row that the reader gives of a file is marked, and so is the last one, with the number of
-rows up to it (see ``spark.marks``). Rows that were shuffled, filtered, cut off or doubled have
-marks missing or in the wrong place, a number that is not theirs, or an order that does not grow.
-Knows nothing of Spark.
+rows up to it; the first one has the number of the file as well, and how many were read together
+(see ``spark.marks``). Rows that were shuffled, filtered, cut off or doubled have marks missing or
+in the wrong place, a number that is not theirs, or an order that does not grow. Knows nothing of
+Spark.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..datasource.files import natural
 from ..datasource.marks import Begin, read_mark
@@ -23,6 +25,13 @@ _AS_READ: Final = (
     "a DataFrame of patches is applied as it was read: not filtered, cut or shuffled, or else "
     "sorted back by source and order"
 )
+_NO_ROWS: Final = (
+    "the DataFrame has no rows: they were filtered away, or there was no file, which isEmpty() "
+    f"tells of a DataFrame as it was read; {_AS_READ}"
+)
+#: Stands for the place of a row that has none.
+_NO_PLACE: Final = -1
+
 _BETWEEN: Final = f"a file begins or ends between others of its rows; {_AS_READ}"
 
 
@@ -62,14 +71,16 @@ class Segments:
     def __init__(self) -> None:
         self._all: list[Segment] = []
 
-    def add(self, files: Any, orders: Any, marks: pa.Array) -> None:
+    def add(self, files: pa.Array, orders: pa.Array, marks: pa.Array) -> None:
         """Take the rows of a batch.
 
-        :param files: NumPy's numbers, one for each file; so are ``orders``.
+        :param files: numbers, one for each file.
+        :param orders: places in the files; null for a row that is nothing but a mark.
         :raises IncompleteLogError: they are not whole, or not in order.
         """
         if not len(files):
             return
+        files, orders = files.to_numpy(), pc.fill_null(orders, _NO_PLACE).to_numpy()
         differs = files[1:] != files[:-1]
         if not bool(np.all(differs | (orders[1:] > orders[:-1]))):
             raise IncompleteLogError(f"rows of a file are not in its order; {_AS_READ}")
@@ -130,7 +141,7 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
 
     :param segments: of all partitions, in order.
     :param continues: whether files may begin where an earlier batch has ended.
-    :raises IncompleteLogError: they are not.
+    :raises IncompleteLogError: they are not, or there are none at all.
     """
     files: list[Segment] = []
     for segment in segments:
@@ -139,9 +150,10 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
             continue
         _check_begin(segment)
         files.append(segment)
-    number = -1
+    if not files:
+        raise IncompleteLogError(_NO_ROWS)
     names: Any = None
-    for each in files:
+    for number, each in enumerate(files):
         begin = each.begin
         assert begin is not None
         _check_end(each)
@@ -162,13 +174,18 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
                 "applied in mode FAILFAST only",
                 source=begin.source,
             )
-        if begin.number <= number:
+        before = files[number - 1].begin if number else None
+        if before is not None and (before.files != begin.files or begin.number <= before.number):
             raise IncompleteLogError(
                 "it stands behind a file that was read after it, or in another DataFrame: give all "
                 "files to one load(), or apply them one after the other",
                 source=begin.source,
             )
-        number = begin.number
+        if begin.number > number:
+            raise IncompleteLogError(
+                f"{_missing(number, begin.number - 1, begin.files)} before it; {_AS_READ}",
+                source=begin.source,
+            )
         if not continues and natural(begin.source) == names:
             raise IncompleteLogError(
                 "its name does not say whether it comes before or behind the file before it: they "
@@ -176,3 +193,17 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
                 source=begin.source,
             )
         names = natural(begin.source)
+    last = files[-1].begin
+    assert last is not None
+    if len(files) < last.files:
+        raise IncompleteLogError(
+            f"{_missing(len(files), last.files - 1, last.files)} behind it; {_AS_READ}",
+            source=last.source,
+        )
+
+
+def _missing(first: int, last: int, files: int) -> str:
+    """What is said of files that lack, by their numbers from 0."""
+    if first == last:
+        return f"file {first + 1} of {files} is missing"
+    return f"files {first + 1} to {last + 1} of {files} are missing"

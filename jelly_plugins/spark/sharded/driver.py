@@ -19,10 +19,14 @@ from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, sta
 from .commits import Commit, CommitLog
 from .frames import stage_frame
 from .layout import ShardBy, local_path, make_root
+from .settings import text
 from .tasks import on_spark
 
 #: What patches can be read from: logs in their order, or a DataFrame of the format ``jelly-patch``.
 Patches: TypeAlias = Source | Sequence[Source] | DataFrame
+
+#: The number of a stream's first batch.
+_FIRST: Final = 0
 
 #: What Spark says of a streaming query in the threads that run it.
 _QUERY: Final = "sql.streaming.queryId"
@@ -43,6 +47,7 @@ def apply_patches(
     name: str | None = None,
     check_prev: bool = True,
     retries: int = DEFAULT_RETRIES,
+    create: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Applied:
     """Apply a log of patches to a sharded store, from where the store stands in it.
@@ -77,6 +82,8 @@ def apply_patches(
     :param check_prev: whether a patch that names the one before it must come after that one.
     :param retries: how often to begin again, with what was staged, if another writer has made a
         version meanwhile.
+    :param create: whether the root is made if it is not there. Where it has been made already, say
+        no: of a mount that is away nothing but an empty folder is left.
     :param limits: what is believed of logs; data sources have options of their own.
     :raises CommitConflictError: another writer was faster as often as that. Nothing was applied,
         and the call may be made again.
@@ -85,31 +92,31 @@ def apply_patches(
     :raises CheckpointError: the application's batches came from another streaming query so far:
         its checkpoint was lost, and it numbers other data alike; or a batch of this number was
         applied, and this one is of another log with ids.
-    :raises IncompleteLogError: rows of a DataFrame are missing, doubled or in another order than
-        that in which they were read.
+    :raises IncompleteLogError: rows or files of a DataFrame are missing, doubled or in another
+        order than that in which they were read; or it has no rows, see docs/spark-options.md.
     :raises RootError: the root has another layout or is none, is no local path, or is not the same
-        folder for the executors.
+        folder for the executors; or it is not there, with ``create=False``.
     :raises JellyError: the log cannot be read, or says what Oxigraph cannot hold; nothing was
         applied.
     """
-    if isinstance(src, DataFrame):
-        if src.isStreaming:
-            if batch is not None or application is None:
-                raise ValueError("a streaming DataFrame needs an application, and numbers batches")
-            return _drain(src, root, shards, shard_by, application, check_prev, retries)
-        stage = stage_frame(src, continues=application is not None)
-    else:
-        stage = stage_sources(_logs(src), limits)
+    streams = isinstance(src, DataFrame) and src.isStreaming
+    if streams and (batch is not None or application is None):
+        raise ValueError("a streaming DataFrame needs an application, and numbers batches")
     settings = Settings(
         shards=shards,
         shard_by=shard_by,
         application=application,
-        batch=batch,
+        batch=_FIRST if streams else batch,
         log=name,
         check_prev=check_prev,
         retries=retries,
+        create=create,
     )
-    return _apply(spark, stage, root, settings)
+    if not isinstance(src, DataFrame):
+        return _apply(spark, stage_sources(_logs(src), limits), root, settings)
+    if streams:
+        return _drain(src, root, settings)
+    return _apply(spark, stage_frame(src, continues=application is not None), root, settings)
 
 
 def batch_sink(
@@ -120,6 +127,7 @@ def batch_sink(
     shard_by: ShardBy | None = None,
     check_prev: bool = True,
     retries: int = DEFAULT_RETRIES,
+    create: bool = True,
     on_applied: Callable[[Applied], object] | None = None,
 ) -> Callable[[DataFrame, int], None]:
     """What ``DataStreamWriter.foreachBatch`` takes to apply patches, each batch exactly once::
@@ -136,19 +144,35 @@ def batch_sink(
 
     See :func:`apply_patches` for the others. A batch has to end with the end of a transaction: a
     file with an end for each patch that it begins is read as such.
+
+    :raises RootError: the root is no local path. What is in it is looked at with each batch.
+    :raises TypeError, ValueError: a setting is of another type, or out of range.
     """
+    if on_applied is not None and not callable(on_applied):
+        raise TypeError(f"on_applied is {on_applied!r}, which cannot be called")
+    settings = Settings(
+        shards=shards,
+        shard_by=shard_by,
+        application=text("application", application),
+        batch=_FIRST,
+        check_prev=check_prev,
+        retries=retries,
+        create=create,
+    )
+    local_path(root)
+    return _sink(root, settings, on_applied)
+
+
+def _sink(
+    root: str | os.PathLike[str],
+    settings: Settings,
+    on_applied: Callable[[Applied], object] | None,
+) -> Callable[[DataFrame, int], None]:
+    """See :func:`batch_sink`."""
 
     def sink(frame: DataFrame, batch: int) -> None:
-        settings = Settings(
-            shards=shards,
-            shard_by=shard_by,
-            application=application,
-            batch=batch,
-            check_prev=check_prev,
-            retries=retries,
-        )
         stage = stage_frame(frame, continues=True)
-        applied = _apply(frame.sparkSession, stage, root, settings)
+        applied = _apply(frame.sparkSession, stage, root, replace(settings, batch=batch))
         if on_applied is not None:
             on_applied(applied)
 
@@ -181,27 +205,16 @@ def _logs(src: Source | Sequence[Source]) -> Sequence[Source]:
     return src if isinstance(src, list | tuple) else [src]  # type: ignore[list-item]
 
 
-def _drain(
-    frame: DataFrame,
-    root: str | os.PathLike[str],
-    shards: int | None,
-    shard_by: ShardBy | None,
-    application: str,
-    check_prev: bool,
-    retries: int,
-) -> Applied:
+def _drain(frame: DataFrame, root: str | os.PathLike[str], settings: Settings) -> Applied:
     """Apply all that a stream has now."""
-    log = CommitLog(root, make_root(root, shards, shard_by))
+    application = settings.application or ""
+    layout = make_root(root, settings.shards, settings.shard_by, create=settings.create)
+    log = CommitLog(root, layout)
     before = log.head()
     applied: list[Applied] = []
     errors: list[JellyError] = []
-    sink = batch_sink(
-        root,
-        application=application,
-        check_prev=check_prev,
-        retries=retries,
-        on_applied=applied.append,
-    )
+    # It is there now.
+    sink = _sink(root, replace(settings, create=False), applied.append)
 
     def guarded(batch: DataFrame, number: int) -> None:
         try:

@@ -306,11 +306,16 @@ class _Reading:
         :raises IncompleteLogError: the rows are not whole, or not in order.
         """
         for batch in batches:
-            if any(batch[name].null_count for name in _NUMBERS):
+            kinds, orders, marks = (batch[name] for name in ("kind", "order", "mark"))
+            is_row = pc.and_(orders.is_valid(), batch["patch"].is_valid())
+            # That of a file without rows.
+            is_mark = pc.and_(marks.is_valid(), pc.and_(orders.is_null(), kinds.is_null()))
+            if not pc.all(pc.or_(is_row, is_mark), min_count=0).as_py():
                 raise IncompleteLogError("a row stands for what could not be read")
-            self._segments.add(batch["source"].to_numpy(), batch["order"].to_numpy(), batch["mark"])
+            self._segments.add(batch["source"], orders, marks)
             # The columns have what matters of a header in the rows that follow.
-            rows = batch.filter(pc.fill_null(pc.not_equal(batch["kind"], _HEADER), True))
+            is_header = pc.fill_null(pc.equal(kinds, _HEADER), False)
+            rows = batch.filter(pc.and_not(is_row, is_header))
             if rows.num_rows:
                 yield self._columns(rows)
 

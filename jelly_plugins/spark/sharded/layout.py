@@ -150,23 +150,39 @@ def _problem(found: dict[str, Any]) -> str | None:
     return None
 
 
-def make_root(
-    root: str | os.PathLike[str], shards: int | None = None, shard_by: ShardBy | None = None
-) -> Root:
-    """The layout of a root, which is made if it is not there.
+def check_layout(shards: int | None, shard_by: ShardBy | None) -> int | None:
+    """Look at the settings of a layout, see :func:`make_root`.
 
-    :param shards: number of shards; without it, that of the root, or 16 in a new one.
-    :param shard_by: likewise; ``"subject"`` in a new one.
-    :raises RootError: the root has another layout, or the folder something else in it.
-    :raises TypeError, ValueError: a setting is of another type, or out of range.
+    :return: number of shards.
+    :raises TypeError, ValueError: one is of another type, or out of range.
     """
     if shards is not None:
         shards = whole_number("shards", shards, 1, MAX_SHARDS)
     if shard_by is not None and shard_by not in get_args(ShardBy):
         raise ValueError(f"shard_by is one of {get_args(ShardBy)}, not {shard_by!r}")
+    return shards
+
+
+def make_root(
+    root: str | os.PathLike[str],
+    shards: int | None = None,
+    shard_by: ShardBy | None = None,
+    *,
+    create: bool = True,
+) -> Root:
+    """The layout of a root, which is made if it is not there.
+
+    :param shards: number of shards; without it, that of the root, or 16 in a new one.
+    :param shard_by: likewise; ``"subject"`` in a new one.
+    :param create: whether it may be made.
+    :raises RootError: the root has another layout, or the folder something else in it; or it is not
+        there, and may not be made.
+    :raises TypeError, ValueError: a setting is of another type, or out of range.
+    """
+    shards = check_layout(shards, shard_by)
     folder = local_path(root)
     path = folder / ROOT_FILE
-    if not path.exists():
+    if create and not path.exists():
         try:
             folder.mkdir(parents=True, exist_ok=True)
             names = os.listdir(folder)

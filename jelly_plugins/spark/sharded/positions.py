@@ -67,7 +67,10 @@ def unpacked(
     :raises RootError: an archive is not there, or damaged.
     """
     found = dict(_archived(root, archives))
-    found.update((each.log, each) for each in inline)
+    for each in inline:
+        # Those that have changed last stand last.
+        found.pop(each.log, None)
+        found[each.log] = each
     return tuple(found.values())
 
 

@@ -52,12 +52,17 @@ class Scope:
     def all(cls, query: str) -> Scope:
         """All shards.
 
-        :raises QueryError: it is no SELECT query.
+        :raises QueryError: it is no SELECT query, or asks other stores (SERVICE).
         """
+        # Before Oxigraph sees it, which would ask them: once for each shard.
+        if any(found[0].upper() == "SERVICE" for found in _TOKEN.finditer(query)):
+            raise QueryError("SERVICE asks other stores: ask them apart, and join the results")
         try:
             found: Any = Store().query(query)
         except (SyntaxError, ValueError) as error:
             raise QueryError(f"the query is not well-formed: {error}") from error
+        except (OSError, RuntimeError) as error:
+            raise QueryError(f"the query cannot be asked: {error}") from error
         variables = getattr(found, "variables", None)
         if variables is None:
             raise QueryError("shards are asked SELECT queries only")
@@ -70,6 +75,20 @@ _SEVERAL: Final = object()
 
 #: An escape of SPARQL in IRIs and strings; rdflib replaces it before it reads a query.
 _ESCAPED: Final = re.compile(r"\\[uU]")
+
+#: Parts of a query in which, or as which, a keyword may stand: comments, strings, IRIs, variables,
+#: names with a prefix, and words.
+_TOKEN: Final = re.compile(
+    r"""(?sx)
+    \#[^\r\n]*
+    | \"{3}(?:[^"\\]|\\.|"(?!""))*\"{3} | '{3}(?:[^'\\]|\\.|'(?!''))*'{3}
+    | "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*'
+    | <[^<>"{}|^`\\\x00-\x20]*>
+    | [?$@][\w-]+
+    | [\w.-]*:(?:[\w.:%-]|\\.)*
+    | \w+
+    """
+)
 
 #: Parts that do nothing to the key of what they are made of.
 _TRANSPARENT: Final = frozenset(("Project", "Filter", "Extend"))

@@ -22,7 +22,6 @@ import xxhash
 from ...arrow import record_batch
 from ...codec import OperationColumns
 from ...codec.patch.operations import Namespace, Operation, OperationKind
-from ...errors import TruncatedError
 from ...patch.model import ID
 from ...patch.replay.course import Replay
 from ...patch.replay.position import DIGEST, Position, Replayed
@@ -86,7 +85,7 @@ class Stager:
             middle of anything.
         :return: a :class:`Run` stands for the statements between two rows that are no changes.
         """
-        for batch in _untorn(batches):
+        for batch in batches:
             yield from self._stage(batch)
         if self._count:
             yield self._run()
@@ -374,11 +373,3 @@ def resolve(
         positions=tuple(target.logs.values()),
         namespaces={graph: bound for graph, bound in target.namespaces.items() if bound},
     )
-
-
-def _untorn(batches: Iterable[OperationColumns]) -> Iterator[OperationColumns]:
-    """Batches up to where their source is torn off."""
-    try:
-        yield from batches
-    except TruncatedError:
-        return

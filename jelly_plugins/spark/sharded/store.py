@@ -192,8 +192,8 @@ class ShardedStore:
         ``\\u0041``. A query that is answered is answered as by one store with all quads.
 
         :param query: SPARQL 1.1.
-        :param unchecked: ask the shards whatever the query is; then solutions that join what is in
-            two shards are missing, and counts are those of shards.
+        :param unchecked: ask the shards whatever the query is, but for SERVICE; then solutions that
+            join what is in two shards are missing, and counts are those of shards.
         :return: for each solution the terms in the syntax of N-Triples by the names of variables;
             None for what is unbound. Equal solutions can recur.
         :raises QueryError: shards cannot answer the query alone, or it is not well-formed.

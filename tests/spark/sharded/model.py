@@ -34,10 +34,10 @@ class Log:
             paths.append(path)
         return paths
 
-    def quads(self, files: int | None = None) -> set[Quad]:
-        """What a store has after all files, or the first ones."""
+    def quads(self) -> set[Quad]:
+        """What a store has after all files."""
         found: set[str] = set()
-        for patches in self.files[:files]:
+        for patches in self.files:
             for rows in patches:
                 before = None
                 for kind, rest in rows:

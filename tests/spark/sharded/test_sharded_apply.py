@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ from jelly_plugins.patch import (
     delete_namespace,
     write_patches,
 )
+from jelly_plugins.spark import batch_sink
 from jelly_plugins.spark.sharded import shard, staging
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here, stage_sources
 from jelly_plugins.spark.sharded.commits import CommitLog
@@ -262,6 +264,29 @@ def test_a_torn_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
             continue
         apply(root, data)
         assert_same(root, states[-1])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(
+            b"garbage",
+            b"hello world\n",
+            b"PK\x03\x04aaaaaa",
+            b"\x7fELF" + bytes(60),
+            b"\xff\xfe\x80",
+        ),
+        *(b"\x1f\x8b\x08", b"BZh9", b"\x28\xb5\x2f\xfd", b'{"a":', b"<urn:s> <urn:p>"),
+    ],
+)
+def test_what_is_no_log_is_an_error(tmp_path: Path, data: bytes) -> None:
+    """It was nothing to be applied, as the beginning of a log would be that goes on."""
+    for name in ("log", "log.jellyp"):
+        (tmp_path / name).write_bytes(data)
+        for before in ((), (b"TX . A <urn:s> <urn:p> <urn:o> . TC . Z .",)):
+            with pytest.raises(JellyError, match=r"log: |jellyp: "):
+                apply(tmp_path / "root", *before, str(tmp_path / name))
+    assert ShardedStore(tmp_path / "root").version == 0
 
 
 def test_a_patch_that_does_not_follow_is_refused_and_nothing_applied(tmp_path: Path) -> None:
@@ -589,3 +614,69 @@ def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
     with pytest.raises(RootError, match="cannot be read, or its copy not written"):
         apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
     assert ShardedStore(root).version == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"application": None}, "application is None, not a str"),
+        ({"application": 7}, "application is 7, not a str"),
+        ({"shards": 0}, "shards is 0, not a number from 1"),
+        ({"shards": "4"}, "shards is '4', not a whole number"),
+        ({"shard_by": "object"}, "shard_by is one of"),
+        ({"retries": -1}, "retries is -1"),
+        ({"create": "no"}, "create is 'no', not a bool"),
+        ({"on_applied": []}, r"on_applied is \[\], which cannot be called"),
+        ({"root": "s3://bucket/root"}, "not a local path"),
+    ],
+)
+def test_settings_of_a_sink_are_looked_at_at_once(
+    tmp_path: Path, setting: dict[str, Any], said: str
+) -> None:
+    settings = {"root": tmp_path / "root", "application": "a"} | setting
+    with pytest.raises((TypeError, ValueError, RootError), match=said):
+        batch_sink(settings.pop("root"), **settings)
+    assert not (tmp_path / "root").exists()
+
+
+def _again(number: int, ids: bool) -> bytes:
+    headers = f"H id <urn:{number}> .\n" if ids else ""
+    if ids and number:
+        headers += f"H prev <urn:{number - 1}> .\n"
+    return f"{headers}TX .\nA <urn:s{number}> <urn:p> <urn:o> .\nTC .\nZ .\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("ids", "before", "given", "alone", "as_batch"),
+    [
+        (True, ["01"], "01", 0, 0),
+        (False, ["01"], "01", 0, 2),
+        (True, ["01"], "012", 1, 1),
+        (False, ["01"], "012", 1, 3),
+        (True, ["01"], "2", 1, 1),
+        (True, ["0", "1"], "0", 0, 0),
+        (True, ["01"], "0", ChainError, ChainError),
+        (True, [], "0101", ChainError, ChainError),
+        (False, [], "0101", 4, 4),
+        (True, [], "00", 1, 1),
+    ],
+)
+def test_what_is_given_again(
+    tmp_path: Path, ids: bool, before: list[str], given: str, alone: Any, as_batch: Any
+) -> None:
+    """The table of docs/sharded-store.md."""
+    for numbered, expected in ((False, alone), (True, as_batch)):
+        root = tmp_path / str(numbered)
+        for batch, numbers in enumerate([*before, given]):
+            log = b"".join(_again(int(number), ids) for number in numbers)
+            settings: dict[str, Any] = {"application": "a", "batch": batch} if numbered else {}
+            if batch == len(before) and not isinstance(expected, int):
+                with pytest.raises(expected):
+                    apply(root, log, **settings)
+            else:
+                done = apply(root, log, **settings)
+        if isinstance(expected, int):
+            assert done.replayed.transactions == expected
+    assert apply(tmp_path / "named", _again(0, True), log="n").committed
+    assert not apply(tmp_path / "named", _again(0, True), log="n").committed
+    assert apply(tmp_path / "named", _again(0, True)).replayed.transactions == 1

@@ -54,13 +54,53 @@ def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
     assert found["head"]["positions"][0]["patch"] == "<urn:patch:11>"
 
 
+def test_status_counts_positions_and_shows_the_latest(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for number in range(12):
+        apply(root, f"H id <urn:{number}> . TX . TC . Z .".encode(), shards=1)
+    shown = jelly("spark", "status", "--root", root).text
+    assert "logs     12\n" in shown
+    assert shown.count("\nlog <urn:") == 10
+    assert shown.index("log <urn:11>") < shown.index("log <urn:2>")
+    assert "\nand 2 older logs: --positions\n" in shown
+    everything = jelly("spark", "status", "--root", root, "--positions").text
+    assert everything.count("\nlog <urn:") == 12
+    assert "older logs" not in everything
+    found = json.loads(jelly("spark", "status", "--root", root, "--json").text)
+    assert (found["positions"], len(found["head"]["positions"])) == (12, 10)
+    assert found["head"]["positions"][0]["log"] == "<urn:11>"
+    found = json.loads(jelly("spark", "status", "--root", root, "--json", "--positions").text)
+    assert len(found["head"]["positions"]) == 12
+
+
+def test_verify_names_what_is_damaged(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, log_file(tmp_path / "log.rdfp", [Writer().patch()]), shards=2)
+    done = jelly("spark", "verify", "--root", root)
+    assert (done.code, done.text) == (0, "version 1: 2 shards are as they were written\n")
+    found = json.loads(jelly("spark", "verify", "--root", root, "--json").text)
+    assert found == {"root": str(root), "version": 1, "problems": []}
+    table = next(root.glob("shard=1/*/*.sst"))
+    data = bytearray(table.read_bytes())
+    data[7] ^= 1
+    table.write_bytes(data)
+    done = jelly("spark", "verify", "--root", root)
+    assert (done.code, done.text.count("\n")) == (1, 1)
+    assert done.text.startswith(f"{root}: version 1, shard 1: ")
+    assert table.name in done.text
+    done = jelly("spark", "verify", "--root", root, "--json")
+    assert (done.code, len(json.loads(done.text)["problems"])) == (1, 1)
+    # An older version is not damaged by that.
+    assert jelly("spark", "verify", "--root", root, "--version", "0").code == 0
+
+
 def test_status_and_vacuum_do_without_spark(tmp_path: Path) -> None:
     apply(tmp_path / "root", b"TX . TC . Z .", shards=2)
     code = (
         "import sys; sys.modules['pyspark'] = None; from jelly_plugins.cli import main;"
         f"sys.argv = ['jelly', 'spark', NAME, '--root', {str(tmp_path / 'root')!r}]; main()"
     )
-    for name in ("status", "vacuum"):
+    for name in ("status", "vacuum", "verify"):
         script = code.replace("NAME", repr(name))
         subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
@@ -80,7 +120,7 @@ def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:
 
 
 def test_what_is_no_store_is_one_line_on_stderr(tmp_path: Path) -> None:
-    for name in ("status", "vacuum"):
+    for name in ("status", "vacuum", "verify"):
         done = jelly("spark", name, "--root", tmp_path)
         assert (done.code, done.err) == (1, f"jelly: {tmp_path}: no sharded store is here\n")
     (tmp_path / "x").touch()

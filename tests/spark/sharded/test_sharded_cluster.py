@@ -21,7 +21,7 @@ from jelly_plugins.spark.java import use_java
 from jelly_plugins.spark.sharded import ShardedStore
 from tests.shared_data import ROOT
 
-from .logs import Writer, log_file
+from .logs import Writer, assert_same, log_file, replayed
 
 #: Seconds that no program takes, however slow the machine.
 PATIENCE = 900
@@ -59,6 +59,49 @@ def program(*arguments: object) -> str:
 def test_executors_in_processes_of_their_own(tmp_path: Path, batches: int) -> None:
     cluster = ("-m", "tests.spark.sharded.cluster", "local-cluster[2,1,1024]")
     assert "all of it holds" in program(*cluster, tmp_path, batches)
+
+
+# Spark Connect
+
+CONNECT = """
+import sys
+from pyspark.sql import SparkSession
+from jelly_plugins.spark import ShardedStore, apply_patches, register
+from tests.spark.conftest import SETTINGS
+
+logs, root = sys.argv[1:]
+spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
+register(spark)
+one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1").load(logs)
+stream = spark.readStream.format("jelly-patch").option("maxFilesPerTrigger", "1").load(logs)
+done = [
+    apply_patches(spark, logs + "/0.jellyp", root, shards=2),
+    apply_patches(spark, one_each, root),
+    apply_patches(spark, stream, root, application="stream"),
+    apply_patches(spark, stream, root, application="stream"),
+]
+print(*(each.committed for each in done))
+try:
+    apply_patches(spark, one_each.filter("source LIKE '%0.jellyp'"), root)
+except Exception as error:
+    print(type(error).__name__)
+print(ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }").count() > 0)
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_spark_connect(tmp_path: Path) -> None:
+    pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
+    pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
+    writer = Writer()
+    logs, root = tmp_path / "logs", tmp_path / "root"
+    logs.mkdir()
+    made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
+    found = program("-c", CONNECT, logs, root).splitlines()
+    assert found[-3:] == ["True True True False", "IncompleteLogError", "True"]
+    assert_same(root, replayed(*made))
 
 
 # Another file system

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import pyarrow.compute as pc
 import pytest
 import xxhash
 
-from jelly_plugins.errors import JellyError
+from jelly_plugins.errors import JellyError, TruncatedError
 from jelly_plugins.spark.datasource.batches import read_part
 from jelly_plugins.spark.datasource.operations import OPERATIONS
-from jelly_plugins.spark.datasource.parts import Piece
+from jelly_plugins.spark.datasource.parts import Piece, numbered
 from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.completeness import Segment, Segments, check_complete
@@ -31,11 +32,17 @@ def read(*pieces: Piece, **options: str) -> pa.Table:
     return pa.Table.from_batches(batches, schema=schema)
 
 
+def together(*names: str, **options: str) -> pa.Table:
+    """The rows of files that are read together."""
+    pieces = numbered([[(Piece(name), 0)] for name in names])
+    return read(*(piece for piece, _ in pieces), **options)
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> pa.Table:
     writer = Writer(seed=31)
     names = [log_file(tmp_path / f"{n}.jellyp", [writer.patch(), writer.patch()]) for n in range(3)]
-    return read(*(Piece(name, number=number) for number, name in enumerate(names)))
+    return together(*names)
 
 
 def check(*partitions: pa.Table, batch: int = 7, continues: bool = False) -> None:
@@ -44,7 +51,7 @@ def check(*partitions: pa.Table, batch: int = 7, continues: bool = False) -> Non
         found = Segments()
         for rows in table.to_batches(max_chunksize=batch):
             sources = [xxhash.xxh32_intdigest(each.encode()) for each in rows["source"].to_pylist()]
-            found.add(pa.array(sources).to_numpy(), rows["order"].to_numpy(), rows["mark"])
+            found.add(pa.array(sources), rows["order"], rows["mark"])
         # As the driver gets them.
         segments += [Segment.of(each.plain()) for each in found]
     check_complete(segments, continues=continues)
@@ -58,12 +65,70 @@ def test_rows_as_they_were_read_are_whole(files: pa.Table) -> None:
     length = len(files)
     check(files)
     check(files, batch=length)
-    check(files.slice(0, 0))
     for cut in range(0, length, 5):
         check(files.slice(0, cut), files.slice(cut, 3), files.slice(cut + 3))
-    sources = files["source"].unique().to_pylist()
-    # Some of the files, each of them whole, are a log as well.
-    check(files.filter(pc.not_equal(files["source"], sources[1])))
+
+
+def test_files_that_lack_as_a_whole_are_found(files: pa.Table) -> None:
+    names = [Path(name).name for name in files["source"].unique().to_pylist()]
+    assert names == ["0.jellyp", "1.jellyp", "2.jellyp"]
+    for kept, reason in (
+        ("12", "1.jellyp: file 1 of 3 is missing before it"),
+        ("2", "2.jellyp: files 1 to 2 of 3 are missing before it"),
+        ("02", "2.jellyp: file 2 of 3 is missing before it"),
+        ("01", "1.jellyp: file 3 of 3 is missing behind it"),
+        ("0", "0.jellyp: files 2 to 3 of 3 are missing behind it"),
+        ("", "the DataFrame has no rows"),
+    ):
+        rows = files.filter(pc.match_substring_regex(files["source"], rf"[{kept}-]\.jellyp$"))
+        for continues in (False, True):
+            with pytest.raises(IncompleteLogError, match=re.escape(reason)):
+                check(rows, continues=continues)
+
+
+def test_a_file_without_rows_is_told_from_one_that_lacks(tmp_path: Path) -> None:
+    contents = ["", "H id <urn:1> . Z .\n", "TX . A <urn:s> <urn:p> 1 . TC .\n", "H a 1 . Z .", ""]
+    names = []
+    for number, content in enumerate(contents):
+        path = tmp_path / f"{number}.rdfp"
+        path.write_text(content)
+        names.append(str(path))
+    rows = together(*names)
+    assert rows["kind"].to_pylist() == [None, None, "TX", "A", "TC", None, None]
+    assert rows["source"].unique().to_pylist() == names
+    check(rows)
+    check(rows, batch=1)
+    check(*(rows.slice(place, 1) for place in range(len(rows))))
+    for name in names:
+        with pytest.raises(IncompleteLogError, match="of 5 is missing"):
+            check(rows.filter(pc.not_equal(rows["source"], name)))
+    with_headers = together(*names, headers="true")
+    assert with_headers["kind"].to_pylist().count(None) == 2
+    check(with_headers)
+    # A growing file may get nothing but headers.
+    grown = read(Piece(names[1], first=0, stop=1), Piece(names[2], number=1))
+    assert grown["mark"].null_count == len(grown) - 3
+
+
+def test_a_batch_of_a_stream_without_files_is_told_from_one_that_was_filtered() -> None:
+    schema = arrow_schema(patch_schema(ReadSettings()))
+    rows = pa.Table.from_batches(OPERATIONS.read_none(schema), schema)
+    check(rows, continues=True)
+    with pytest.raises(IncompleteLogError, match="has no rows"):
+        check(rows.slice(1), continues=True)
+
+
+@pytest.mark.parametrize("headers", ["H id <urn:2> .\n", "H id <urn:2> .\nH prev <urn:1> .\n"])
+def test_a_file_that_is_torn_behind_headers_is_an_error(tmp_path: Path, headers: str) -> None:
+    path = tmp_path / "log.rdfp"
+    for before in ("", "H id <urn:1> .\nTX .\nTC .\n"):
+        path.write_text(before + headers)
+        with pytest.raises(TruncatedError, match=r"log\.rdfp.* behind the headers of a patch"):
+            together(str(path))
+        # More may come of a file that grows, and Z says that there is none.
+        assert len(read(Piece(str(path), stop=4))) > 0
+        path.write_text(before + headers + "Z .\n")
+        check(together(str(path)))
 
 
 def test_rows_that_are_missing_doubled_or_moved_are_found(files: pa.Table) -> None:
@@ -98,12 +163,11 @@ def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
 
 def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
     names = [log_file(tmp_path / f"{n}.jellyp", [Writer().patch()]) for n in ("01", "1", "2")]
-    pieces = [Piece(name, number=number) for number, name in enumerate(names)]
-    check(read(*pieces[1:]))
+    check(together(*names[1:]))
     with pytest.raises(IncompleteLogError, match="differ in zeros only"):
-        check(read(*pieces))
+        check(together(*names))
     # A stream has its files in the order in which they were written.
-    check(read(*pieces), continues=True)
+    check(together(*names), continues=True)
 
 
 def test_a_part_of_a_growing_file_is_for_streams(tmp_path: Path) -> None:

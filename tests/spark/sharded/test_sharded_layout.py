@@ -240,6 +240,25 @@ def test_a_root_that_is_no_local_path_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_root_that_has_to_be_there_is_not_made(tmp_path: Path) -> None:
+    """A mount that went away leaves an empty folder, or none."""
+    log = tmp_path / "log.rdfp"
+    log.write_text("TX .\nTC .\nZ .\n")
+    (tmp_path / "mount").mkdir()
+    for root in (tmp_path / "mount", tmp_path / "nowhere"):
+        with pytest.raises(RootError, match="no sharded store is here"):
+            apply_batch(stage_sources([str(log)]), run_here, root, Settings(create=False))
+        done = jelly("spark", "apply", str(log), "--root", root, "--existing")
+        assert (done.code, done.err) == (1, f"jelly: {root}: no sharded store is here\n")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["log.rdfp", "mount"]
+    assert [*(tmp_path / "mount").iterdir()] == []
+    root = tmp_path / "mount"
+    make_root(root, 3)
+    assert make_root(root, create=False).shards == 3
+    with pytest.raises(RootError, match="shards is 3, not 4"):
+        make_root(root, 4, create=False)
+
+
 def test_a_root_may_be_a_file_url(tmp_path: Path) -> None:
     folder = tmp_path / "a root"
     make_root(folder.as_uri(), 3)

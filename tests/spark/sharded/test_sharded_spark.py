@@ -163,8 +163,9 @@ def test_rows_that_are_not_as_they_were_read_are_refused(
 ) -> None:
     """Each of these was applied in part, or in another order, and said to be complete."""
     writer = Writer(seed=25)
-    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder, empty, root = tmp_path / "logs", tmp_path / "empty", tmp_path / "root"
     folder.mkdir()
+    empty.mkdir()
     logs = [log_file(folder / f"{n}.rdfp", [writer.patch()]) for n in range(2)]
     other = log_file(tmp_path / "other.rdfp", [patch(9, [add(quad("s"))], prev=False)])
     reader = spark.read.format("jelly-patch")
@@ -175,6 +176,13 @@ def test_rows_that_are_not_as_they_were_read_are_refused(
         frame.limit(20),
         frame.sort("subject"),
         frame.union(reader.load(other)),
+        # Whole files are away.
+        frame.filter("source NOT LIKE '%1.rdfp'"),
+        frame.filter("source NOT LIKE '%0.rdfp'"),
+        frame.limit(reader.load(logs[0]).count()),
+        frame.filter("false"),
+        frame.filter("source LIKE '%0.rdfp'").union(reader.load(logs[1])),
+        reader.load(str(empty)),
     ):
         with pytest.raises(IncompleteLogError):
             apply_patches(spark, odd, root, shards=2)
@@ -183,8 +191,55 @@ def test_rows_that_are_not_as_they_were_read_are_refused(
     assert (ShardedStore(root).version, list((root / "_staging").iterdir())) == (0, [])
     # Transactions lie in several partitions now.
     back = frame.repartition(3, "subject").repartitionByRange(3, "source", "order")
-    assert apply_patches(spark, back.sortWithinPartitions("source", "order"), root).committed
+    # In which order the columns are, and which there are besides, does not matter.
+    back = back.sortWithinPartitions("source", "order").select(*sorted(frame.columns))
+    assert apply_patches(spark, back.drop("transaction"), root).committed
     assert_same(root, replayed(*logs))
+
+
+def test_files_without_rows_are_no_loss(spark: SparkSession, tmp_path: Path) -> None:
+    """Nor is a stream that begins before there is a file."""
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    stream = spark.readStream.format("jelly-patch").load(str(folder))
+    assert apply_patches(spark, stream, root, shards=2, application="a").version == 1
+    texts = ["H a 1 .\nZ .\n", "TX .\nA <urn:s> <urn:p> 1 .\nTC .\n", "H a 1 .\nZ .\n"]
+    logs = [folder / f"{number}.rdfp" for number in range(len(texts))]
+    for log, text in zip(logs, texts, strict=True):
+        log.write_text(text)
+    frame = spark.read.format("jelly-patch").option("maxPartitionBytes", "1").load(str(folder))
+    assert frame.count() == 5
+    assert apply_patches(spark, frame, tmp_path / "other", shards=2).replayed.operations == 1
+    assert apply_patches(spark, stream, root, application="a").replayed.operations == 1
+    for found in (root, tmp_path / "other"):
+        assert_same(found, replayed(*logs))
+
+
+def test_files_that_a_stream_leaves_out_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    """In a batch of their own, and in one with others."""
+    writer = Writer(seed=27)
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    for number in range(3):
+        log_file(folder / f"{number}.rdfp", [writer.patch()])
+    for most in ("1", "3"):
+        stream = spark.readStream.format("jelly-patch").option("maxFilesPerTrigger", most)
+        frame = stream.load(str(folder)).filter("source NOT LIKE '%1.rdfp'")
+        with pytest.raises(IncompleteLogError, match=r"has no rows|file 2 of 3 is missing"):
+            apply_patches(spark, frame, root, shards=2, application=most)
+    assert ShardedStore(root).head().quads == len(replayed(folder / "0.rdfp"))
+
+
+def test_a_file_that_is_torn_behind_headers_is_an_error(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    log, root = tmp_path / "log.rdfp", tmp_path / "root"
+    log.write_text("H id <urn:1> .\nTX .\nA <urn:s> <urn:p> 1 .\nTC .\nZ .\nH id <urn:2> .\n")
+    stream = spark.readStream.format("jelly-patch").load(str(log))
+    for frame, name in ((spark.read.format("jelly-patch").load(str(log)), None), (stream, "a")):
+        with pytest.raises(JellyError, match="behind the headers of a patch"):
+            apply_patches(spark, frame, root, shards=2, application=name)
+    assert ShardedStore(root).version == 0
 
 
 def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:

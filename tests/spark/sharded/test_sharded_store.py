@@ -18,10 +18,10 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 from pyspark.sql import SparkSession
 
 from jelly_plugins.oxigraph import read_quads
-from jelly_plugins.spark.sharded import checksums
+from jelly_plugins.spark.sharded import checksums, queries
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.errors import RootError
-from jelly_plugins.spark.sharded.queries import QueryError, scope_of
+from jelly_plugins.spark.sharded.queries import QueryError, Scope, scope_of
 from jelly_plugins.spark.sharded.store import ShardedStore, solutions
 
 from .logs import Writer, apply, log_file, quads, replayed
@@ -478,6 +478,46 @@ def test_queries_that_join_over_shards_are_refused(root: Path) -> None:
         with pytest.raises(QueryError):
             list(store.select(query))
         list(store.select(query, unchecked=True))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }",
+        "select*{service<urn:x>{?s ?p ?o}}",
+        "SELECT * { ?s ?p ?o . Service Silent ?o { ?a ?b ?c } }",
+        "PREFIX e: <urn:> SELECT * { ?s ?p 'x\\'' # '\n SERVICE e:x { ?a ?b ?c } }",
+    ],
+)
+def test_a_service_is_no_damage(root: Path, query: str) -> None:
+    """Nor is it asked, once for each shard."""
+    store = ShardedStore(root)
+    with pytest.raises(QueryError, match="SERVICE asks other stores"):
+        list(store.select(query, unchecked=True))
+    with pytest.raises(QueryError, match="SERVICE asks other stores"):
+        store.select_dataframe(None, query, unchecked=True)  # type: ignore[arg-type]
+
+
+def test_the_word_service_may_be_in_a_query(root: Path) -> None:
+    """As a name, a prefix, in a text, an IRI, or a comment."""
+    query = """
+        PREFIX service: <urn:service> # SERVICE <urn:x> {}
+        SELECT ?service ("SERVICE" AS ?a) ('\\' SERVICE' AS ?b) {
+            ?service service:SERVICE|<urn:SERVICE>|service:a\\-SERVICE|<urn:p0> ?o
+            FILTER(?o != \"\"\"a " SERVICE \"\"\"@service)
+        }
+    """
+    assert list(ShardedStore(root).select(query, unchecked=True))
+
+
+def test_what_a_query_makes_oxigraph_raise_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Raising:
+        def query(self, _: str) -> None:
+            raise OSError("no")
+
+    monkeypatch.setattr(queries, "Store", Raising)
+    with pytest.raises(QueryError, match="cannot be asked: no"):
+        Scope.all("SELECT * {}")
 
 
 def test_a_key_in_the_query_is_asked_of_one_shard(root: Path) -> None:
