@@ -46,6 +46,13 @@ __all__ = [
     "header",
 ]
 
+#: What is said of a log whose last patch may be one that was torn off, see
+#: :attr:`.PatchReader.ends_behind_headers`.
+BEHIND_HEADERS: Final = (
+    "the log ends behind the headers of a patch, which may be torn: a row Z or a transaction would "
+    "say that it is whole"
+)
+
 ID: Final = "id"
 PREV: Final = "prev"
 

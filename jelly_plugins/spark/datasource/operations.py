@@ -13,7 +13,7 @@ from ...codec import Operation, OperationColumns, OperationKind
 from ...codec.patch.operations import Namespace
 from ...errors import JellyError, TruncatedError
 from ...patch.columns import PatchColumnReader
-from ...patch.reader import BEHIND_HEADERS
+from ...patch.model import BEHIND_HEADERS
 from .batches import complete
 from .decoding import section
 from .files import DataFile, Files

@@ -22,8 +22,7 @@ from ...errors import ChainError, JellyError, SourceError, TruncatedError
 from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
-from ...patch.model import ID
-from ...patch.reader import BEHIND_HEADERS
+from ...patch.model import BEHIND_HEADERS, ID
 from ...patch.replay.position import DIGEST, Position, Replayed
 from .commits import Batch, Commit, CommitLog, Place, Shard
 from .errors import CheckpointError, CommitConflictError, RootError
