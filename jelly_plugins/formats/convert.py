@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Final
 
-from ..backends import BlankNodes
+from ..backends import BlankNodes, get_backend
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
@@ -30,7 +30,6 @@ from ..codec import (
     LogicalType,
     PhysicalType,
     StreamOptions,
-    TermFactory,
     TextEncoder,
     Triple,
     delimit,
@@ -462,7 +461,7 @@ def jelly_to_text(
                 out.write(piece)
         counter.statements = pieces.statements
     else:
-        factory = _Lines(format, notation) if format in _LINES else _terms_for(format)
+        factory = _Lines(format, notation) if format in _LINES else _CheckedFactory(format)
         with (
             FrameReader(
                 source, factory=factory, limits=limits, concatenated=concatenated
@@ -546,33 +545,37 @@ def _check_graph(format: Format) -> None:  # noqa: A002
         raise TermError(f"a quad in a named graph: {format} has no graphs, nq, trig and jsonld do")
 
 
-def _terms_for(format: Format) -> TermFactory[Any]:  # noqa: A002
-    """A factory of the terms that pyoxigraph writes the format from."""
-    pyoxigraph_module()
-    from ..oxigraph.terms import OxigraphFactory
+class _CheckedFactory:
+    """Makes the terms that pyoxigraph writes a format from; refuses what it would write, but the
+    format cannot say."""
 
-    class Checked(OxigraphFactory):
-        """Refuses what pyoxigraph would write, but the format cannot say."""
+    def __init__(self, format: Format) -> None:  # noqa: A002
+        made = get_backend("oxigraph").factory(blank_nodes="keep")
+        self._made = made
+        self._format = format
+        self._is_xml = format is Format.RDF_XML
+        self.default_graph = made.default_graph
+        self.iri = made.iri
+        self.blank_node = made.blank_node
+        self.quoted_triple = made.quoted_triple
 
-        def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-            if format is Format.RDF_XML and (found := _NO_XML.search(lex)):
-                raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
-            return super().literal(lex, langtag, datatype)
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        if self._is_xml and (found := _NO_XML.search(lex)):
+            raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
+        return self._made.literal(lex, langtag, datatype)
 
-        def triple(self, terms: tuple[Any, Any, Any]) -> Any:
-            if format is Format.RDF_XML and not _XML_PREDICATE.search(terms[1].value):
-                raise TermError(
-                    f"RDF/XML cannot say the predicate {terms[1]}: it has no XML name at its end"
-                )
-            return super().triple(terms)
+    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        if self._is_xml and not _XML_PREDICATE.search(terms[1].value):
+            raise TermError(
+                f"RDF/XML cannot say the predicate {terms[1]}: it has no XML name at its end"
+            )
+        return self._made.triple(terms)
 
-        def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
-            if terms[3] == self.default_graph:
-                return self.triple(terms[:3])
-            _check_graph(format)
-            return super().quad(terms)
-
-    return Checked(blank_nodes="keep")
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        if terms[3] == self.default_graph:
+            return self.triple(terms[:3])
+        _check_graph(self._format)
+        return self._made.quad(terms)
 
 
 #: Characters that XML 1.0 has not (production 2).

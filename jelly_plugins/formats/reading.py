@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Self
 
+from ..backends import get_backend
 from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
@@ -155,10 +156,8 @@ class _Terms:
     """pyoxigraph's terms to generic ones, each distinct one once as far as the cache reaches."""
 
     def __init__(self, limits: Limits) -> None:
-        from ..oxigraph.terms import describe
-
         self._limits = limits
-        self._describe = describe
+        self._describe = get_backend("oxigraph").describe
         self._cache: dict[Any, Any] = {}
 
     def statement(self, terms: tuple[Any, ...], depth: int = 0) -> Statement:

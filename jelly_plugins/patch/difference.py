@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..codec import DEFAULT_GRAPH, BlankNode, Describe, Kind, Quad, TermFactory, Triple, describe
+from ..backends import get_backend
+from ..codec import DEFAULT_GRAPH, BlankNode, Quad, Triple
+from ..codec.common.conversion import convert
 from ..errors import MissingExtraError, TermError
 from ..io.streams import GENERIC
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
@@ -132,27 +134,25 @@ def _canonical(statements: Iterable[Any]) -> Iterator[Any]:
     """
     try:
         from pyoxigraph import CanonicalizationAlgorithm, Dataset
-
-        from ..oxigraph.terms import OxigraphFactory
-        from ..oxigraph.terms import describe as describe_oxigraph
     except ImportError:
         raise MissingExtraError(
             "canonical labels need a library: pip install 'jelly-plugins[oxigraph]'"
         ) from None
-    factory = OxigraphFactory(blank_nodes="keep")
+    backend = get_backend("oxigraph")
+    factory = backend.factory(blank_nodes="keep")
     quads = False
     dataset = Dataset()
     for statement in statements:
         quads = quads or len(statement) == 4
         if _has_blank_nodes(statement):
             # Statements without them have no part in it, and stay as they are.
-            terms = tuple(_convert(term, describe, factory) for term in statement)
+            terms = tuple(convert(term, factory) for term in statement)
             dataset.add(factory.quad(terms if len(terms) == 4 else (*terms, factory.default_graph)))
         else:
             yield statement
     dataset.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
     for quad in dataset:
-        terms = tuple(_convert(term, describe_oxigraph, GENERIC) for term in quad)
+        terms = tuple(convert(term, GENERIC, backend.describe) for term in quad)
         yield Quad._make(terms) if quads else Triple._make(terms[:3])
 
 
@@ -161,17 +161,3 @@ def _has_blank_nodes(terms: Iterable[Any]) -> bool:
         isinstance(term, BlankNode) or (isinstance(term, tuple) and _has_blank_nodes(term))
         for term in terms
     )
-
-
-def _convert(term: Any, describe: Describe, factory: TermFactory[Any]) -> Any:
-    """A term of one library as another's."""
-    kind, *parts = describe(term)
-    if kind is Kind.TRIPLE:
-        return factory.quoted_triple(*(_convert(part, describe, factory) for part in parts))
-    if kind is Kind.DEFAULT_GRAPH:
-        return factory.default_graph
-    if kind is Kind.IRI:
-        return factory.iri(*parts)
-    if kind is Kind.BLANK_NODE:
-        return factory.blank_node(*parts)
-    return factory.literal(*parts)

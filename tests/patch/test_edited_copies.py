@@ -17,6 +17,7 @@ import pytest
 from rdflib import Graph
 
 from jelly_plugins import Iri, PatchStreamType, oxigraph, rdflib
+from jelly_plugins.codec.common.conversion import convert
 from jelly_plugins.codec.patch.options import PatchOptions
 from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.patch import (
@@ -31,7 +32,6 @@ from jelly_plugins.patch import (
     write_patches,
     write_rows,
 )
-from jelly_plugins.patch.replay.log import convert
 from jelly_plugins.rdflib.terms import RdflibFactory
 
 from ..cli.command import jelly

@@ -9,13 +9,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from operator import attrgetter
 from typing import Any, Final, TypeGuard, cast
 
-from ...codec import DEFAULT_LIMITS, DefaultGraph, Describe, Kind, Limits, TermFactory, describe
-from ...codec.common.limits import NESTING_CEILING
+from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
+from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, Header, Namespace, Operation, OperationKind
-from ...errors import ChainError, JellyError, LimitError, StatementError, TermError
+from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source
 from ..model import ID, Patch
 from ..reader import PatchReader
@@ -179,60 +178,9 @@ def _value(kind: OperationKind, value: Any, factory: TermFactory[Any]) -> Any:
         terms = tuple(convert(each, factory) for each in value)
         return factory.quad(terms) if len(terms) == 4 else factory.triple(terms)
     if kind is OperationKind.HEADER:
-        _check_text(value.key)
+        check_text(value.key)
         return Header(value.key, term(value.value))
     if isinstance(value, Namespace):
-        _check_text(value.name)
+        check_text(value.name)
         return Namespace(value.name, term(value.iri), term(value.graph))
     return None
-
-
-def convert(
-    term: Any, factory: TermFactory[Any], describe: Describe = describe, *, depth: int = 0
-) -> Any:
-    """A term as one of a factory.
-
-    :param describe: takes the term apart; one of ``codec.terms`` by default.
-    :param depth: quoted triples that it stands in.
-    :raises TermError: it is no term, or the factory's backend cannot hold it.
-    :raises LimitError: quoted triples are nested too deeply.
-    """
-    kind, *parts = describe(term)
-    if kind is Kind.DEFAULT_GRAPH:
-        return factory.default_graph
-    if kind is Kind.TRIPLE:
-        if depth == NESTING_CEILING:
-            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
-        parts = [convert(part, factory, describe, depth=depth + 1) for part in parts]
-        return factory.quoted_triple(*parts)
-    _check_text(parts[0])
-    for part in parts[1:]:
-        if part is not None:
-            _check_text(part)
-    try:
-        return _CONSTRUCTORS[kind](factory)(*parts)
-    except JellyError:
-        raise
-    except ValueError as error:
-        raise TermError(str(error)) from error
-
-
-_CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]]] = {
-    Kind.IRI: attrgetter("iri"),
-    Kind.BLANK_NODE: attrgetter("blank_node"),
-    Kind.LITERAL: attrgetter("literal"),
-}
-
-
-def _check_text(part: Any) -> None:
-    """Refuse a part of a term that is no text.
-
-    :raises TermError: it is not.
-    """
-    if not isinstance(part, str):
-        raise TermError(f"a part of a term is no string: {part!r}")
-    if not part.isascii():
-        try:
-            part.encode()
-        except UnicodeEncodeError:
-            raise TermError("a term has a surrogate, which is no character") from None

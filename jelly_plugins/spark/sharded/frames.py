@@ -23,12 +23,12 @@ from pyspark.sql.functions import xxhash64
 
 from ...arrow import QUADS, columns
 from ...codec import OperationColumns
+from ...codec.common.conversion import convert
 from ...codec.patch.operations import Header, Namespace, Operation, OperationKind
 from ...codec.text.ntriples import parse_ntriples
 from ...errors import OptionsError, SourceError
 from ...oxigraph.rows import RowFactory
 from ...patch.model import ID, PREV
-from ...patch.replay.log import convert
 from .apply import Staged, Staging
 from .commits import Place
 from .completeness import Segment, Segments, check_complete

@@ -11,6 +11,8 @@ from pyoxigraph import Store
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from .solutions import solutions
+
 #: Solutions that go to Spark together.
 _ROWS: Final = 10_000
 
@@ -27,8 +29,6 @@ def select_on_spark(
     arrow = pa.schema([(name, pa.string()) for name in variables])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from .store import solutions
-
         for batch in batches:
             for number in batch[0].to_pylist():
                 found = solutions(Store.read_only(folders[number]), query)

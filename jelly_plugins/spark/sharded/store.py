@@ -17,7 +17,7 @@ from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOp
 from ...errors import JellyError
 from ...io.sinks import Destination
 from ...io.streams import encode, write_delimited
-from ...oxigraph.rows import graph_text, text_of
+from ...oxigraph.rows import graph_text
 from ...oxigraph.terms import GraphName, describe
 from .checksums import damages
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
@@ -27,6 +27,7 @@ from .layout import Root, local_path, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, scope_of
 from .settings import whole_number
+from .solutions import solutions
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -321,14 +322,3 @@ class ShardedStore:
         :param dry_run: remove nothing, and say what would be.
         """
         return vacuum(self.root, keep=keep, grace=grace, dry_run=dry_run)
-
-
-def solutions(store: Store, query: str) -> Iterator[dict[str, str | None]]:
-    """The solutions of a SELECT query, terms as text."""
-    found: Any = store.query(query)
-    names = [variable.value for variable in found.variables]
-    for solution in found:
-        yield {
-            name: None if term is None else text_of(term)
-            for name, term in zip(names, solution, strict=True)
-        }

@@ -1,0 +1,62 @@
+"""A term of one library as another's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Final
+
+from ...errors import JellyError, LimitError, TermError
+from .limits import NESTING_CEILING
+from .terms import Describe, Kind, TermFactory, describe
+
+
+def convert(
+    term: Any, factory: TermFactory[Any], describe: Describe = describe, *, depth: int = 0
+) -> Any:
+    """A term as one of a factory.
+
+    :param describe: takes the term apart; a generic one by default.
+    :param depth: quoted triples that it stands in.
+    :raises TermError: it is no term, or the factory's backend cannot hold it.
+    :raises LimitError: quoted triples are nested too deeply.
+    """
+    kind, *parts = describe(term)
+    if kind is Kind.DEFAULT_GRAPH:
+        return factory.default_graph
+    if kind is Kind.TRIPLE:
+        if depth == NESTING_CEILING:
+            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+        parts = [convert(part, factory, describe, depth=depth + 1) for part in parts]
+        return factory.quoted_triple(*parts)
+    check_text(parts[0])
+    for part in parts[1:]:
+        if part is not None:
+            check_text(part)
+    try:
+        return _CONSTRUCTORS[kind](factory)(*parts)
+    except JellyError:
+        raise
+    except ValueError as error:
+        raise TermError(str(error)) from error
+
+
+_CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]]] = {
+    Kind.IRI: attrgetter("iri"),
+    Kind.BLANK_NODE: attrgetter("blank_node"),
+    Kind.LITERAL: attrgetter("literal"),
+}
+
+
+def check_text(part: Any) -> None:
+    """Refuse a part of a term that is no text.
+
+    :raises TermError: it is not.
+    """
+    if not isinstance(part, str):
+        raise TermError(f"a part of a term is no string: {part!r}")
+    if not part.isascii():
+        try:
+            part.encode()
+        except UnicodeEncodeError:
+            raise TermError("a term has a surrogate, which is no character") from None
