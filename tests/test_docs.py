@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["docs/ARCHITECTURE.md", "docs/rules.md"]
+DOCUMENTS = ["docs/ARCHITECTURE.md", "docs/glossary.md", "docs/rules.md"]
 #: Where a document's names of files may begin.
 PLACES = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
 
@@ -109,6 +109,12 @@ def test_every_test_of_a_rule_is_in_the_table(tests: str) -> None:
     table = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
     names = re.findall(r"^def (test_\w+)", source(ROOT / tests), re.MULTILINE)
     assert [name for name in names if f"`{name}`" not in table] == []
+
+
+def test_words_stand_in_order_and_once() -> None:
+    words = re.findall(r"^- \*\*(.+?)\*\*", text_of("docs/glossary.md"), re.MULTILINE)
+    assert len(words) > 60
+    assert words == sorted(set(words), key=lambda word: (word.casefold(), word))
 
 
 def test_names_are_found_where_they_are_defined() -> None:
