@@ -1,8 +1,8 @@
 """The rules of Jelly-RDF, one by one, for readers and for writers.
 
-Tests are numbered as the rules are: 1 to 3 streams and frames, 4 to 6 rows and types, 7 to 10
-options, 11 lookups, 12 and 13 statements, 14 to 18 terms; last, delimited streams and bare ones.
-Readers get streams made by hand; what writers give is taken apart by Protocol Buffers.
+In the order of docs/rules.md: streams and frames, rows and types, options, lookups, statements,
+terms; last, delimited streams and bare ones. Readers get streams made by hand; what writers give is
+taken apart by Protocol Buffers.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def refused(
     assert (caught.value.frame, caught.value.row) == (0, len(parts) - 1 if row is None else row)
 
 
-# 1 to 3: streams and frames
+# Streams and frames
 
 
-def test_01_several_frames_are_delimited_by_their_lengths() -> None:
+def test_several_frames_are_delimited_by_their_lengths() -> None:
     first = w.frame(w.options(), *w.SPO, w.spo())
     second = w.frame(w.triple(o=w.literal("y" * 200)))
     data = bytes((len(first),)) + first + b"\xd4\x01" + second
@@ -77,14 +77,14 @@ def test_01_several_frames_are_delimited_by_their_lengths() -> None:
     assert [len(frame.statements) for frame in read_frames(data)] == [1, 1]
 
 
-def test_01_a_single_bare_frame_is_legal() -> None:
+def test_a_single_bare_frame_is_legal() -> None:
     data = w.frame(w.options(), *w.SPO, w.spo())
     reader = read_frames(data)
     assert [frame.statements for frame in reader] == [[SPO]]
     assert reader.delimited is False
 
 
-def test_01_what_we_write_is_delimited() -> None:
+def test_what_we_write_is_delimited() -> None:
     data = write_bytes([SPO] * 3, frame_rows=1)
     splitter = FrameSplitter()
     frames = [*splitter.feed(data), *splitter.finish()]
@@ -93,7 +93,7 @@ def test_01_what_we_write_is_delimited() -> None:
     assert b"".join(map(delimit, frames)) == data
 
 
-def test_02_lookups_carry_over_frames(kernel: Kernel) -> None:
+def test_lookups_carry_over_frames(kernel: Kernel) -> None:
     head = w.frame(w.options(), w.prefix("urn:"), w.name("a"), w.datatype("urn:d"))
     term = w.iri(1, 1)
     tail = w.frame(w.triple(term, term, w.literal("1", datatype=1)))
@@ -101,7 +101,7 @@ def test_02_lookups_carry_over_frames(kernel: Kernel) -> None:
     assert kernel.statements(head, tail) == [Triple(a, a, Literal("1", datatype="urn:d"))]
 
 
-def test_02_ids_carry_over_frames(kernel: Kernel) -> None:
+def test_ids_carry_over_frames(kernel: Kernel) -> None:
     head = w.frame(w.options(), w.prefix("urn:"), *map(w.name, "abcd"))
     first = w.frame(w.triple(w.iri(1, 1), w.iri(), w.iri()))
     second = w.frame(w.triple(w.iri()))
@@ -114,18 +114,18 @@ def test_02_ids_carry_over_frames(kernel: Kernel) -> None:
     ]
 
 
-def test_02_repeated_terms_carry_over_frames(kernel: Kernel) -> None:
+def test_repeated_terms_carry_over_frames(kernel: Kernel) -> None:
     head = w.frame(w.options(), *w.SPO, w.spo())
     assert kernel.statements(head, w.frame(), w.frame(w.triple())) == [SPO, SPO]
 
 
-def test_02_graphs_carry_over_frames(kernel: Kernel) -> None:
+def test_graphs_carry_over_frames(kernel: Kernel) -> None:
     head = w.frame(w.options(w.GRAPHS), *w.SPO, w.graph_start(w.bnode("g")))
     quad = Quad(S, P, OB, BlankNode("g"))
     assert kernel.statements(head, w.frame(w.spo()), w.frame(w.triple())) == [quad, quad]
 
 
-def test_02_rows_are_processed_in_order(kernel: Kernel) -> None:
+def test_rows_are_processed_in_order(kernel: Kernel) -> None:
     data = w.frame(
         w.options(),
         w.name("urn:one"),
@@ -137,7 +137,7 @@ def test_02_rows_are_processed_in_order(kernel: Kernel) -> None:
     assert kernel.statements(data) == [Triple(one, one, X), Triple(two, one, X)]
 
 
-def test_02_writers_repeat_over_frames(kernel: Kernel) -> None:
+def test_writers_repeat_over_frames(kernel: Kernel) -> None:
     encoder = kernel.Encoder(StreamOptions())
     encoder.add([SPO])
     first = encoder.flush()
@@ -150,7 +150,7 @@ def test_02_writers_repeat_over_frames(kernel: Kernel) -> None:
     assert kernel.statements(first, second) == [SPO, SPO, Triple(S, P, X)]
 
 
-def test_03_frames_of_ours_stay_under_a_megabyte(kernel: Kernel) -> None:
+def test_frames_of_ours_stay_under_a_megabyte(kernel: Kernel) -> None:
     statements = [Triple(S, P, Literal(f"{number} " * 50_000)) for number in range(20)]
     frames = kernel.encode(statements)
     assert len(frames) > 1
@@ -158,7 +158,7 @@ def test_03_frames_of_ours_stay_under_a_megabyte(kernel: Kernel) -> None:
     assert kernel.statements(*frames) == statements
 
 
-def test_03_metadata_is_read_and_written(kernel: Kernel) -> None:
+def test_metadata_is_read_and_written(kernel: Kernel) -> None:
     encoder = kernel.Encoder(StreamOptions())
     encoder.add([SPO])
     metadata = {"c": b"\x00\xff", "": b"no key", "no value": b"", "ключ": b"x" * 300}
@@ -168,7 +168,7 @@ def test_03_metadata_is_read_and_written(kernel: Kernel) -> None:
     assert frame.metadata == metadata
 
 
-def test_03_metadata_never_affects_rdf(kernel: Kernel) -> None:
+def test_metadata_never_affects_rdf(kernel: Kernel) -> None:
     head = w.frame(w.options(), *w.SPO, metadata={"a": b"1"})
     between = w.frame(metadata={"b": w.spo()})
     before = bytes_field(15, b"\x0a\x01k") + w.frame(w.spo())
@@ -178,40 +178,40 @@ def test_03_metadata_never_affects_rdf(kernel: Kernel) -> None:
     assert [frame.rows for frame in frames] == [4, 0, 1]
 
 
-def test_03_unknown_fields_of_a_frame_are_passed_over(kernel: Kernel) -> None:
+def test_unknown_fields_of_a_frame_are_passed_over(kernel: Kernel) -> None:
     data = w.frame(w.options(), *w.SPO, bytes_field(7, b"new"), varint_field(400, 1), w.spo())
     assert kernel.statements(data) == [SPO]
 
 
-# 4 to 6: rows and types
+# Rows and types
 
 
-def test_04_an_empty_row_is_refused(kernel: Kernel) -> None:
+def test_an_empty_row_is_refused(kernel: Kernel) -> None:
     refused(kernel, WireError, w.options(), bytes_field(1, b""), match="empty")
 
 
-def test_04_a_row_of_an_unknown_kind_is_refused(kernel: Kernel) -> None:
+def test_a_row_of_an_unknown_kind_is_refused(kernel: Kernel) -> None:
     refused(kernel, WireError, w.options(), w.row(7, b""), match="not known")
 
 
-def test_04_a_row_with_two_fields_is_refused(kernel: Kernel) -> None:
+def test_a_row_with_two_fields_is_refused(kernel: Kernel) -> None:
     both = bytes_field(2, b"") + bytes_field(9, b"")
     refused(kernel, WireError, w.options(), bytes_field(1, both), match="two fields")
 
 
-def test_04_a_row_with_a_field_twice_is_refused(kernel: Kernel) -> None:
+def test_a_row_with_a_field_twice_is_refused(kernel: Kernel) -> None:
     twice = bytes_field(9, b"") * 2
     refused(kernel, WireError, w.options(), bytes_field(1, twice), match="twice")
 
 
-def test_04_a_row_may_have_an_unknown_field_besides(kernel: Kernel) -> None:
+def test_a_row_may_have_an_unknown_field_besides(kernel: Kernel) -> None:
     body = bytes_field(9, w.text(2, "urn:s")) + bytes_field(20, b"new")
     term = w.iri(name=1)
     data = w.frame(w.options(), bytes_field(1, body), w.triple(term, term, term))
     assert kernel.statements(data) == [Triple(S, S, S)]
 
 
-def test_04_rows_of_ours_set_one_field(kernel: Kernel) -> None:
+def test_rows_of_ours_set_one_field(kernel: Kernel) -> None:
     frames = kernel.encode([SPO, Triple(S, P, Literal("1", datatype=XSD + "byte"))])
     assert kinds(*frames) == [
         "options",
@@ -230,25 +230,25 @@ OTHER_ROWS = {
 @pytest.mark.parametrize(
     ("physical", "row"), [(physical, row) for physical, bad in OTHER_ROWS.items() for row in bad]
 )
-def test_05_rows_of_another_physical_type_are_refused(
+def test_rows_of_another_physical_type_are_refused(
     kernel: Kernel, physical: PhysicalType, row: str
 ) -> None:
     bad = OTHER_ROWS[physical][row]
     refused(kernel, OrderError, w.options(physical), bad, match=f"{row}.*{physical.name}")
 
 
-def test_05_a_quad_inside_a_graph_is_refused(kernel: Kernel) -> None:
+def test_a_quad_inside_a_graph_is_refused(kernel: Kernel) -> None:
     start = w.graph_start(w.default_graph())
     refused(kernel, OrderError, w.options(w.GRAPHS), start, w.quad(), match="QUAD inside a graph")
 
 
 @pytest.mark.parametrize("physical", [0, 4, 200])
-def test_05_a_physical_type_that_is_none_is_refused(kernel: Kernel, physical: int) -> None:
+def test_a_physical_type_that_is_none_is_refused(kernel: Kernel, physical: int) -> None:
     refused(kernel, OptionsError, w.options(physical), match=f"physical type {physical}")
 
 
 @pytest.mark.parametrize("physical", [w.TRIPLES, w.QUADS, w.GRAPHS])
-def test_05_namespaces_stand_anywhere(kernel: Kernel, physical: PhysicalType) -> None:
+def test_namespaces_stand_anywhere(kernel: Kernel, physical: PhysicalType) -> None:
     space = w.namespace("ex", w.iri(name=1))
     parts = {
         w.TRIPLES: [w.spo()],
@@ -262,7 +262,7 @@ def test_05_namespaces_stand_anywhere(kernel: Kernel, physical: PhysicalType) ->
     assert len(frame.namespaces) == (4 if physical is w.GRAPHS else 2)
 
 
-def test_05_namespaces_of_ours_stand_before_the_statements() -> None:
+def test_namespaces_of_ours_stand_before_the_statements() -> None:
     spaces = {"": "urn:", "ex": "http://example.org/#"}
     (data,) = encode([SPO], namespaces=spaces)
     assert rows(data)[0].options.version == 2
@@ -271,7 +271,7 @@ def test_05_namespaces_of_ours_stand_before_the_statements() -> None:
     assert frame.namespaces == [(name, Iri(iri)) for name, iri in spaces.items()]
 
 
-def test_05_writers_write_the_rows_of_their_physical_type(kernel: Kernel) -> None:
+def test_writers_write_the_rows_of_their_physical_type(kernel: Kernel) -> None:
     quads = [Quad(S, P, OB, G), Quad(S, P, X, DEFAULT_GRAPH)]
     expected = {
         PhysicalType.QUADS: ["quad", "quad"],
@@ -293,7 +293,7 @@ ALL = [0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 23, 24, 100, 113, 114]
 
 @pytest.mark.parametrize("logical", ALL)
 @pytest.mark.parametrize("physical", list(CONSISTENT))
-def test_06_logical_types_go_with_physical_types(
+def test_logical_types_go_with_physical_types(
     kernel: Kernel, physical: PhysicalType, logical: int
 ) -> None:
     data = w.frame(w.options(physical, logical=logical))
@@ -311,13 +311,13 @@ def test_06_logical_types_go_with_physical_types(
 
 
 @pytest.mark.parametrize("logical", [-7, 2**32 + 3])
-def test_06_a_logical_type_is_a_number_of_32_bits(kernel: Kernel, logical: int) -> None:
+def test_a_logical_type_is_a_number_of_32_bits(kernel: Kernel, logical: int) -> None:
     with pytest.raises(OptionsError, match="logical type"):
         kernel.Encoder(StreamOptions(logical_type=logical))
 
 
 @pytest.mark.parametrize("logical", [0, *LogicalType])
-def test_06_only_grouped_types_have_an_element_in_each_frame(logical: int) -> None:
+def test_only_grouped_types_have_an_element_in_each_frame(logical: int) -> None:
     options = StreamOptions(logical_type=logical)
     assert options.grouped == (logical % 10 in (3, 4))
     if options.physical_type and logical % 10 == 3:
@@ -329,23 +329,23 @@ def decode(*frames: bytes) -> list[Frame]:
     return list(read_frames(b"".join(map(delimit, frames))))
 
 
-# 7 to 10: options
+# Options
 
 
 @pytest.mark.parametrize(
     "first", [*w.SPO, w.spo(), w.prefix("p"), w.datatype("d"), w.namespace("")]
 )
-def test_07_options_come_first(kernel: Kernel, first: bytes) -> None:
+def test_options_come_first(kernel: Kernel, first: bytes) -> None:
     refused(kernel, OptionsError, first, match="does not start with its options")
 
 
 @pytest.mark.parametrize("frames", [[], [b""], [b"", b""], [w.frame(metadata={"a": b"b"})]])
-def test_07_a_stream_without_options_is_refused(kernel: Kernel, frames: list[bytes]) -> None:
+def test_a_stream_without_options_is_refused(kernel: Kernel, frames: list[bytes]) -> None:
     with pytest.raises(OptionsError, match="no options"):
         kernel.decode(*frames)
 
 
-def test_07_options_may_come_after_empty_frames(kernel: Kernel) -> None:
+def test_options_may_come_after_empty_frames(kernel: Kernel) -> None:
     assert kernel.statements(b"", b"", w.frame(w.options(), *w.SPO, w.spo())) == [SPO]
 
 
@@ -361,7 +361,7 @@ FULL: dict[str, Any] = {
 }
 
 
-def test_07_identical_options_may_repeat(kernel: Kernel) -> None:
+def test_identical_options_may_repeat(kernel: Kernel) -> None:
     head = w.options(w.GRAPHS, **FULL)
     data = w.frame(head, *w.SPO, head, w.graph_start(w.bnode()), w.spo(), head, w.triple())
     quad = Quad(S, P, OB, BlankNode("b"))
@@ -382,14 +382,14 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("field", DIFFERENT)
-def test_07_different_options_are_refused(kernel: Kernel, field: str) -> None:
+def test_different_options_are_refused(kernel: Kernel, field: str) -> None:
     first = {"physical": w.GRAPHS} | FULL
     changed = first | {field: DIFFERENT[field]}
     refused(kernel, OptionsError, w.options(**first), w.options(**changed), match="differ")
 
 
 @pytest.mark.parametrize("physical", list(PhysicalType))
-def test_07_writers_open_with_options_once(kernel: Kernel, physical: PhysicalType) -> None:
+def test_writers_open_with_options_once(kernel: Kernel, physical: PhysicalType) -> None:
     width = 3 if physical is PhysicalType.TRIPLES else 4
     statements = [(S, P, OB, G)[:width], (S, P, X, G)[:width]]
     options = StreamOptions(physical_type=physical)
@@ -402,7 +402,7 @@ def test_07_writers_open_with_options_once(kernel: Kernel, physical: PhysicalTyp
         assert kinds(*frames).count("options") == 1
 
 
-def test_07_all_options_are_written_and_read(kernel: Kernel) -> None:
+def test_all_options_are_written_and_read(kernel: Kernel) -> None:
     options = StreamOptions(
         physical_type=PhysicalType.GRAPHS,
         logical_type=LogicalType.TIMESTAMPED_NAMED_GRAPHS,
@@ -446,7 +446,7 @@ UNDECLARED = [
 
 
 @pytest.mark.parametrize(("position", "term", "option"), UNDECLARED)
-def test_08_undeclared_features_are_refused(
+def test_undeclared_features_are_refused(
     kernel: Kernel, position: str, term: w.WireTerm, option: str
 ) -> None:
     one = w.iri(name=1)
@@ -457,20 +457,20 @@ def test_08_undeclared_features_are_refused(
     assert len(kernel.statements(w.frame(both, w.SPO[0], *parts))) == 1
 
 
-def test_08_a_quoted_predicate_needs_both_options(kernel: Kernel) -> None:
+def test_a_quoted_predicate_needs_both_options(kernel: Kernel) -> None:
     one = w.iri(name=1)
     row = w.triple(one, w.quoted(one, one, one), one)
     refused(kernel, StatementError, w.options(star=True), w.SPO[0], row, match="generalized")
     refused(kernel, StatementError, w.options(generalized=True), w.SPO[0], row, match="rdf_star")
 
 
-def test_08_undeclared_features_are_refused_in_quoted_triples(kernel: Kernel) -> None:
+def test_undeclared_features_are_refused_in_quoted_triples(kernel: Kernel) -> None:
     one = w.iri(name=1)
     row = w.triple(w.quoted(one, w.bnode(), one), one, one)
     refused(kernel, StatementError, w.options(star=True), w.SPO[0], row, match="generalized")
 
 
-def test_08_a_literal_as_graph_start_needs_generalized(kernel: Kernel) -> None:
+def test_a_literal_as_graph_start_needs_generalized(kernel: Kernel) -> None:
     start = w.graph_start(w.literal("g"))
     refused(kernel, StatementError, w.options(w.GRAPHS), start, match="generalized_statements")
     declared = w.options(w.GRAPHS, generalized=True)
@@ -489,7 +489,7 @@ GENERALIZED = [
 
 
 @pytest.mark.parametrize(("statement", "option"), GENERALIZED)
-def test_08_writers_refuse_what_was_not_declared(
+def test_writers_refuse_what_was_not_declared(
     kernel: Kernel, statement: Triple, option: str
 ) -> None:
     with pytest.raises(StatementError, match=option):
@@ -499,7 +499,7 @@ def test_08_writers_refuse_what_was_not_declared(
 
 
 @pytest.mark.parametrize("physical", [PhysicalType.QUADS, PhysicalType.GRAPHS])
-def test_08_writers_refuse_a_literal_as_graph(kernel: Kernel, physical: PhysicalType) -> None:
+def test_writers_refuse_a_literal_as_graph(kernel: Kernel, physical: PhysicalType) -> None:
     statement = Quad(S, P, OB, X)
     with pytest.raises(StatementError, match="generalized_statements"):
         kernel.encode([statement], StreamOptions(physical_type=physical))
@@ -507,21 +507,21 @@ def test_08_writers_refuse_a_literal_as_graph(kernel: Kernel, physical: Physical
     assert kernel.statements(*kernel.encode([statement], options)) == [statement]
 
 
-def test_08_writers_declare_features_only_as_told() -> None:
+def test_writers_declare_features_only_as_told() -> None:
     (data,) = encode([SPO])
     assert not rows(data)[0].options.generalized_statements
     assert not rows(data)[0].options.rdf_star
 
 
 @pytest.mark.parametrize("names", [0, 1, 7])
-def test_09_a_name_table_has_at_least_8_entries(kernel: Kernel, names: int) -> None:
+def test_a_name_table_has_at_least_8_entries(kernel: Kernel, names: int) -> None:
     refused(kernel, OptionsError, w.options(names=names), match="name table")
     with pytest.raises(OptionsError, match="name table"):
         kernel.Encoder(StreamOptions(max_name_table_size=names))
     assert kernel.decode(w.frame(w.options(names=8)))
 
 
-def test_09_a_prefix_table_of_0_is_not_used(kernel: Kernel) -> None:
+def test_a_prefix_table_of_0_is_not_used(kernel: Kernel) -> None:
     head = w.options(prefixes=0)
     assert kernel.statements(w.frame(head, *w.SPO, w.spo())) == [SPO]
     refused(kernel, LookupTableError, head, w.prefix("urn:"), match="table of 0")
@@ -529,7 +529,7 @@ def test_09_a_prefix_table_of_0_is_not_used(kernel: Kernel) -> None:
     refused(kernel, LookupTableError, head, w.SPO[0], w.triple(one, one, one), match="prefix")
 
 
-def test_09_a_datatype_table_of_0_is_not_used(kernel: Kernel) -> None:
+def test_a_datatype_table_of_0_is_not_used(kernel: Kernel) -> None:
     head = w.options(datatypes=0)
     plain = w.frame(head, *w.SPO, w.spo(), w.triple(o=w.literal("x", lang="en")))
     assert len(kernel.statements(plain)) == 2
@@ -538,7 +538,7 @@ def test_09_a_datatype_table_of_0_is_not_used(kernel: Kernel) -> None:
     refused(kernel, LookupTableError, head, w.SPO[0], typed, match="size 0")
 
 
-def test_09_writers_without_tables(kernel: Kernel) -> None:
+def test_writers_without_tables(kernel: Kernel) -> None:
     options = StreamOptions(max_prefix_table_size=0, max_datatype_table_size=0)
     statements = [SPO, Triple(S, P, Literal("x", langtag="en")), Triple(S, P, X)]
     frames = kernel.encode(statements, options)
@@ -552,7 +552,7 @@ TABLES = {"names": 4096, "prefixes": 1024, "datatypes": 256}
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_09_tables_above_the_limit_are_refused(kernel: Kernel, table: str) -> None:
+def test_tables_above_the_limit_are_refused(kernel: Kernel, table: str) -> None:
     most = TABLES[table]
     assert kernel.decode(w.frame(w.options(**{table: most})))
     for size in (most + 1, 2**32 - 1):
@@ -562,19 +562,19 @@ def test_09_tables_above_the_limit_are_refused(kernel: Kernel, table: str) -> No
     assert kernel.decode(w.frame(w.options(**{table: 2**32 - 1})), limits=raised)
 
 
-def test_09_a_table_size_is_a_number_of_32_bits(kernel: Kernel) -> None:
+def test_a_table_size_is_a_number_of_32_bits(kernel: Kernel) -> None:
     refused(kernel, WireError, w.options(names=2**32), match="32 bits")
 
 
 @pytest.mark.parametrize("table", ["name", "prefix", "datatype"])
-def test_09_writers_keep_to_the_same_limits(kernel: Kernel, table: str) -> None:
+def test_writers_keep_to_the_same_limits(kernel: Kernel, table: str) -> None:
     with pytest.raises(JellyError, match=table):
         kernel.Encoder(StreamOptions(**{f"max_{table}_table_size": 10_000}))
     with pytest.raises(OptionsError, match=table):
         kernel.Encoder(StreamOptions(**{f"max_{table}_table_size": -1}))
 
 
-def test_09_presets() -> None:
+def test_presets() -> None:
     def sizes(options: StreamOptions) -> tuple[int, int, int]:
         return (
             options.max_name_table_size,
@@ -589,17 +589,17 @@ def test_09_presets() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 3, 4, 9999, 10_000, 2**32 - 1])
-def test_10_version_0_and_later_ones_are_refused(kernel: Kernel, version: int) -> None:
+def test_version_0_and_later_ones_are_refused(kernel: Kernel, version: int) -> None:
     refused(kernel, OptionsError, w.options(version=version), match=f"version {version}")
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_10_our_version_and_lower_ones_are_accepted(kernel: Kernel, version: int) -> None:
+def test_our_version_and_lower_ones_are_accepted(kernel: Kernel, version: int) -> None:
     assert kernel.statements(w.frame(w.options(version=version), *w.SPO, w.spo())) == [SPO]
 
 
 @pytest.mark.parametrize("physical", [w.TRIPLES, w.QUADS, w.GRAPHS])
-def test_10_namespaces_are_of_version_2(kernel: Kernel, physical: int) -> None:
+def test_namespaces_are_of_version_2(kernel: Kernel, physical: int) -> None:
     space = w.namespace("ex", w.iri(name=1))
     accepted = w.frame(w.options(physical, version=2), w.name("urn:s"), space)
     assert kernel.decode(accepted)[0].namespaces == [("ex", S)]
@@ -611,7 +611,7 @@ def test_10_namespaces_are_of_version_2(kernel: Kernel, physical: int) -> None:
     )
 
 
-def test_10_writers_take_the_lowest_version_that_fits(kernel: Kernel) -> None:
+def test_writers_take_the_lowest_version_that_fits(kernel: Kernel) -> None:
     assert kernel.Encoder(StreamOptions()).options.version == 1
     assert kernel.Encoder(StreamOptions(), namespaces=True).options.version == 2
     assert kernel.Encoder(StreamOptions(version=2)).options.version == 2
@@ -620,7 +620,7 @@ def test_10_writers_take_the_lowest_version_that_fits(kernel: Kernel) -> None:
     assert rows(encoder.flush({"metadata": b"is no reason"}))[0].options.version == 1
 
 
-def test_10_writers_refuse_versions_that_do_not_fit(kernel: Kernel) -> None:
+def test_writers_refuse_versions_that_do_not_fit(kernel: Kernel) -> None:
     with pytest.raises(OptionsError, match="version 2"):
         kernel.Encoder(StreamOptions(version=1), namespaces=True)
     with pytest.raises(OptionsError, match="version 2"):
@@ -629,13 +629,13 @@ def test_10_writers_refuse_versions_that_do_not_fit(kernel: Kernel) -> None:
         kernel.Encoder(StreamOptions(version=3))
 
 
-# 11: lookups
+# Lookups
 
 
 @pytest.mark.parametrize(
     "entry", [w.name, w.prefix, w.datatype], ids=["name", "prefix", "datatype"]
 )
-def test_11_entry_id_zero_follows_previous(kernel: Kernel, entry: Any) -> None:
+def test_entry_id_zero_follows_previous(kernel: Kernel, entry: Any) -> None:
     ids_and_values = [(0, "a"), (0, "b"), (5, "c"), (0, "d"), (2, "e"), (0, "f")]
     table = {1: "a", 2: "e", 3: "f", 5: "c", 6: "d"}
     entries = [entry(value, id=number) for number, value in ids_and_values]
@@ -654,14 +654,14 @@ def test_11_entry_id_zero_follows_previous(kernel: Kernel, entry: Any) -> None:
     assert [triple.object for triple in kernel.statements(w.frame(*rows_, *triples))] == expected
 
 
-def test_11_entry_ids_run_on_over_frames(kernel: Kernel) -> None:
+def test_entry_ids_run_on_over_frames(kernel: Kernel) -> None:
     head = w.frame(w.options(), w.name("urn:a", id=4))
     one = w.iri(name=5)
     tail = w.frame(w.name("urn:s"), w.triple(one, one, one))
     assert kernel.statements(head, tail) == [Triple(S, S, S)]
 
 
-def test_11_an_entry_holds_for_later_rows_only(kernel: Kernel) -> None:
+def test_an_entry_holds_for_later_rows_only(kernel: Kernel) -> None:
     one = w.iri(name=1)
     early = w.triple(one, one, one)
     refused(kernel, LookupTableError, w.options(), early, match="never set")
@@ -676,13 +676,13 @@ def test_11_an_entry_holds_for_later_rows_only(kernel: Kernel) -> None:
     "entry", [w.name, w.prefix, w.datatype], ids=["name", "prefix", "datatype"]
 )
 @pytest.mark.parametrize("number", [9, 1000, 2**32 - 1])
-def test_11_ids_above_the_size_are_refused(kernel: Kernel, entry: Any, number: int) -> None:
+def test_ids_above_the_size_are_refused(kernel: Kernel, entry: Any, number: int) -> None:
     refused(kernel, LookupTableError, w.options(), entry("x", id=number), match="outside")
     last = entry("x", id=8)
     refused(kernel, LookupTableError, w.options(), last, entry("y"), match="entry 9 is outside")
 
 
-def test_11_an_entry_id_is_a_number_of_32_bits(kernel: Kernel) -> None:
+def test_an_entry_id_is_a_number_of_32_bits(kernel: Kernel) -> None:
     refused(kernel, WireError, w.options(), w.name("x", id=2**32), match="32 bits")
 
 
@@ -701,13 +701,13 @@ def test_11_an_entry_id_is_a_number_of_32_bits(kernel: Kernel) -> None:
         w.literal(datatype=2**64 - 1),
     ],
 )
-def test_11_references_to_nothing_are_refused(kernel: Kernel, term: w.WireTerm) -> None:
+def test_references_to_nothing_are_refused(kernel: Kernel, term: w.WireTerm) -> None:
     row = w.triple(w.bnode(), w.iri(name=1), term)
     entries = [w.name("a"), w.name("b"), w.prefix("p", id=2), w.datatype("d", id=2)]
     refused(kernel, LookupTableError, w.options(), *entries, row, match="never set")
 
 
-def test_11_values_are_utf_8_and_may_be_empty(kernel: Kernel) -> None:
+def test_values_are_utf_8_and_may_be_empty(kernel: Kernel) -> None:
     data = w.frame(
         w.options(),
         w.prefix("http://example.org/ż/"),
@@ -728,7 +728,7 @@ def test_11_values_are_utf_8_and_may_be_empty(kernel: Kernel) -> None:
     ]
 
 
-def test_11_writers_leave_out_ids_that_follow(kernel: Kernel) -> None:
+def test_writers_leave_out_ids_that_follow(kernel: Kernel) -> None:
     names = [Iri(f"urn:{letter}") for letter in "abcdefghij"]
     statements = [Triple(name, names[0], X) for name in names]
     options = StreamOptions(max_name_table_size=8, max_prefix_table_size=0)
@@ -743,11 +743,11 @@ def test_11_writers_leave_out_ids_that_follow(kernel: Kernel) -> None:
     assert kernel.statements(*kernel.encode(statements, options)) == statements
 
 
-# 12 and 13: statements
+# Statements
 
 
 @pytest.mark.parametrize("missing", ["s", "p", "o", "g"])
-def test_12_the_first_statement_repeats_nothing(kernel: Kernel, missing: str) -> None:
+def test_the_first_statement_repeats_nothing(kernel: Kernel, missing: str) -> None:
     one = w.iri(name=1)
     terms = dict.fromkeys("spog", one)
     del terms[missing]
@@ -759,7 +759,7 @@ def test_12_the_first_statement_repeats_nothing(kernel: Kernel, missing: str) ->
         refused(kernel, StatementError, w.options(), w.SPO[0], triple, match=position)
 
 
-def test_12_a_position_that_is_not_set_repeats(kernel: Kernel) -> None:
+def test_a_position_that_is_not_set_repeats(kernel: Kernel) -> None:
     data = w.frame(
         w.options(w.QUADS),
         *w.SPO,
@@ -781,7 +781,7 @@ def test_12_a_position_that_is_not_set_repeats(kernel: Kernel) -> None:
     ]
 
 
-def test_12_repeats_hold_over_graphs(kernel: Kernel) -> None:
+def test_repeats_hold_over_graphs(kernel: Kernel) -> None:
     data = w.frame(
         w.options(w.GRAPHS),
         *w.SPO,
@@ -793,7 +793,7 @@ def test_12_repeats_hold_over_graphs(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("missing", ["s", "p", "o"])
-def test_12_nothing_repeats_in_a_quoted_triple(kernel: Kernel, missing: str) -> None:
+def test_nothing_repeats_in_a_quoted_triple(kernel: Kernel, missing: str) -> None:
     one = w.iri(name=1)
     terms = dict.fromkeys("spo", one)
     del terms[missing]
@@ -804,19 +804,19 @@ def test_12_nothing_repeats_in_a_quoted_triple(kernel: Kernel, missing: str) -> 
     refused(kernel, StatementError, head, w.SPO[0], full, row, match=f"no {position}")
 
 
-def test_12_a_position_that_is_set_twice_is_refused(kernel: Kernel) -> None:
+def test_a_position_that_is_set_twice_is_refused(kernel: Kernel) -> None:
     subject = w.bnode()
     twice = w.row(2, bytes_field(2, subject.payload) + bytes_field(1, b""))
     refused(kernel, WireError, w.options(), *w.SPO, twice, match="subject is set twice")
 
 
-def test_12_a_triple_with_a_graph_is_refused(kernel: Kernel) -> None:
+def test_a_triple_with_a_graph_is_refused(kernel: Kernel) -> None:
     one = w.iri(name=1)
     row = w.triple(one, one, one, g=w.bnode())
     refused(kernel, StatementError, w.options(), *w.SPO, row, match="graph")
 
 
-def test_12_writers_leave_out_what_repeats(kernel: Kernel) -> None:
+def test_writers_leave_out_what_repeats(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     statements = [Quad(S, P, OB, G), Quad(S, P, X, G), Quad(S, P, X, DEFAULT_GRAPH)]
     frames = kernel.encode([*statements, statements[-1]], options)
@@ -826,7 +826,7 @@ def test_12_writers_leave_out_what_repeats(kernel: Kernel) -> None:
     assert given == [list(oneofs), ["object"], ["graph"], []]
 
 
-def test_12_writers_never_repeat_in_a_quoted_triple(kernel: Kernel) -> None:
+def test_writers_never_repeat_in_a_quoted_triple(kernel: Kernel) -> None:
     statements = [Triple(SPO, P, SPO), Triple(S, P, SPO), Triple(S, P, Triple(S, P, SPO))]
     frames = kernel.encode(statements, StreamOptions(rdf_star=True))
 
@@ -846,32 +846,32 @@ GRAPHS = w.options(w.GRAPHS)
 START = w.graph_start(w.default_graph())
 
 
-def test_13_a_triple_outside_a_graph_is_refused(kernel: Kernel) -> None:
+def test_a_triple_outside_a_graph_is_refused(kernel: Kernel) -> None:
     refused(kernel, OrderError, GRAPHS, *w.SPO, w.spo(), match="TRIPLE outside a graph")
     after = [START, w.spo(), w.graph_end(), w.spo()]
     refused(kernel, OrderError, GRAPHS, *w.SPO, *after, match="TRIPLE outside a graph")
 
 
-def test_13_a_nested_start_is_refused(kernel: Kernel) -> None:
+def test_a_nested_start_is_refused(kernel: Kernel) -> None:
     refused(kernel, OrderError, GRAPHS, START, START, match="GRAPH_START inside a graph")
 
 
-def test_13_an_end_without_a_start_is_refused(kernel: Kernel) -> None:
+def test_an_end_without_a_start_is_refused(kernel: Kernel) -> None:
     refused(kernel, OrderError, GRAPHS, w.graph_end(), match="GRAPH_END outside a graph")
 
 
-def test_13_a_start_without_a_name_is_refused(kernel: Kernel) -> None:
+def test_a_start_without_a_name_is_refused(kernel: Kernel) -> None:
     refused(kernel, StatementError, GRAPHS, w.graph_start(), match="no name")
     again = [START, w.graph_end(), w.graph_start()]
     refused(kernel, StatementError, GRAPHS, *again, match="cannot repeat")
 
 
-def test_13_a_start_with_two_names_is_refused(kernel: Kernel) -> None:
+def test_a_start_with_two_names_is_refused(kernel: Kernel) -> None:
     both = w.row(4, bytes_field(2, b"b") + bytes_field(3, b""))
     refused(kernel, WireError, GRAPHS, both, match="two names")
 
 
-def test_13_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> None:
+def test_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> None:
     name = w.graph_start(w.bnode("g"))
     first = w.frame(GRAPHS, *w.SPO, START, w.graph_end(), name, w.spo())
     second = w.frame(w.triple(), w.graph_end(), START, w.triple(), w.graph_end(), name)
@@ -887,7 +887,7 @@ def test_13_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> Non
     assert [frame.empty_graphs for frame in frames] == [[DEFAULT_GRAPH], [], [g]]
 
 
-def test_13_writers_start_and_end_graphs(kernel: Kernel) -> None:
+def test_writers_start_and_end_graphs(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.GRAPHS)
     encoder = kernel.Encoder(options)
     encoder.start_graph(BlankNode("empty"))
@@ -916,7 +916,7 @@ def test_13_writers_start_and_end_graphs(kernel: Kernel) -> None:
     assert [frame.empty_graphs for frame in kernel.decode(*frames)] == [[BlankNode("empty")], []]
 
 
-def test_13_writers_always_name_graphs(kernel: Kernel) -> None:
+def test_writers_always_name_graphs(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.GRAPHS)
     encoder = kernel.Encoder(options)
     for _ in range(2):
@@ -925,10 +925,10 @@ def test_13_writers_always_name_graphs(kernel: Kernel) -> None:
     assert [start.WhichOneof("graph") for start in starts] == ["g_iri", "g_iri"]
 
 
-# 14 to 18: terms
+# Terms
 
 
-def test_14_prefix_id_zero_is_the_last_prefix_that_was_not_zero(kernel: Kernel) -> None:
+def test_prefix_id_zero_is_the_last_prefix_that_was_not_zero(kernel: Kernel) -> None:
     data = w.frame(
         w.options(),
         *(w.prefix("a/"), w.prefix("b/")),
@@ -942,7 +942,7 @@ def test_14_prefix_id_zero_is_the_last_prefix_that_was_not_zero(kernel: Kernel) 
     ]
 
 
-def test_14_name_id_zero_is_the_last_name_plus_one(kernel: Kernel) -> None:
+def test_name_id_zero_is_the_last_name_plus_one(kernel: Kernel) -> None:
     data = w.frame(
         w.options(),
         *map(w.name, "abcd"),
@@ -953,7 +953,7 @@ def test_14_name_id_zero_is_the_last_name_plus_one(kernel: Kernel) -> None:
     assert kernel.statements(data) == [Triple(a, b, a), Triple(b, c, d)]
 
 
-def test_14_state_advances_by_rows_and_positions_and_into_quoted_triples(kernel: Kernel) -> None:
+def test_state_advances_by_rows_and_positions_and_into_quoted_triples(kernel: Kernel) -> None:
     unset = w.iri()
     data = w.frame(
         w.options(w.QUADS, star=True, names=16, version=2),
@@ -973,7 +973,7 @@ def test_14_state_advances_by_rows_and_positions_and_into_quoted_triples(kernel:
     ]
 
 
-def test_14_state_advances_by_graph_starts(kernel: Kernel) -> None:
+def test_state_advances_by_graph_starts(kernel: Kernel) -> None:
     unset = w.iri()
     data = w.frame(
         w.options(w.GRAPHS),
@@ -1000,7 +1000,7 @@ def test_14_state_advances_by_graph_starts(kernel: Kernel) -> None:
         b"\x1a\x01\x00\x08\x01\x10\x02",
     ],
 )
-def test_14_ids_may_be_written_in_any_legal_way(kernel: Kernel, payload: bytes) -> None:
+def test_ids_may_be_written_in_any_legal_way(kernel: Kernel, payload: bytes) -> None:
     term = w.WireTerm(w.iri().kind, payload)
     entries = (w.prefix("urn:"), w.name("p"), w.name("s"))
     data = w.frame(w.options(), *entries, w.triple(term, term, w.literal()))
@@ -1008,14 +1008,14 @@ def test_14_ids_may_be_written_in_any_legal_way(kernel: Kernel, payload: bytes) 
 
 
 @pytest.mark.parametrize("payload", [b"\x08\x00\x10\x00", b"\x08\x00", b"\x10\x00", b""])
-def test_14_ids_of_0_may_be_written_out(kernel: Kernel, payload: bytes) -> None:
+def test_ids_of_0_may_be_written_out(kernel: Kernel, payload: bytes) -> None:
     term = w.WireTerm(w.iri().kind, payload)
     entries = (w.name("urn:s"), w.name("urn:p"))
     data = w.frame(w.options(), *entries, w.triple(term, term, w.literal()))
     assert kernel.statements(data) == [Triple(S, P, X)]
 
 
-def test_14_writers_leave_out_what_zero_says(kernel: Kernel) -> None:
+def test_writers_leave_out_what_zero_says(kernel: Kernel) -> None:
     a, b, c = (Iri(f"http://x/{letter}") for letter in "abc")
     d = Iri("http://y/d")
     frames = kernel.encode([Triple(a, b, c), Triple(d, b, a)])
@@ -1030,7 +1030,7 @@ def test_14_writers_leave_out_what_zero_says(kernel: Kernel) -> None:
     assert not triples[1].HasField("p_iri")
 
 
-def test_14_writers_cut_iris_after_the_last_hash_or_slash(kernel: Kernel) -> None:
+def test_writers_cut_iris_after_the_last_hash_or_slash(kernel: Kernel) -> None:
     iris = ["http://x/a#b", "http://x/a#b/c", "urn:x", "http://x/", "#", ""]
     statements = [Triple(Iri(value), P, X) for value in iris]
     frames = kernel.encode(statements)
@@ -1039,7 +1039,7 @@ def test_14_writers_cut_iris_after_the_last_hash_or_slash(kernel: Kernel) -> Non
     assert kernel.statements(*frames) == statements
 
 
-def test_15_an_empty_iri_message_is_set(kernel: Kernel) -> None:
+def test_an_empty_iri_message_is_set(kernel: Kernel) -> None:
     message = rdf_pb2.RdfTriple()
     message.s_iri.SetInParent()
     row = w.row(2, message.SerializeToString())
@@ -1048,24 +1048,24 @@ def test_15_an_empty_iri_message_is_set(kernel: Kernel) -> None:
     assert kernel.statements(data) == [Triple(S, P, X), Triple(OB, P, X)]
 
 
-def test_15_an_empty_literal_message_is_set(kernel: Kernel) -> None:
+def test_an_empty_literal_message_is_set(kernel: Kernel) -> None:
     empty = w.WireTerm(w.literal().kind, b"")
     data = w.frame(w.options(), *w.SPO, w.spo(), w.triple(o=empty), w.triple(o=w.literal("")))
     assert kernel.statements(data)[1:] == [Triple(S, P, Literal(""))] * 2
 
 
-def test_15_an_empty_blank_node_is_set(kernel: Kernel) -> None:
+def test_an_empty_blank_node_is_set(kernel: Kernel) -> None:
     data = w.frame(w.options(), *w.SPO, w.spo(), w.triple(s=w.bnode("")))
     assert kernel.statements(data)[1] == Triple(BlankNode(""), P, OB)
 
 
-def test_15_an_empty_default_graph_is_set(kernel: Kernel) -> None:
+def test_an_empty_default_graph_is_set(kernel: Kernel) -> None:
     first = w.quad(w.iri(), w.iri(), w.iri(), w.bnode("g"))
     data = w.frame(w.options(w.QUADS), *w.SPO, first, w.quad(g=w.default_graph()))
     assert kernel.statements(data)[1].graph is DEFAULT_GRAPH
 
 
-def test_15_writers_set_what_is_empty(kernel: Kernel) -> None:
+def test_writers_set_what_is_empty(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     statements = [Quad(S, P, OB, G), Quad(BlankNode(""), P, Literal(""), DEFAULT_GRAPH)]
     frames = kernel.encode(statements, options)
@@ -1077,7 +1077,7 @@ def test_15_writers_set_what_is_empty(kernel: Kernel) -> None:
     assert kernel.statements(*frames) == statements
 
 
-def test_16_kinds_of_literals(kernel: Kernel) -> None:
+def test_kinds_of_literals(kernel: Kernel) -> None:
     literals = [
         (w.literal("x"), X),
         (w.literal("x", lang="en-GB"), Literal("x", langtag="en-GB")),
@@ -1109,14 +1109,14 @@ def test_16_kinds_of_literals(kernel: Kernel) -> None:
         (w.literal("x", lang="en", datatype=1), WireError, "both"),
     ],
 )
-def test_16_literals_that_are_none(
+def test_literals_that_are_none(
     kernel: Kernel, term: w.WireTerm, error: type[JellyError], match: str
 ) -> None:
     row = w.triple(w.bnode(), w.iri(), term)
     refused(kernel, error, w.options(), w.datatype("urn:d"), w.SPO[0], row, match=match)
 
 
-def test_16_writers_write_each_kind_of_literal(kernel: Kernel) -> None:
+def test_writers_write_each_kind_of_literal(kernel: Kernel) -> None:
     literals = [
         X,
         Literal("x", datatype=XSD + "string"),
@@ -1138,7 +1138,7 @@ def test_16_writers_write_each_kind_of_literal(kernel: Kernel) -> None:
 LABELS = ["b", "", " ", "_:b", "ünïcode\n", "0", "x" * 200, "\x00"]
 
 
-def test_17_blank_node_labels_are_any_string_and_kept(kernel: Kernel) -> None:
+def test_blank_node_labels_are_any_string_and_kept(kernel: Kernel) -> None:
     data = w.frame(
         w.options(), w.name("urn:p"), *(w.triple(w.bnode(x), w.iri(name=1), X_) for x in LABELS)
     )
@@ -1150,7 +1150,7 @@ def test_17_blank_node_labels_are_any_string_and_kept(kernel: Kernel) -> None:
 X_ = w.literal()
 
 
-def test_17_the_scope_of_labels_is_the_stream(kernel: Kernel) -> None:
+def test_the_scope_of_labels_is_the_stream(kernel: Kernel) -> None:
     class Fresh:
         """Makes a new object for each label that it is asked for."""
 
@@ -1189,7 +1189,7 @@ def nested_on_the_wire(depth: int) -> w.WireTerm:
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(nesting=1), Limits(nesting=90)])
-def test_18_nesting_is_limited_and_the_same_on_both_sides(kernel: Kernel, limits: Limits) -> None:
+def test_nesting_is_limited_and_the_same_on_both_sides(kernel: Kernel, limits: Limits) -> None:
     options = StreamOptions(rdf_star=True)
     one = w.iri(name=1)
     statement = Triple(nested(limits.nesting), P, OB)
@@ -1205,13 +1205,13 @@ def test_18_nesting_is_limited_and_the_same_on_both_sides(kernel: Kernel, limits
         kernel.encode([Triple(nested(limits.nesting + 1), P, OB)], options, limits=limits)
 
 
-def test_18_nesting_of_0_allows_no_quoted_triple(kernel: Kernel) -> None:
+def test_nesting_of_0_allows_no_quoted_triple(kernel: Kernel) -> None:
     limits = Limits(nesting=0)
     with pytest.raises(LimitError):
         kernel.encode([Triple(SPO, P, OB)], StreamOptions(rdf_star=True), limits=limits)
 
 
-def test_18_other_libraries_read_our_deepest_nesting(kernel: Kernel) -> None:
+def test_other_libraries_read_our_deepest_nesting(kernel: Kernel) -> None:
     statement = Triple(nested(90), P, nested(90))
     frames = kernel.encode([statement], StreamOptions(rdf_star=True), limits=Limits(nesting=90))
     assert kinds(*frames)[-1] == "triple"

@@ -1,8 +1,8 @@
 """The rules of Jelly-Patch, one by one, for readers and for writers.
 
-Tests are numbered as the rules are: 19 options and statements, 20 patches, 21 repeats and
-namespaces, 22 headers, 23 transactions; before them, what Jelly-Patch takes over from Jelly-RDF.
-Readers get streams made by hand; what writers give is taken apart by Protocol Buffers.
+In the order of docs/rules.md: what Jelly-Patch takes over from Jelly-RDF, then options and
+statements, patches, repeats and namespaces, headers, transactions. Readers get streams made by
+hand; what writers give is taken apart by Protocol Buffers.
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ def test_a_stream_may_be_delimited_or_bare() -> None:
     assert is_delimited(delimit(frame))
 
 
-def test_04_a_row_sets_one_field() -> None:
+def test_a_row_sets_one_field() -> None:
     refused(WireError, w.options(), bytes_field(1, b""), match="empty")
     both = bytes_field(1, bytes_field(6, b"") + bytes_field(7, b""))
     refused(WireError, w.options(), both, match="two fields")
 
 
-def test_04_rows_without_content_have_none() -> None:
+def test_rows_without_content_have_none() -> None:
     full = bytes_field(1, bytes_field(6, varint_field(1, 1)))
     # Fields that are not known are passed over, as everywhere.
     assert read(w.frame(w.options(), full, w.commit())) == [BEGIN, COMMIT, END]
@@ -126,7 +126,7 @@ def test_04_rows_without_content_have_none() -> None:
     refused(WireError, w.options(), broken, match="ends after")
 
 
-def test_07_options_come_first() -> None:
+def test_options_come_first() -> None:
     refused(OptionsError, w.start(), match="does not start with its options")
     for frames in ((), (w.frame(), w.frame())):
         with pytest.raises(OptionsError, match="empty"):
@@ -136,13 +136,13 @@ def test_07_options_come_first() -> None:
     assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END, END]
 
 
-def test_07_options_may_be_repeated_and_not_changed() -> None:
+def test_options_may_be_repeated_and_not_changed() -> None:
     stream = [w.frame(w.options(w.FLAT), w.start(), w.options(w.FLAT)), w.frame(w.commit())]
     assert read(*stream) == [BEGIN, COMMIT, END]
     refused(OptionsError, w.options(), w.options(names=9), match="differ")
 
 
-def test_08_features_are_declared() -> None:
+def test_features_are_declared() -> None:
     generalized = (w.iri(name=1), w.bnode(), w.literal())
     head = (*w.SPO, w.add(*generalized))
     refused(StatementError, w.options(), *head, match="generalized_statements")
@@ -163,7 +163,7 @@ def test_08_features_are_declared() -> None:
     )
 
 
-def test_08_a_writer_needs_the_features_declared() -> None:
+def test_a_writer_needs_the_features_declared() -> None:
     for operation in (add(Quad(SPO, P, OB, G)), header("x", SPO)):
         with pytest.raises(StatementError, match="rdf_star=True"):
             write([operation])
@@ -172,7 +172,7 @@ def test_08_a_writer_needs_the_features_declared() -> None:
         write([add_namespace("x", S, Literal("g"))])
 
 
-def test_09_tables_have_legal_sizes() -> None:
+def test_tables_have_legal_sizes() -> None:
     refused(OptionsError, w.options(names=7), match="too small")
     for sizes in ({"names": 4097}, {"prefixes": 1025}, {"datatypes": 257}):
         refused(LimitError, w.options(**sizes), match="above the limit")
@@ -186,17 +186,17 @@ def test_09_tables_have_legal_sizes() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 10000])
-def test_10_versions_that_are_not_known_are_refused(version: int) -> None:
+def test_versions_that_are_not_known_are_refused(version: int) -> None:
     refused(OptionsError, w.options(version=version), match=f"version {version}")
 
 
-def test_10_a_writer_says_version_1() -> None:
+def test_a_writer_says_version_1() -> None:
     assert rows(*write([]))[0].options.version == 1
     with pytest.raises(OptionsError, match="version 2"):
         PatchEncoder(PatchOptions(version=2))
 
 
-def test_11_lookups_carry_over_patches_and_do_not_wait_for_them() -> None:
+def test_lookups_carry_over_patches_and_do_not_wait_for_them() -> None:
     frames = [
         w.frame(w.options(), w.prefix("urn:"), *map(w.name, "spo"), w.add(*[w.iri(1, 1)] * 3)),
         w.frame(w.add(w.iri(name=2))),
@@ -233,27 +233,27 @@ def test_a_writer_keeps_within_the_limits() -> None:
         write([*[add(SPOG)] * 4, END], FRAME, limits=limits)
 
 
-# 19: statement type and stream type
+# Statement type and stream type
 
 
 @pytest.mark.parametrize("stream", [0, 4])
-def test_19_stream_type_is_one_of_three(stream: int) -> None:
+def test_stream_type_is_one_of_three(stream: int) -> None:
     refused(OptionsError, w.options(stream), match=f"stream type {stream}")
 
 
 @pytest.mark.parametrize("statement", [0, 3])
-def test_19_statement_type_is_one_of_two(statement: int) -> None:
+def test_statement_type_is_one_of_two(statement: int) -> None:
     refused(OptionsError, w.options(statement=statement), match=f"statement type {statement}")
 
 
-def test_19_statements_are_quads_on_the_wire() -> None:
+def test_statements_are_quads_on_the_wire() -> None:
     for options, statement in ((TRIPLES, SPO), (PUNCTUATED, SPOG)):
         row = rows(*write([delete(statement), END], options))[-2]
         assert isinstance(row.statement_delete, rdf_pb2.RdfQuad)
         assert row.statement_delete.HasField("g_iri") is (options is PUNCTUATED)
 
 
-def test_19_triples_have_no_graph() -> None:
+def test_triples_have_no_graph() -> None:
     refused(
         StatementError, w.options(), *w.SPO, w.add(*w.spo(w.default_graph())), match="has a graph"
     )
@@ -270,7 +270,7 @@ def test_19_triples_have_no_graph() -> None:
         write([add_namespace("x", S, G)], TRIPLES)
 
 
-def test_19_quads_have_one() -> None:
+def test_quads_have_one() -> None:
     refused(
         StatementError,
         w.options(statement=w.QUADS),
@@ -292,10 +292,10 @@ def test_19_quads_have_one() -> None:
         write([delete_namespace("x")])
 
 
-# 20: patches
+# Patches
 
 
-def test_20_frame_each_frame_is_a_patch() -> None:
+def test_frame_each_frame_is_a_patch() -> None:
     frames = [
         w.frame(w.options(w.FRAME), w.start(), w.commit()),
         w.frame(),
@@ -305,12 +305,12 @@ def test_20_frame_each_frame_is_a_patch() -> None:
     assert read(w.frame(w.options(w.FRAME))) == [END]
 
 
-def test_20_flat_the_stream_is_a_patch() -> None:
+def test_flat_the_stream_is_a_patch() -> None:
     frames = [w.frame(w.options(w.FLAT), w.start()), w.frame(), w.frame(w.commit())]
     assert read(*frames) == [BEGIN, COMMIT, END]
 
 
-def test_20_punctuated_marks_end_patches() -> None:
+def test_punctuated_marks_end_patches() -> None:
     frames = [
         w.frame(w.options(w.PUNCTUATED), w.mark(), w.start(), w.commit()),
         w.frame(w.mark(), w.mark(), w.start(), w.abort(), w.mark()),
@@ -321,11 +321,11 @@ def test_20_punctuated_marks_end_patches() -> None:
 
 
 @pytest.mark.parametrize("stream", [w.FRAME, w.FLAT])
-def test_20_marks_stand_nowhere_else(stream: int) -> None:
+def test_marks_stand_nowhere_else(stream: int) -> None:
     refused(OrderError, w.options(stream), w.mark(), match="PUNCTUATION .* of type")
 
 
-def test_20_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
+def test_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
     for unfinished in (
         [w.header("id", w.literal())],
         [w.name("urn:s")],
@@ -353,7 +353,7 @@ def test_20_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
         ([w.start(), w.commit(), w.namespace_delete("x")], True),
     ],
 )
-def test_20_the_end_of_the_stream_may_stand_for_the_last_mark(
+def test_the_end_of_the_stream_may_stand_for_the_last_mark(
     rows: list[bytes], loosely: bool
 ) -> None:
     # As Jelly-JVM writes it.
@@ -373,7 +373,7 @@ def test_20_the_end_of_the_stream_may_stand_for_the_last_mark(
     assert strict.deviations == []
 
 
-def test_20_a_writer_ends_patches_as_the_type_has_it() -> None:
+def test_a_writer_ends_patches_as_the_type_has_it() -> None:
     operations = [BEGIN, COMMIT, END, END, header("id", S), END]
     frames = write(operations, FRAME)
     assert [kinds(frame) for frame in frames] == [
@@ -393,14 +393,14 @@ def test_20_a_writer_ends_patches_as_the_type_has_it() -> None:
     ]
 
 
-def test_20_a_flat_stream_is_written_with_one_patch() -> None:
+def test_a_flat_stream_is_written_with_one_patch() -> None:
     for more in (END, BEGIN, header("id", S)):
         with pytest.raises(OrderError, match="after the one patch"):
             write([END, more], FLAT)
 
 
 @pytest.mark.parametrize("options", [FLAT, FRAME])
-def test_20_a_stream_whose_options_are_a_patch_is_not_written_without_one(
+def test_a_stream_whose_options_are_a_patch_is_not_written_without_one(
     options: PatchOptions,
 ) -> None:
     with pytest.raises(OrderError, match="without a patch"):
@@ -409,7 +409,7 @@ def test_20_a_stream_whose_options_are_a_patch_is_not_written_without_one(
 
 
 @pytest.mark.parametrize("options", [FLAT, FRAME, PUNCTUATED])
-def test_20_a_writer_does_not_leave_a_patch_open(options: PatchOptions) -> None:
+def test_a_writer_does_not_leave_a_patch_open(options: PatchOptions) -> None:
     encoder = PatchEncoder(options)
     encoder.add([header("id", S)])
     assert encoder.inside_patch
@@ -419,17 +419,17 @@ def test_20_a_writer_does_not_leave_a_patch_open(options: PatchOptions) -> None:
     assert not encoder.inside_patch
 
 
-def test_20_large_patches_take_several_frames_unless_each_frame_is_one() -> None:
+def test_large_patches_take_several_frames_unless_each_frame_is_one() -> None:
     operations = [add(Quad(Iri(f"urn:{i}"), P, OB, G)) for i in range(100)]
     assert len(write([*operations, END], frame_rows=10)) > 10
     assert len(write([*operations, END], FLAT, frame_rows=10)) > 10
     assert len(write([*operations, END], FRAME, frame_rows=10)) == 1
 
 
-# 21: repeats and namespaces
+# Repeats and namespaces
 
 
-def test_21_additions_and_deletions_share_their_repeats() -> None:
+def test_additions_and_deletions_share_their_repeats() -> None:
     frame = w.frame(
         w.options(),
         *w.SPO,
@@ -448,12 +448,12 @@ def test_21_additions_and_deletions_share_their_repeats() -> None:
     ]
 
 
-def test_21_repeats_carry_over_patches() -> None:
+def test_repeats_carry_over_patches() -> None:
     frames = [w.frame(w.options(), *w.SPO, w.add(*w.spo())), w.frame(), w.frame(w.delete())]
     assert read(*frames) == [add(SPO), END, END, delete(SPO), END]
 
 
-def test_21_namespaces_and_statements_share_the_graph() -> None:
+def test_namespaces_and_statements_share_the_graph() -> None:
     frame = w.frame(
         w.options(statement=w.QUADS),
         *w.SPO,
@@ -474,7 +474,7 @@ def test_21_namespaces_and_statements_share_the_graph() -> None:
     ]
 
 
-def test_21_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
+def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
     # As Jelly-JVM writes prefixes that come first.
     frame = w.frame(w.options(statement=w.QUADS), w.namespace_delete("x"), w.namespace_delete("y"))
     decoder = PatchDecoder(GenericFactory())
@@ -489,7 +489,7 @@ def test_21_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> Non
     assert str(caught.value) == str(deviation)
 
 
-def test_21_a_namespace_without_a_graph_gives_statements_none_to_repeat() -> None:
+def test_a_namespace_without_a_graph_gives_statements_none_to_repeat() -> None:
     refused(
         StatementError,
         w.options(statement=w.QUADS),
@@ -501,7 +501,7 @@ def test_21_a_namespace_without_a_graph_gives_statements_none_to_repeat() -> Non
 
 
 @pytest.mark.parametrize("graph_first", [False, True])
-def test_21_a_namespaces_iri_comes_before_its_graph(graph_first: bool) -> None:
+def test_a_namespaces_iri_comes_before_its_graph(graph_first: bool) -> None:
     frame = w.frame(
         w.options(statement=w.QUADS),
         w.name("urn:s"),
@@ -511,7 +511,7 @@ def test_21_a_namespaces_iri_comes_before_its_graph(graph_first: bool) -> None:
     assert read(frame) == [add_namespace("", S, G), END]
 
 
-def test_21_an_added_namespace_has_an_iri() -> None:
+def test_an_added_namespace_has_an_iri() -> None:
     refused(StatementError, w.options(), w.namespace_add("x"), match="without an IRI")
     assert read(w.frame(w.options(), w.namespace_delete("x"))) == [delete_namespace("x"), END]
     with pytest.raises(StatementError, match="without an IRI"):
@@ -520,12 +520,12 @@ def test_21_an_added_namespace_has_an_iri() -> None:
         write([add_namespace("x", BlankNode("b"))], TRIPLES)
 
 
-def test_21_a_namespace_has_one_graph() -> None:
+def test_a_namespace_has_one_graph() -> None:
     twice = bytes_field(1, bytes_field(5, bytes_field(4, b"g") + bytes_field(5, b"")))
     refused(WireError, w.options(statement=w.QUADS), twice, match="set twice")
 
 
-def test_21_a_writer_repeats_what_it_can() -> None:
+def test_a_writer_repeats_what_it_can() -> None:
     operations = [
         add(SPOG),
         delete(SPOG),
@@ -550,10 +550,10 @@ def test_21_a_writer_repeats_what_it_can() -> None:
     assert [namespace.WhichOneof("graph") for namespace in namespaces] == [None, "g_iri"]
 
 
-# 22: headers
+# Headers
 
 
-def test_22_headers_advance_the_state_and_do_not_repeat() -> None:
+def test_headers_advance_the_state_and_do_not_repeat() -> None:
     frame = w.frame(
         w.options(),
         w.prefix("urn:"),
@@ -575,14 +575,14 @@ def test_22_headers_advance_the_state_and_do_not_repeat() -> None:
     ]
 
 
-def test_22_a_header_has_one_value() -> None:
+def test_a_header_has_one_value() -> None:
     refused(StatementError, w.options(), w.header("id"), match="has no value")
     refused(
         WireError, w.options(), w.header("id", w.literal(), w.bnode()), match="value is set twice"
     )
 
 
-def test_22_a_writer_writes_every_value() -> None:
+def test_a_writer_writes_every_value() -> None:
     value = Literal("v", datatype="urn:d")
     operations = [header("id", value), header("id", value), header("", S), header("", S), END]
     frames = write(operations)
@@ -590,11 +590,11 @@ def test_22_a_writer_writes_every_value() -> None:
     assert all(row.header.WhichOneof("value") for row in rows(*frames) if row.HasField("header"))
 
 
-# 23: transactions
+# Transactions
 
 
 @pytest.mark.parametrize("stream", [w.FRAME, w.FLAT, w.PUNCTUATED])
-def test_23_transactions_are_in_order(stream: int) -> None:
+def test_transactions_are_in_order(stream: int) -> None:
     head = w.options(stream)
     for end in (w.commit(), w.abort()):
         refused(OrderError, head, end, match="outside a transaction")
@@ -602,7 +602,7 @@ def test_23_transactions_are_in_order(stream: int) -> None:
     refused(OrderError, head, w.start(), w.start(), match="START inside a transaction")
 
 
-def test_23_a_transaction_stays_within_its_patch() -> None:
+def test_a_transaction_stays_within_its_patch() -> None:
     refused(
         OrderError, w.options(w.FRAME), w.start(), w.name("x"), match="patch, ends inside", row=1
     )
@@ -612,14 +612,14 @@ def test_23_a_transaction_stays_within_its_patch() -> None:
             read(w.frame(w.options(stream), w.start()), w.frame())
 
 
-def test_23_a_transaction_may_span_frames() -> None:
+def test_a_transaction_may_span_frames() -> None:
     for stream, mark in ((w.FLAT, b""), (w.PUNCTUATED, w.mark())):
         frames = [w.frame(w.options(stream), w.start()), w.frame(w.commit()), w.frame(mark)]
         assert read(*frames) == [BEGIN, COMMIT, END]
 
 
 @pytest.mark.parametrize("options", [FLAT, FRAME, PUNCTUATED])
-def test_23_a_writer_keeps_the_order(options: PatchOptions) -> None:
+def test_a_writer_keeps_the_order(options: PatchOptions) -> None:
     for wrong in ([COMMIT], [ABORT], [BEGIN, BEGIN], [BEGIN, COMMIT, COMMIT], [BEGIN, END]):
         encoder = PatchEncoder(options)
         with pytest.raises(OrderError):
