@@ -140,7 +140,7 @@ def convert(
         frames stay as they are without it and ``frame_bytes``.
     :param frame_bytes: bytes after which a frame ends.
     :param restart_every: bytes after which the next frame is a restart point, where a reader may
-        begin; see ``codec.restarts``.
+        begin; see ``codec.rdf.restarts``.
     :param namespaces: write the prefixes of RDF text as namespaces.
     :param base: IRI that relative ones in RDF text are resolved against.
     :param blank_nodes: of several Jelly sources, see ``transcode``. One source keeps its labels.

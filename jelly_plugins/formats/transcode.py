@@ -162,7 +162,7 @@ def transcode(
         ``frame_bytes``, frames stay as they are.
     :param frame_bytes: regroup into frames of about so many bytes.
     :param restart_every: bytes after which the next frame is a restart point, see
-        ``codec.restarts``.
+        ``codec.rdf.restarts``.
     :param blank_nodes: ``"fresh"`` keeps the blank nodes of several streams apart by new labels;
         ``"keep"`` takes equal labels for one node. A single stream keeps its labels either way.
     :param concatenated: sources may hold several streams each, see ``FrameReader``.

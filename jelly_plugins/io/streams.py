@@ -423,7 +423,7 @@ def encode(
     :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
     :param frame_bytes: bytes of a frame after which it ends.
     :param restart_every: bytes after which the next frame is a restart point, where a reader may
-        begin; see ``codec.restarts``. By default only the first frame is.
+        begin; see ``codec.rdf.restarts``. By default only the first frame is.
     :param limits: bounds of what is written.
     :raises JellyError: a statement cannot be written with these options.
     """

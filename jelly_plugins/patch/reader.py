@@ -22,11 +22,11 @@ from ..codec import (
 )
 from ..codec.common.detection import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
+from ..io.following import Followed
 from ..io.sources import Input, Source
 from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
-from .replay.following import Followed
 from .text.reader import PatchTextReader
 
 #: Bytes at the start of a source that are kept to say what it is, if it is no log.

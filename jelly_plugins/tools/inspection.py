@@ -86,7 +86,7 @@ class StreamReport:
     :ivar size: bytes of the frames, uncompressed and without delimiters.
     :ivar file_size: bytes of the file as it lies on disk, None if it is no file.
     :ivar frames: number of frames; ``empty_frames`` of them have no rows.
-    :ivar restarts: number of frames that are marked as restart points, see ``codec.restarts``.
+    :ivar restarts: number of frames that are marked as restart points, see ``codec.rdf.restarts``.
     :ivar largest_frame: bytes of the largest frame.
     :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
     :ivar namespaces: declarations, IRIs by name in order of appearance, at most :data:`LISTED`.

@@ -56,7 +56,7 @@ def decoding_text(rng: Random) -> Case:
     return partial(readers.text, native().TextDecoder, leaning(rng), limits_for(rng))
 
 
-def decoding_judged_text(rng: Random) -> Case:
+def decoding_validated_text(rng: Random) -> Case:
     given = (leaning(rng), limits_for(rng), readers.VALIDATORS[1])
     return partial(readers.text, native().TextDecoder, *given)
 
@@ -106,7 +106,7 @@ def encoding_columns(rng: Random) -> Case:
 SORTS = [
     decoding,
     decoding_text,
-    decoding_judged_text,
+    decoding_validated_text,
     decoding_columns,
     decoding_patches,
     decoding_patch_columns,

@@ -58,7 +58,7 @@ _NOTATIONS: Final = tuple(Notation)
 _DIALECTS: Final = tuple(Dialect)
 
 
-def _judged_by_rows(_limits: Limits) -> RowFactory:
+def _validated_by_rows(_limits: Limits) -> RowFactory:
     return RowFactory()
 
 
@@ -83,7 +83,7 @@ def reader_case(data: bytes) -> Case:
         (readers.patch_columns, PatchColumnDecoder, (frames, limits, None, bounds)),
         (
             *(readers.patch_columns, PatchColumnDecoder),
-            (frames, limits, _judged_by_rows, {**bounds, "notation": Notation.RDF_1_2}),
+            (frames, limits, _validated_by_rows, {**bounds, "notation": Notation.RDF_1_2}),
         ),
     )
     return cases[kind % len(cases)]

@@ -1,6 +1,6 @@
 """A Jelly source as text for Oxigraph's own parser, which is faster than quads made one by one.
 
-The compiled kernel writes the text, and has the terms' factory validator whatever is not plainly
+The compiled kernel writes the text, and has the terms' factory validate whatever is not plainly
 well-formed (see ``codec.TextDecoder``). The parser is then told to be lenient: it would check every
 term of every statement again, where each term needs it once.
 

@@ -139,7 +139,7 @@ def _conflict(kind: OperationKind, row: Row) -> ConflictError:
 
 
 class StoreTarget:
-    """A store that logs are replayed into; see ``patch.replaying.Target``.
+    """A store that logs are replayed into; see ``patch.replay.course.Target``.
 
     :param graph: the graph in the place of the default graph.
     :param strict: whether each operation on a statement must change something.

@@ -1,7 +1,8 @@
 """RDF Patch text to rows of patches.
 
 Text in pieces goes in, rows come out one by one; no I/O, and memory for no more than a piece and a
-line. What may follow what is the codec's to say (``patch_rules``); terms are ``text_terms``'.
+line. What may follow what is the codec's to say (``codec.patch.rules``); terms are read by
+``terms``.
 
 Taken as other tools write them: names and keys with or without quotes, TB for TX, an H row without
 its dot, several rows on a line, comments.

@@ -2,7 +2,7 @@
 
 Blank nodes stand as ``<_:label>`` or ``_:label``, numbers and booleans in short as in Turtle,
 prefixed names under prefixes that were declared, quoted triples as ``<< s p o >>`` or
-``<<( s p o )>>``. Rows are not known here (``text_reader``).
+``<<( s p o )>>``. Rows are not known here (``reader``).
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class Changes:
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replaying.Target``.
+    """A graph that logs are replayed into; see ``patch.replay.course.Target``.
 
     :param graph: the graph that takes statements of the default graph.
     :param strict: whether each operation on a statement must change something.

@@ -217,7 +217,7 @@ def _lines(statements: pa.RecordBatch) -> pa.Array:
 
 
 class _Changes:
-    """The changes of one transaction, see ``patch.replaying.Changes``."""
+    """The changes of one transaction, see ``patch.replay.course.Changes``."""
 
     #: Made of staged lines.
     form: Final = "lines1"
@@ -274,7 +274,7 @@ def is_anonymous(position: Position) -> bool:
 
 
 class _Target:
-    """The version that a log leads to, see ``patch.replaying.Target``."""
+    """The version that a log leads to, see ``patch.replay.course.Target``."""
 
     def __init__(self, head: Commit, continued: bool, numbered: bool) -> None:
         self.head = head

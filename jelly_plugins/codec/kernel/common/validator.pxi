@@ -130,7 +130,7 @@ cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
 
 # With the GIL
 
-cdef int validate_doubtful(Reader *reader, validator) except -1:
+cdef int validate_made(Reader *reader, validator) except -1:
     """Have the validator make the terms that are not plain, in the order of the stream.
 
     :raises TermError: it refuses one; with its row.

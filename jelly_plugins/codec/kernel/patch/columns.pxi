@@ -1,4 +1,4 @@
-# The decoder of `patch_columns.py`: what the reader plans becomes columns, and rows that are no
+# The decoder of `patch/columns.py`: what the reader plans becomes columns, and rows that are no
 # operations on statements become objects. Options and the ends of frames and streams are left to
 # the reference.
 #

@@ -1,4 +1,4 @@
-# The decoder of `patch_decoder.py`: what the reader plans becomes operations, with terms and
+# The decoder of `patch/decoder.py`: what the reader plans becomes operations, with terms and
 # statements of a factory. Options, and what the end of a frame or of the stream means, are left to
 # the reference.
 

@@ -1,4 +1,4 @@
-# The term writer of `patch_term_writer.py` and the encoder's loop. Statements, which are nearly all
+# The term writer of `patch/term_writer.py` and the encoder's loop. Statements, which are nearly all
 # that patches are made of, are written here; other rows are left to the reference encoder, which
 # has their terms written here.
 

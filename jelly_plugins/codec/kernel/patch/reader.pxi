@@ -1,4 +1,4 @@
-# From the bytes of a patch's frame to terms and planned rows, with the reader of `reader.pxi`.
+# From the bytes of a patch's frame to terms and planned rows, with the reader of `common/reader.pxi`.
 # Nothing here needs the GIL.
 #
 # Reading stops besides at namespaces and headers, which are rare next to statements, and at no end

@@ -1,4 +1,4 @@
-# The decoder of `decoder.py`: what the reader plans becomes terms and statements of a factory.
+# The decoder of `rdf/decoder.py`: what the reader plans becomes terms and statements of a factory.
 
 cdef enum:
     # Language tags that are kept, and bytes of one of them, at most.

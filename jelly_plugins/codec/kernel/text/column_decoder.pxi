@@ -1,4 +1,4 @@
-# The column decoder of `columns.py`: what the reader plans becomes rows of four columns, without
+# The column decoder of `text/columns.py`: what the reader plans becomes rows of four columns, without
 # the GIL.
 
 cdef struct Gathered:
@@ -29,7 +29,7 @@ cdef inline bint is_full(Gathered *gathered) noexcept nogil:
 
 cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
     """Say where the next row of a column starts; False where there is no memory."""
-    # No batch comes to more than that: see `columns.check_batch`.
+    # No batch comes to more than that: see `text.columns.check_batch`.
     cdef int32_t offset = <int32_t> gathered.data[column].size
     if not reserve(&gathered.offsets[column], 4):
         return False

@@ -1,4 +1,4 @@
-# The column encoder of `columns.py`.
+# The column encoder of `text/columns.py`.
 
 class ColumnEncoder(reference_columns.ColumnEncoder):
     __doc__ = reference_columns.ColumnEncoder.__doc__

@@ -1,4 +1,4 @@
-# The column encoder of `columns.py`: cells in N-Triples syntax become rows, without the GIL.
+# The column encoder of `text/columns.py`: cells in N-Triples syntax become rows, without the GIL.
 #
 # As with lines of text, only cells of the usual form are read here; a row with any other is left to
 # the reference, which reads it or says what is wrong with it.

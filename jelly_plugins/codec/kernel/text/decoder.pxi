@@ -1,4 +1,4 @@
-# The text decoder of `text.py`: what the reader plans becomes lines, without the GIL.
+# The text decoder of `text/transcoding.py`: what the reader plans becomes lines, without the GIL.
 
 cdef struct Level:
     # A statement or a quoted triple that is being written, and the next of its terms.
@@ -291,7 +291,7 @@ cdef class PieceDecoder:
                 drop(reader.namespace_iri, &reader.pool)
                 reader.namespace_iri = NULL
             elif status == NEEDS_VALIDATION:
-                validate_doubtful(reader, self.validator)
+                validate_made(reader, self.validator)
             elif status == NOT_RDF_1_2:
                 raise refused_statement(reader, self.validator)
             elif status != AT_PLAN_END and status != AT_FRAME_END:

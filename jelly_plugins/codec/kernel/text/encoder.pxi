@@ -80,7 +80,7 @@ cdef int load_line_rules() except -1:
         IRI_BYTES[code] = STRING_BYTES[code] = 2
     for code in range(0x20, 0x7F):
         if STRING_BYTES[code] != (chr(code) not in '"\\'):
-            raise ImportError("the kernel's plain characters are not those of codec.lines")
+            raise ImportError("the kernel's plain characters are not those of codec.text.lines")
     for letter, character in lines._ESCAPED_CHARACTERS.items():
         SHORT_ESCAPES[<int> ord(letter)] = ord(character)
     TAGGED_NAMES = tuple(name.encode() for name in ntriples._TAGGED_DATATYPES)

@@ -10,8 +10,8 @@ import os
 from stat import S_ISREG
 from typing import Final
 
-from ...errors import SourceError
-from ...io.sources import Source
+from ..errors import SourceError
+from .sources import Source
 
 
 class Followed:
