@@ -1,8 +1,8 @@
 """Jelly-RDF as Apache Arrow tables and back: for pyarrow, Spark, DuckDB, Polars, pandas.
 
 A statement is a row, its terms are strings in the syntax of N-Triples, and the default graph is
-null. The work is the codec's (``codec.text.columns``); here its buffers become pyarrow's, and pyarrow's
-become its own, without a copy.
+null. The work is the codec's (``codec.text.columns``); here its buffers become pyarrow's, and
+pyarrow's become its own, without a copy.
 
 >>> import io
 >>> table = pyarrow.table({"subject": ["_:s"], "predicate": ["<urn:p>"], "object": ['"o"@en']})

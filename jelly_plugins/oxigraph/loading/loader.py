@@ -2,9 +2,9 @@
 
 How statements go in (measured with pyoxigraph 0.5.13):
 
-- With the compiled kernel, as text (``nquads_reader``). Fresh labels: ``Store.bulk_load``, which reads the
-  text from a pipe while the next of it is written (``pipe``); the parser gives the labels. Labels
-  kept: the text is parsed to quads, and these go in as below.
+- With the compiled kernel, as text (``nquads_reader``). Fresh labels: ``Store.bulk_load``, which
+  reads the text from a pipe while the next of it is written (``pipe``); the parser gives the
+  labels. Labels kept: the text is parsed to quads, and these go in as below.
 
 Quads:
 

@@ -2,8 +2,8 @@
 
 The first row that the reader gives of a file is marked, and so is the last one, with the number of
 rows up to it; the first one has the number of the file as well, and how many were read together
-(see ``datasource.marks``). Rows that were shuffled, filtered, cut off or doubled have marks missing or
-in the wrong place, a number that is not theirs, or an order that does not grow. Knows nothing of
+(see ``datasource.marks``). Rows that were shuffled, filtered, cut off or doubled have marks missing
+or in the wrong place, a number that is not theirs, or an order that does not grow. Knows nothing of
 Spark.
 """
 
