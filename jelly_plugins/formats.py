@@ -193,10 +193,10 @@ class TextReader:
 
     def _parse(self, name: Format, base: str | None, limits: Limits) -> Iterator[Statement]:
         width = 4 if name.has_graphs else 3
-        make = _Terms(limits)
+        make = GenericTerms(limits)
         try:
             self._parser = pyoxigraph_module().parse(
-                io.BufferedReader(_Pieces(self._input.pieces()), PIECE),
+                io.BufferedReader(PieceFile(self._input.pieces()), PIECE),
                 format=rdf_format(name),
                 base_iri=base,
             )
@@ -211,7 +211,7 @@ class TextReader:
             raise SourceError(str(error)) from error
 
 
-class _Terms:
+class GenericTerms:
     """pyoxigraph's terms to generic ones, each distinct one once as far as the cache reaches."""
 
     def __init__(self, limits: Limits) -> None:
@@ -248,7 +248,7 @@ _MAKERS: Final[dict[Kind, Callable[..., Any]]] = {
 }
 
 
-class _Pieces(io.RawIOBase):
+class PieceFile(io.RawIOBase):
     """An iterator of bytes as a file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
