@@ -193,7 +193,7 @@ class TextReader:
 
     def _parse(self, name: Format, base: str | None, limits: Limits) -> Iterator[Statement]:
         width = 4 if name.has_graphs else 3
-        make = GenericTerms(limits)
+        make = _Terms(limits)
         try:
             self._parser = pyoxigraph_module().parse(
                 io.BufferedReader(PieceFile(self._input.pieces()), PIECE),
@@ -211,7 +211,7 @@ class TextReader:
             raise SourceError(str(error)) from error
 
 
-class GenericTerms:
+class _Terms:
     """pyoxigraph's terms to generic ones, each distinct one once as far as the cache reaches."""
 
     def __init__(self, limits: Limits) -> None:

@@ -18,8 +18,8 @@ from ..sources import Input, Source
 from .contexts import ContextLoader, Contexts
 from .formats import LogFormat, Syntax
 from .jelly import FrameGroups, Group, read_jelly
-from .lines import LineLog, LineWriter
-from .reader import messages_of, source_syntax
+from .lines import LineLog, LineWriter, read_lines
+from .reader import line_log, source_syntax
 from .rows import FrameCutter, log_options
 from .writer import Counter, write_log
 
@@ -70,25 +70,16 @@ def convert_messages(
     """
     source = source_syntax(src, source_format, source_dialect, announced=announced)
     target = source_syntax(dst, target_format, target_dialect)
-    lines = (LogFormat.N_TRIPLES, LogFormat.N_QUADS)
     has_graphs = source.format.has_graphs
     wanted = options or log_options(graphs=has_graphs)
     with Input(src) as opened:
-        if source.format in lines and target.format is LogFormat.JELLY:
-            straight = PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES
-            if wanted.physical_type is straight:
-                log = LineLog(opened, source, limits, options=wanted)
-                return LogConversion(messages=_lines_to_jelly(log, dst, limits))
-        if source.format is LogFormat.JELLY and target.format in lines:
+        if source.format is LogFormat.JELLY:
             groups = FrameGroups(opened, limits)
-            straight_from = groups.physical_type()
-            if straight_from is None or (
-                target.format.has_graphs or straight_from is PhysicalType.TRIPLES
-            ):
+            if _is_straight(groups.physical_type(), target.format):
                 return _jelly_to_lines(groups, dst, target, notation, limits)
             messages = read_jelly(groups, limits)
         else:
-            messages = messages_of(
+            log = line_log(
                 opened,
                 source,
                 base=base,
@@ -97,6 +88,11 @@ def convert_messages(
                 strict=strict,
                 limits=limits,
             )
+            same = PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES
+            if target.format is LogFormat.JELLY and wanted.physical_type is same:
+                log.set_options(wanted)
+                return LogConversion(messages=_lines_to_jelly(log, dst, limits))
+            messages = read_lines(log, limits)
         counter = Counter(messages)
         write_log(
             counter,
@@ -109,6 +105,13 @@ def convert_messages(
         )
     keeps = target.format is LogFormat.JELLY
     return _conversion(counter.messages, 0 if keeps else counter.metadata)
+
+
+def _is_straight(source: PhysicalType | None, target: LogFormat) -> bool:
+    """Whether the statements of a Jelly stream are all statements of lines."""
+    return target is LogFormat.N_QUADS or (
+        target is LogFormat.N_TRIPLES and source is PhysicalType.TRIPLES
+    )
 
 
 def _conversion(messages: int, metadata: int) -> LogConversion:

@@ -10,26 +10,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..codec import Limits, Quad
+from ..codec import Limits
 from ..codec.limits import over
 from ..errors import JellyError, TextError
-from ..formats import GenericTerms, pyoxigraph_module
+from ..formats import pyoxigraph_module
 from ..sources import Input
+from .boundaries import DELIMITER
 from .contexts import ContextLoader
 from .formats import Dialect, Syntax
-from .model import Message
-from .parsing import located, parse_document
+from .parsing import ParsedLog, gathered, located, parsed
 
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
 _SPACE: Final = b" \t\r\n"
 
 
-def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
-    """The lines of a source, numbered from 1, without line feeds.
+def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
+    """The lines of a source, numbered from 1, without line feeds; None where more may take a while.
 
     :raises LimitError: a line is longer than ``limits.frame_bytes``.
     """
@@ -47,23 +48,20 @@ def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
             size = len(line)
         if size > limits.frame_bytes:
             raise over(limits, "frame_bytes", size, "the length of a line")
+        yield None
     if size:
         yield number + 1, b"".join(pending)
 
 
 class Documents:
-    """Parses JSON-LD documents under a context.
+    """Parses JSON-LD documents under a context, into lines of N-Quads.
 
     :param context: that is in force at first.
     """
 
-    def __init__(
-        self, loader: ContextLoader, context: Any, base: str | None, limits: Limits
-    ) -> None:
+    def __init__(self, loader: ContextLoader, context: Any, base: str | None) -> None:
         self._loader = loader
         self._base = base
-        self._limits = limits
-        self._make = GenericTerms(limits)
         self._format = pyoxigraph_module().RdfFormat.JSON_LD
         self._context: Any = None
         self._opening = b""
@@ -77,32 +75,20 @@ class Documents:
         self._context = self._loader.context(context)
         self._opening = b'{"@context":' + _dump(self._context) + b","
 
-    def plain(self, data: bytes, line: int) -> list[Quad]:
-        """The quads of an object that has no context anywhere in it."""
+    def plain(self, data: bytes, line: int) -> Iterator[bytes]:
+        """An object that is not empty and has no context anywhere in it."""
         if self._opening:
             data = self._opening + data[1:]
-        return self._parse(data, line)
+        return parsed(data, self._format, self._base, first_line=line)
 
-    def parse(self, document: dict[str, Any], line: int) -> list[Quad]:
-        """The quads of an object that may have contexts."""
+    def any(self, document: dict[str, Any], line: int) -> Iterator[bytes]:
+        """An object that may have contexts."""
         document = self._loader.inlined(document)
         if self._opening:
             local = document.pop("@context", [])
-            document = {
-                "@context": [
-                    *_as_list(self._context),
-                    *_as_list(local),
-                ],
-                **document,
-            }
-        return self._parse(_dump(document), line)
-
-    def _parse(self, data: bytes, line: int) -> list[Quad]:
-        quads = parse_document(data, self._format, self._base, self._make, line)
-        if len(quads) > self._limits.frame_rows:
-            what = "the number of statements of a message"
-            raise over(self._limits, "frame_rows", len(quads), what)
-        return quads
+            context = [*_as_list(self._context), *_as_list(local)]
+            document = {"@context": context, **document}
+        return parsed(_dump(document), self._format, self._base, first_line=line)
 
 
 def _as_list(context: Any) -> list[Any]:
@@ -142,7 +128,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def read_ndjson_ld(
+def ndjson_ld_log(
     source: Input,
     syntax: Syntax,
     *,
@@ -151,43 +137,68 @@ def read_ndjson_ld(
     base: str | None,
     strict: bool,
     limits: Limits,
-) -> Iterator[Message]:
-    """The messages of a log in NDJSON-LD.
+) -> ParsedLog:
+    """A log in NDJSON-LD as one in N-Quads.
 
     :param strict: whether to refuse blank lines, which others allow.
-    :raises JellyError: with the line.
     """
+    lines: deque[int] = deque()
     # In the early draft each line is a message.
-    sets_context = syntax.dialect is Dialect.CURRENT
-    index = 0
-    number = 0
-    try:
-        documents = Documents(loader, context, base, limits)
-        for number, line in whole_lines(source, limits):
-            data = line.strip(_SPACE)
-            if not data:
-                if strict:
-                    raise TextError("a blank line")
-                continue
-            if not data.startswith(b"{"):
-                raise TextError("a line holds one JSON object")
-            if _EMPTY.fullmatch(data):
-                quads: list[Quad] = []
-            elif b"@context" not in data and b"\\u" not in data:
-                quads = documents.plain(data, number)
+    reader = _LineReader(
+        Documents(loader, context, base),
+        lines,
+        sets_context=syntax.dialect is Dialect.CURRENT,
+        strict=strict,
+    )
+    return ParsedLog(source.name, gathered(reader.pieces(source, limits)), lines)
+
+
+class _LineReader:
+    """Reads one log line by line."""
+
+    def __init__(
+        self, documents: Documents, lines: deque[int], *, sets_context: bool, strict: bool
+    ) -> None:
+        self._documents = documents
+        self._lines = lines
+        self._sets_context = sets_context
+        self._strict = strict
+
+    def pieces(self, source: Input, limits: Limits) -> Iterator[bytes]:
+        number = 0
+        try:
+            for numbered in whole_lines(source, limits):
+                if numbered is None:
+                    yield b""
+                    continue
+                number, line = numbered
+                yield from self._read(line.strip(_SPACE), number)
+        except TextError as error:
+            if error.line is None:
+                error.line = number or None
+            raise located(error, source.name) from None
+        except RecursionError:
+            error = TextError("values are nested too deeply", line=number)
+            raise located(error, source.name) from None
+        except JellyError as error:
+            raise located(error, source.name) from None
+
+    def _read(self, data: bytes, number: int) -> Iterator[bytes]:
+        """What a line says."""
+        if not data:
+            if self._strict:
+                raise TextError("a blank line")
+            return
+        if not data.startswith(b"{"):
+            raise TextError("a line holds one JSON object")
+        if not _EMPTY.fullmatch(data):
+            if b"@context" not in data and b"\\u" not in data:
+                yield from self._documents.plain(data, number)
             else:
                 document = load_json(data)
-                if sets_context and set(document) == {"@context"}:
-                    documents.set_context(document["@context"])
-                    continue
-                quads = documents.parse(document, number)
-            yield Message(quads, index, source.name, number)
-            index += 1
-    except TextError as error:
-        if error.line is None:
-            error.line = number or None
-        raise located(error, source) from None
-    except RecursionError:
-        raise located(TextError("values are nested too deeply", line=number), source) from None
-    except JellyError as error:
-        raise located(error, source) from None
+                if self._sets_context and set(document) == {"@context"}:
+                    self._documents.set_context(document["@context"])
+                    return
+                yield from self._documents.any(document, number)
+        self._lines.append(number)
+        yield DELIMITER

@@ -25,6 +25,7 @@ from .delimiters import HEADER, UNANNOUNCED, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax, label_announces
 from .kernel import count_lines, cut_rows, weave
 from .model import Message
+from .parsing import ParsedLog
 from .rows import as_quads, batch_limits, log_options
 
 _VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}(?:#.*)?", re.DOTALL)
@@ -56,29 +57,33 @@ class LineLog:
     """Reads a log of lines, piece by piece.
 
     :param limits: ``frame_bytes`` bounds a line; the other limits what stands in it.
-    :param options: of the stream of rows; its physical type goes with the syntax.
+    :ivar opening: the rows of the options, which are not among those of any piece.
     """
 
     def __init__(
         self,
-        source: Input,
+        source: Input | ParsedLog,
         syntax: Syntax,
         limits: Limits,
-        *,
-        options: StreamOptions | None = None,
     ) -> None:
         self.source = source
-        options = options or log_options(graphs=syntax.format is LogFormat.N_QUADS)
+        self._lines = source.lines if isinstance(source, ParsedLog) else None
         self._early = syntax.dialect is Dialect.COMMENT_2025
         self._announced = syntax.announced
         self._limits = limits
-        self._encoder = TextEncoder(options, limits=batch_limits(limits))
+        self.set_options(log_options(graphs=syntax.format is LogFormat.N_QUADS))
         #: Number of the next line, and statements so far of the message that has not ended.
         self._line = 1
         self._open = 0
         #: Whether anything came before that a delimiter can end.
         self._begun = False
-        #: The rows of the options, which are not among those of any piece.
+
+    def set_options(self, options: StreamOptions) -> None:
+        """Have the rows be those of other options; to be called before the first piece.
+
+        :param options: their physical type goes with the syntax.
+        """
+        self._encoder = TextEncoder(options, limits=batch_limits(self._limits))
         self.opening = self._encoder.flush()
 
     def pieces(self) -> Iterator[Piece]:
@@ -125,11 +130,21 @@ class LineLog:
             failed = error
             rows = b"".join(self._encoder.finish())
             _keep_whole(counts, carried + cut_rows(rows, b"", 0, 0, [], 0, 0)[4])
+        if self._lines is not None:
+            firsts = [self._lines.popleft() for _ in counts]
         yield Piece(rows, counts, firsts)
         if failed is not None:
-            if isinstance(failed, TextError):
-                raise failed.locate(source=self.source.name)
-            raise type(failed)(failed.message, source=self.source.name)
+            raise self._located(failed)
+
+    def _located(self, error: JellyError) -> JellyError:
+        """An error with its place; frames and rows of the stream of rows say nothing about it."""
+        if not isinstance(error, TextError):
+            return type(error)(error.message, source=self.source.name)
+        if self._lines is not None:
+            # It is known in which message it is.
+            error.line = self._lines[0] if self._lines else None
+            error.column = None
+        return error.locate(source=self.source.name)
 
     def _count(self, text: bytearray, counts: list[int], firsts: list[int]) -> None:
         """Count the statements of each message, and overwrite what is no statement.

@@ -1,19 +1,45 @@
-"""What pyoxigraph's parsers say is wrong, in errors of ours; and documents parsed by them."""
+"""Logs that an existing parser reads, as logs in N-Quads, which the codec reads in bulk.
+
+pyoxigraph parses the statements and writes them as N-Quads, without a Python object for any term.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final
 
-from ..codec import Quad
 from ..errors import JellyError, SourceError, TextError
-from ..formats import GenericTerms, pyoxigraph_module
-from ..sources import Input
+from ..formats import pyoxigraph_module
 
 #: What pyoxigraph's messages say of the place, which errors have besides.
 _PLACE: Final = re.compile(
     r"^Parser error at [^:]*: |(?: (?:at|on|in) line \d+(?: column \d+)?)?(?: \(line \d+\))?$"
 )
+#: Statements that are written at once.
+_BATCH: Final = 1 << 11
+
+
+class ParsedLog:
+    """A log in N-Quads, made of one in another syntax.
+
+    :ivar name: of the source.
+    :ivar lines: for each message that comes next, its line in the source.
+    """
+
+    def __init__(self, name: str, pieces: Iterator[bytes], lines: deque[int]) -> None:
+        self.name = name
+        self.lines = lines
+        self._pieces = pieces
+
+    def pieces(self) -> Iterator[bytes]:
+        """The log, once.
+
+        :raises JellyError: the source is malformed; with its line.
+        """
+        return self._pieces
 
 
 def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
@@ -22,34 +48,69 @@ def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
     :param first_line: of the text that it was given, in the log.
     """
     message = _PLACE.sub("", error.msg or "") or "malformed"
-    line = first_line + (error.lineno or 1) - 1
-    return TextError(message, line=line)
+    return TextError(message, line=first_line + (error.lineno or 1) - 1)
 
 
-def parse_document(
-    data: bytes, format_: Any, base: str | None, make: GenericTerms, line: int
-) -> list[Quad]:
-    """The quads of a document.
+def parsed(data: Any, format_: Any, base: str | None, *, first_line: int = 1) -> Iterator[bytes]:
+    """The statements of a document as lines of N-Quads, in pieces.
 
-    :param line: of its start, in the log.
-    :raises TextError: it is malformed.
+    :param data: bytes or a file.
+    :param format_: pyoxigraph's name of its syntax.
+    :param first_line: of the document, in the log.
+    :raises JellyError: it is malformed; what stands before that comes out first.
     """
+    pyoxigraph = pyoxigraph_module()
+    nquads = pyoxigraph.RdfFormat.N_QUADS
+    failed: list[JellyError] = []
+    statements = _until_error(
+        lambda: pyoxigraph.parse(data, format=format_, base_iri=base), failed, first_line
+    )
+    while lines := pyoxigraph.serialize(islice(statements, _BATCH), format=nquads):
+        yield lines
+    if failed:
+        raise failed[0]
+
+
+def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Iterator[Any]:
+    """Statements up to what is wrong, which is put into ``failed``."""
     try:
-        parser = pyoxigraph_module().parse(data, format=format_, base_iri=base)
-        return [make.statement(tuple(quad)) for quad in parser]  # type: ignore[misc]
+        yield from parse()
     except SyntaxError as error:
-        raise text_error(error, first_line=line) from None
-    except JellyError:
-        raise
+        failed.append(text_error(error, first_line=first_line))
+    except JellyError as error:
+        failed.append(error)
     except (OSError, ValueError) as error:
-        raise TextError(str(error), line=line) from error
+        failed.append(SourceError(str(error)))
 
 
-def located(error: JellyError, source: Input) -> JellyError:
+def located(error: JellyError, name: str) -> JellyError:
     """An error that names its source."""
-    return error.locate(source=source.name)
+    return error.locate(source=name)
 
 
-def unreadable(error: Exception) -> JellyError:
-    """The error for what a parser cannot take."""
-    return SourceError(str(error))
+def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces joined as they come, an empty one saying that more may take a while.
+
+    What came before an error comes out before it.
+    """
+    waiting: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            if piece:
+                waiting.append(piece)
+                size += len(piece)
+            if waiting and (not piece or size >= _GATHERED):
+                yield b"".join(waiting)
+                waiting.clear()
+                size = 0
+    except JellyError:
+        if waiting:
+            yield b"".join(waiting)
+        raise
+    if waiting:
+        yield b"".join(waiting)
+
+
+#: Bytes that are not gathered further.
+_GATHERED: Final = 1 << 16

@@ -9,16 +9,17 @@ Reference: RDF Messages, section "RDF/XML"; XML 1.0, section "Logical Structures
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
 from ..codec import Limits
 from ..codec.limits import over
 from ..errors import JellyError, TextError
-from ..formats import GenericTerms, pyoxigraph_module
+from ..formats import pyoxigraph_module
 from ..sources import Input
-from .model import Message
-from .parsing import located, parse_document
+from .boundaries import DELIMITER
+from .parsing import ParsedLog, gathered, located, parsed
 
 #: Pieces of a document that begin with "<"; what stands between is passed over.
 _ATTRIBUTES: Final = rb"(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+"
@@ -47,26 +48,31 @@ _ENTITY_BYTES: Final = 1 << 16
 _EXPANDED_BYTES: Final = 1 << 24
 
 
-def read_rdf_xml(source: Input, *, base: str | None, limits: Limits) -> Iterator[Message]:
-    """The messages of a log in RDF/XML.
+def rdf_xml_log(source: Input, *, base: str | None, limits: Limits) -> ParsedLog:
+    """A log in RDF/XML as one in N-Quads."""
+    lines: deque[int] = deque()
+    return ParsedLog(source.name, gathered(_pieces(source, base, lines, limits)), lines)
 
-    :raises JellyError: with the line.
-    """
-    make = GenericTerms(limits)
+
+def _pieces(
+    source: Input, base: str | None, lines: deque[int], limits: Limits
+) -> Iterator[bytes]:
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     try:
-        for index, (line, document) in enumerate(documents(source, limits)):
-            quads = parse_document(document, format_, base, make, line)
-            if len(quads) > limits.frame_rows:
-                what = "the number of statements of a message"
-                raise over(limits, "frame_rows", len(quads), what)
-            yield Message(quads, index, source.name, line)
+        for found in documents(source, limits):
+            if found is None:
+                yield b""
+                continue
+            line, document = found
+            yield from parsed(document, format_, base, first_line=line)
+            lines.append(line)
+            yield DELIMITER
     except JellyError as error:
-        raise located(error, source) from None
+        raise located(error, source.name) from None
 
 
-def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
-    """The documents of a log, with the lines in which they begin.
+def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
+    """The documents of a log, with the lines in which they begin; None where more may take a while.
 
     :raises TextError: the source ends inside of one, or something else stands between them.
     :raises LimitError: a document is longer than ``limits.frame_bytes``.
@@ -86,6 +92,7 @@ def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
             raise over(limits, "frame_bytes", size, "the length of a document")
         # What is looked at again is no more than what is new.
         wanted = size + (size - splitter.settled)
+        yield None
     yield from splitter.feed(b"".join(gathered))
     splitter.finish()
 

@@ -13,6 +13,7 @@ from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import FrameGroups, read_jelly
 from .lines import LineLog, read_lines
 from .model import Message
+from .parsing import ParsedLog
 
 
 class MessageReader:
@@ -153,28 +154,59 @@ def messages_of(
     limits: Limits,
 ) -> Iterator[Message]:
     """The messages of an open source; see :func:`read_messages` for the parameters."""
-    format_ = syntax.format
-    if format_ is LogFormat.JELLY:
+    if syntax.format is LogFormat.JELLY:
         return read_jelly(FrameGroups(source, limits), limits)
-    if format_ in (LogFormat.N_TRIPLES, LogFormat.N_QUADS):
-        return read_lines(LineLog(source, syntax, limits), limits)
-    # The others need libraries that may not be there.
-    if format_ in (LogFormat.TURTLE, LogFormat.TRIG):
-        from .turtle_reader import read_turtle
-
-        return read_turtle(source, syntax, base=base, limits=limits)
-    if format_ is LogFormat.RDF_XML:
-        from .rdf_xml import read_rdf_xml
-
-        return read_rdf_xml(source, base=base, limits=limits)
-    if format_ is LogFormat.YAML_LD:
-        from .yaml_ld import read_yaml_ld
-
-        return read_yaml_ld(source, loader=loader, context=context, base=base, limits=limits)
-    from .json_ld import read_ndjson_ld
-
-    return read_ndjson_ld(
-        source, syntax, loader=loader, context=context, base=base, strict=strict, limits=limits
+    log = line_log(
+        source,
+        syntax,
+        base=base,
+        context=context,
+        loader=loader,
+        strict=strict,
+        limits=limits,
     )
+    return read_lines(log, limits)
 
 
+def line_log(
+    source: Input,
+    syntax: Syntax,
+    *,
+    base: str | None,
+    context: Any,
+    loader: ContextLoader,
+    strict: bool,
+    limits: Limits,
+) -> LineLog:
+    """An open source in any syntax but Jelly, as a log of lines."""
+    format_ = syntax.format
+    if format_ in (LogFormat.N_TRIPLES, LogFormat.N_QUADS):
+        return LineLog(source, syntax, limits)
+    log: ParsedLog
+    # These need libraries that may not be there.
+    if format_ in (LogFormat.TURTLE, LogFormat.TRIG):
+        from .turtle_reader import turtle_log
+
+        log = turtle_log(source, syntax, base=base, limits=limits)
+    elif format_ is LogFormat.RDF_XML:
+        from .rdf_xml import rdf_xml_log
+
+        log = rdf_xml_log(source, base=base, limits=limits)
+    elif format_ is LogFormat.YAML_LD:
+        from .yaml_ld import yaml_ld_log
+
+        log = yaml_ld_log(source, loader=loader, context=context, base=base, limits=limits)
+    else:
+        from .json_ld import ndjson_ld_log
+
+        log = ndjson_ld_log(
+            source,
+            syntax,
+            loader=loader,
+            context=context,
+            base=base,
+            strict=strict,
+            limits=limits,
+        )
+    lines = LogFormat.N_QUADS if format_.has_graphs else LogFormat.N_TRIPLES
+    return LineLog(log, Syntax(lines, announced=True), limits)

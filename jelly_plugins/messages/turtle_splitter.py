@@ -63,11 +63,13 @@ class TurtleSplitter:
     :ivar ended: for each message that has ended and was not taken yet, the line of its first
         statement, or of its delimiter if it has none.
     :ivar failed: what is wrong with the log, where its text ended before its end.
+    :ivar ends_open: whether the last message ended with the log.
     """
 
     def __init__(self, syntax: Syntax, marker: bytes, limits: Limits) -> None:
         self.ended: deque[int] = deque()
         self.failed: JellyError | None = None
+        self.ends_open = False
         self._marker = marker
         self._limits = limits
         self._announced = syntax.announced
@@ -119,6 +121,7 @@ class TurtleSplitter:
         # A comment ends with its line.
         yield self._scan(b"".join((*gathered, b"\n"))) + self._data
         if self._first and self.failed is None:
+            self.ends_open = True
             self.ended.append(self._first)
 
     def _scan(self, data: bytes) -> bytes:

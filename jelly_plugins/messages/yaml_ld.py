@@ -12,18 +12,19 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..codec import Limits, Quad
+from ..codec import Limits
 from ..codec.limits import over
 from ..errors import JellyError, MissingExtraError, TextError
 from ..formats import PieceFile
 from ..sources import Input
+from .boundaries import DELIMITER
 from .contexts import ContextLoader
 from .json_ld import Documents
-from .model import Message
-from .parsing import located
+from .parsing import ParsedLog, gathered, located
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(("true", "True", "TRUE"))
@@ -56,33 +57,41 @@ def yaml_module() -> Any:
     return yaml
 
 
-def read_yaml_ld(
+def yaml_ld_log(
     source: Input, *, loader: ContextLoader, context: Any, base: str | None, limits: Limits
-) -> Iterator[Message]:
-    """The messages of a log in YAML-LD.
+) -> ParsedLog:
+    """A log in YAML-LD as one in N-Quads.
 
-    :raises JellyError: with the line.
+    :raises MissingExtraError: PyYAML is not installed.
     """
-    yaml = yaml_module()
+    lines: deque[int] = deque()
+    documents = Documents(loader, context, base)
+    pieces = _pieces(yaml_module(), source, documents, lines, limits)
+    return ParsedLog(source.name, gathered(pieces), lines)
+
+
+def _pieces(
+    yaml: Any, source: Input, documents: Documents, lines: deque[int], limits: Limits
+) -> Iterator[bytes]:
     line = 1
     try:
-        documents = Documents(loader, context, base, limits)
-        for index, (line, document) in enumerate(_documents(yaml, source, limits)):
-            quads: list[Quad] = []
+        for line, document in _documents(yaml, source, limits):
             if isinstance(document, list):
                 document = {"@graph": document} if document else {}
             if not isinstance(document, dict | None):
                 raise TextError("a document is a mapping or a sequence")
             if document:
-                quads = documents.parse(document, line)
-            yield Message(quads, index, source.name, line)
+                yield from documents.any(document, line)
+            lines.append(line)
+            yield DELIMITER
     except TextError as error:
         error.line = error.line or line
-        raise located(error, source) from None
+        raise located(error, source.name) from None
     except JellyError as error:
-        raise located(error, source) from None
+        raise located(error, source.name) from None
     except RecursionError:
-        raise located(TextError("values are nested too deeply", line=line), source) from None
+        error = TextError("values are nested too deeply", line=line)
+        raise located(error, source.name) from None
 
 
 def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:
