@@ -17,7 +17,9 @@ from ..codec.wire import BYTES, varint
 #: What ends a message in a log of lines, as it is written.
 DELIMITER: Final = b"MESSAGE\n"
 
-_LINE: Final = re.compile(rb"[ \t]*+(?:(MESSAGE)[ \t]*+(?:#[^\r\n]*+)?+(?=[\r\n])|([^\r\n]?+)[^\r\n]*+)(?:\r\n?|\n)")
+_LINE: Final = re.compile(
+    rb"[ \t]*+(?:(MESSAGE)[ \t]*+(?:#[^\r\n]*+)?+(?=[\r\n])|([^\r\n]?+)[^\r\n]*+)(?:\r\n?|\n)"
+)
 _STATEMENTS: Final = (Row.TRIPLE, Row.QUAD)
 _ROW_TAG: Final = 1 << 3 | BYTES
 _OPTIONS_TAG: Final = Row.OPTIONS << 3 | BYTES

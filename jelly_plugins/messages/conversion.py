@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
-
 from ..codec.ntriples import Notation
 from ..errors import JellyError
 from ..sinks import Destination, open_output

@@ -91,7 +91,9 @@ _MEDIA_TYPES: Final = {
     "application/rdf+xml": LogFormat.RDF_XML,
 }
 
-_PARAMETER: Final = re.compile(r'\s*;\s*([\w!#$&^.+-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))\s*')
+_PARAMETER: Final = re.compile(
+    r'\s*;\s*([\w!#$&^.+-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))\s*'
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,8 @@ class FrameGroups:
                     raise error.locate(source=self.source.name, frame=self._frames) from None
                 if length > self._limits.frame_bytes:
                     what = "the length of a frame"
-                    error = over(self._limits, "frame_bytes", length, what)
-                    raise error.locate(source=self.source.name, frame=self._frames)
+                    excess = over(self._limits, "frame_bytes", length, what)
+                    raise excess.locate(source=self.source.name, frame=self._frames)
                 start = self._pos + used
                 if length <= len(self._data) - start:
                     self._pos = start + length
@@ -190,7 +190,6 @@ class FrameGroups:
                 error = over(self._limits, "frame_bytes", size, "the length of a frame")
                 raise error.locate(source=self.source.name, frame=0)
         return Group(b"".join(parts), 0)
-
 
     def refuse(self, error: JellyError, group: Group | None) -> JellyError:
         """An error with its place, or a better one where the source is no Jelly at all.

@@ -178,8 +178,8 @@ class _LineReader:
                 error.line = number or None
             raise located(error, source.name) from None
         except RecursionError:
-            error = TextError("values are nested too deeply", line=number)
-            raise located(error, source.name) from None
+            deep = TextError("values are nested too deeply", line=number)
+            raise located(deep, source.name) from None
         except JellyError as error:
             raise located(error, source.name) from None
 

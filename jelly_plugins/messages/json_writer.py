@@ -99,9 +99,7 @@ class NdjsonLdWriter:
         """End the log."""
 
 
-_ENCODER: Final = json.JSONEncoder(
-    ensure_ascii=False, check_circular=False, separators=(",", ":")
-)
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 #: What YAML does not print, or takes for the end of a line, where JSON has it as it is.
 _UNPRINTED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -153,5 +151,3 @@ def _add_lines(lines: list[str], value: dict[str, Any], depth: int) -> None:
 def _quoted(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
     return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
-
-

@@ -1,4 +1,4 @@
-"""Which form of ``boundaries`` runs: the compiled one, where it is there and the codec's is used."""
+"""Which form of ``boundaries`` runs: the compiled one, where that is there and the codec's runs."""
 
 from __future__ import annotations
 

@@ -101,9 +101,7 @@ class LineLog:
             else:
                 pending += data
             if len(pending) > self._limits.frame_bytes:
-                error = over(
-                    self._limits, "frame_bytes", len(pending), "the length of a line"
-                )
+                error = over(self._limits, "frame_bytes", len(pending), "the length of a line")
                 raise error.locate(source=self.source.name)
         if pending:
             yield from self._piece(bytearray(pending + b"\n"))
@@ -114,7 +112,8 @@ class LineLog:
         """What whole lines say."""
         counts: list[int] = []
         firsts: list[int] = []
-        carried = self._open
+        before = (self._line, self._open, self._begun, self._announced)
+        original = bytes(text)
         failed: JellyError | None = None
         try:
             self._count(text, counts, firsts)
@@ -124,17 +123,39 @@ class LineLog:
         if text.endswith(b"\r"):
             text[-1:] = b"\n"
         try:
-            frames = self._encoder.feed(bytes(text))
-            rows = b"".join((*frames, self._encoder.flush()))
+            rows = self._encode(bytes(text))
         except JellyError as error:
-            failed = error
-            rows = b"".join(self._encoder.finish())
+            failed, rows = self._up_to(error, bytes(text))
+            carried = before[1]
+            if isinstance(failed, TextError) and failed.line is not None:
+                # Messages end before the error, or after it.
+                text = bytearray(original[: _start_of(original, failed.line - before[0])])
+                self._line, self._open, self._begun, self._announced = before
+                counts.clear()
+                firsts.clear()
+                self._count(text, counts, firsts)
             _keep_whole(counts, carried + cut_rows(rows, b"", 0, 0, [], 0, 0)[4])
         if self._lines is not None:
             firsts = [self._lines.popleft() for _ in counts]
         yield Piece(rows, counts, firsts)
         if failed is not None:
             raise self._located(failed)
+
+    def _encode(self, text: bytes) -> bytes:
+        return b"".join((*self._encoder.feed(text), self._encoder.flush()))
+
+    def _up_to(self, error: JellyError, text: bytes) -> tuple[JellyError, bytes]:
+        """What is wrong first in a text, and the rows of what stands before."""
+        try:
+            text.decode()
+        except UnicodeDecodeError as place:
+            # All of a piece is looked at before any of it is read.
+            start = max(text.rfind(b"\n", 0, place.start), text.rfind(b"\r", 0, place.start)) + 1
+            try:
+                return error, self._encode(text[:start])
+            except JellyError as first:
+                error = first
+        return error, b"".join(self._encoder.finish())
 
     def _located(self, error: JellyError) -> JellyError:
         """An error with its place; frames and rows of the stream of rows say nothing about it."""
@@ -232,6 +253,15 @@ class LineLog:
 def _is_delimiter(line: bytes) -> bool:
     rest = line.strip(b" \t").removeprefix(b"MESSAGE").lstrip(b" \t")
     return not rest or rest.startswith(b"#")
+
+
+def _start_of(text: bytes, line: int) -> int:
+    """Where a line starts, which comes after so many others."""
+    pos = 0
+    for _ in range(line):
+        found = _LINE.match(text, pos)
+        pos = len(text) if found is None else found.end()
+    return pos
 
 
 def _keep_whole(counts: list[int], statements: int) -> None:

@@ -65,9 +65,9 @@ class Message:
         :raises TermError: it has named graphs, or terms that rdflib cannot hold.
         :raises MissingExtraError: rdflib is not installed.
         """
-        from ..rdflib.terms import RdflibFactory
-
         import rdflib
+
+        from ..rdflib.terms import RdflibFactory
 
         graph = rdflib.Graph()
         made = _made(self.quads, RdflibFactory(named_graphs=False))
@@ -80,9 +80,9 @@ class Message:
         :raises TermError: it has terms that rdflib cannot hold.
         :raises MissingExtraError: rdflib is not installed.
         """
-        from ..rdflib.terms import RdflibFactory
-
         import rdflib
+
+        from ..rdflib.terms import RdflibFactory
 
         dataset = rdflib.Dataset()
         made = _made(self.quads, RdflibFactory())
@@ -150,7 +150,7 @@ def _of_rdflib(graph: Any) -> list[Quad]:
     from ..rdflib.terms import describe
 
     if not isinstance(graph, ConjunctiveGraph):
-        return [Quad(*_generic_terms(triple, describe), DEFAULT_GRAPH) for triple in graph]
+        return [Quad._make((*_generic_terms(triple, describe), DEFAULT_GRAPH)) for triple in graph]
     default: set[Any] = {None, DATASET_DEFAULT_GRAPH_ID}
     if not isinstance(graph, Dataset):
         default.add(graph.default_context.identifier)
@@ -159,7 +159,7 @@ def _of_rdflib(graph: Any) -> list[Quad]:
         name = getattr(context, "identifier", context)
         terms = _generic_terms(triple, describe)
         place = DEFAULT_GRAPH if name in default else _generic_term(name, describe)
-        quads.append(Quad(*terms, place))
+        quads.append(Quad._make((*terms, place)))
     return quads
 
 

@@ -54,9 +54,7 @@ def rdf_xml_log(source: Input, *, base: str | None, limits: Limits) -> ParsedLog
     return ParsedLog(source.name, gathered(_pieces(source, base, lines, limits)), lines)
 
 
-def _pieces(
-    source: Input, base: str | None, lines: deque[int], limits: Limits
-) -> Iterator[bytes]:
+def _pieces(source: Input, base: str | None, lines: deque[int], limits: Limits) -> Iterator[bytes]:
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     try:
         for found in documents(source, limits):
@@ -143,9 +141,7 @@ class _Splitter:
         if self._entities:
             size = sum(self._entities.get(name, 0) for name in _REFERENCE.findall(data))
             if size > _EXPANDED_BYTES:
-                raise TextError(
-                    f"entities stand for more than {_EXPANDED_BYTES} bytes", line=line
-                )
+                raise TextError(f"entities stand for more than {_EXPANDED_BYTES} bytes", line=line)
             self._entities.clear()
         self._line += data.count(b"\n")
         return line, data[skipped:]
@@ -176,9 +172,7 @@ class _Splitter:
             size = len(value) + sum(sizes.get(each, 0) for each in _REFERENCE.findall(value))
             sizes[name] = size
             if size > _ENTITY_BYTES:
-                raise TextError(
-                    f"an entity stands for more than {_ENTITY_BYTES} bytes", line=line
-                )
+                raise TextError(f"an entity stands for more than {_ENTITY_BYTES} bytes", line=line)
 
 
 def _skipped(data: bytes) -> int:

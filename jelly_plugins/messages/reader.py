@@ -100,8 +100,8 @@ def read_messages(
     :param contexts: where remote contexts are taken from: contexts by IRI, or a function that gives
         one for an IRI. None is ever fetched.
     :param strict: whether to refuse what others allow: blank lines in NDJSON-LD.
-    :param limits: what is believed of the source. ``frame_rows`` bounds the statements of a message,
-        ``frame_bytes`` a line, a statement, a document or a frame.
+    :param limits: what is believed of the source. ``frame_rows`` bounds the statements of a
+        message, ``frame_bytes`` a line, a statement, a document or a frame.
     :return: an iterator and context manager.
     :raises JellyError: while iterating: the log is malformed; with its line, or frame and row.
     :raises MissingExtraError: the syntax needs a library that is not installed.
@@ -137,7 +137,9 @@ def source_syntax(
         file = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
         told = format_of(os.fspath(file)) if isinstance(file, str | os.PathLike) else None
         if told is None:
-            raise ValueError(f"the syntax of {file or 'this source'} is not known: format= names it")
+            raise ValueError(
+                f"the syntax of {file or 'this source'} is not known: format= names it"
+            )
         name = told
     syntax = syntax_named(name, dialect)
     return Syntax(syntax.format, syntax.announced or announced, syntax.dialect)

@@ -112,7 +112,6 @@ class FrameCutter:
             raise over(limits, "frame_bytes", size, what).locate(frame=self.frames)
         return out
 
-
     def frame(self, rows: bytes) -> bytes:
         """A frame of its own, with what came before it.
 

@@ -119,7 +119,7 @@ class TurtleSplitter:
             wanted = 2 * size
         self._last = True
         # A comment ends with its line.
-        yield self._scan(b"".join((*gathered, b"\n"))) + self._data
+        yield (self._scan(b"".join((*gathered, b"\n"))) + self._data).removesuffix(b"\n")
         if self._first and self.failed is None:
             self.ends_open = True
             self.ended.append(self._first)
@@ -166,7 +166,7 @@ class TurtleSplitter:
             if word is not None or data[pos] == 0x40:
                 if word is None or (word.end() == len(data) and not self._last):
                     self._not_whole()
-                elif self._direct(word[0].lower(), word.end()):
+                elif self._direct(_keyword(word[0]), word.end()):
                     return
         self._inside = True
         self._first = self._first or self._line_number()
@@ -271,9 +271,7 @@ class TurtleSplitter:
             self._stack.append(bracket[0])
             self._check_depth()
             self._pos = bracket.end()
-        elif MISPLACED.match(data, pos):
-            self._fail(f"a delimiter inside {self._place()}")
-        elif self._early and EARLY_DELIMITER.match(data, pos):
+        elif MISPLACED.match(data, pos) or (self._early and EARLY_DELIMITER.match(data, pos)):
             self._fail(f"a delimiter inside {self._place()}")
         elif not self._last and UNFINISHED.match(data, pos):
             raise _NotWhole
@@ -299,3 +297,8 @@ class TurtleSplitter:
 
     def _fail(self, message: str) -> NoReturn:
         raise TextError(message, line=self._line_number())
+
+
+def _keyword(word: bytes) -> bytes:
+    """A word as it is looked up: those of SPARQL have no case, those with @ have."""
+    return word if word.startswith(b"@") else word.lower()

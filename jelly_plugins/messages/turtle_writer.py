@@ -99,9 +99,7 @@ class TurtleWriter:
         if before_graph is not DEFAULT_GRAPH:
             parts.append("}\n")
         delimiters = self._delimiters
-        self._out.write(
-            delimiters.before(not quads) + "".join(parts).encode() + delimiters.after()
-        )
+        self._out.write(delimiters.before(not quads) + "".join(parts).encode() + delimiters.after())
 
     def finish(self) -> None:
         """End the log."""

@@ -54,10 +54,10 @@ def write_messages(
 
     :param messages: each of them one that was read, an rdflib graph or dataset, or statements in
         generic terms, rdflib's or pyoxigraph's.
-    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is replaced
-        only once everything is written.
-    :param format: the syntax by its file ending, title or media type; by default the name of ``dst``
-        tells.
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param format: the syntax by its file ending, title or media type; by default the name of
+        ``dst`` tells.
     :param dialect: ``"2025-comment"`` to write the comments of the early draft as delimiters.
     :param prefixes: IRI by name, for Turtle, TriG and RDF/XML.
     :param options: of the stream, for Jelly; by default quads, one dataset per frame.
@@ -138,7 +138,7 @@ class Counter:
 
 
 def _numbered(items: Iterable[Writable]) -> Iterator[Message]:
-    """Messages of whatever can be written as such, with their numbers in the log that is written."""
+    """Messages of whatever can be written as such, numbered."""
     for index, item in enumerate(items):
         if isinstance(item, Message):
             yield item

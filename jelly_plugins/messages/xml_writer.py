@@ -50,7 +50,7 @@ _RESERVED: Final = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2
 _NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
 #: Characters that XML 1.0 has not (production 2).
 _NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SPECIAL: Final = re.compile("[&<>\"\t\n\r\x85\u2028]")
+_SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
 _HEADER: Final = '<?xml version="1.0" encoding="utf-8"?><rdf:RDF xmlns:rdf="' + _RDF + '"'
 #: Texts that are remembered; with more, remembering starts afresh.
 _KNOWN: Final = 1 << 16
@@ -67,9 +67,7 @@ class RdfXmlWriter:
         self._out = out
         self._checker = Checker("RDF/XML", graphs=False, quoted=False)
         self._prefixes = {
-            iri: name
-            for name, iri in prefixes.items()
-            if _PREFIX.fullmatch(name) and name != "rdf"
+            iri: name for name, iri in prefixes.items() if _PREFIX.fullmatch(name) and name != "rdf"
         }
         self._header = _HEADER
         for iri, name in self._prefixes.items():
@@ -94,7 +92,7 @@ class RdfXmlWriter:
                     parts.append("</rdf:Description>")
                 subject = quad.subject
                 parts.append(f"<rdf:Description {_reference('about', subject)}>")
-            opening, closing = self._element(quad.predicate.value)
+            opening, closing = self._element(quad.predicate)
             parts += (opening, *_content(quad.object, closing))
         parts.append("/>\n" if subject is None else "</rdf:Description></rdf:RDF>\n")
         self._out.write("".join(parts).encode())
@@ -102,8 +100,9 @@ class RdfXmlWriter:
     def finish(self) -> None:
         """End the log."""
 
-    def _element(self, iri: str) -> tuple[str, str]:
-        """How a property element of an IRI opens and is closed."""
+    def _element(self, predicate: Any) -> tuple[str, str]:
+        """How the property element of a predicate opens and is closed."""
+        iri: str = predicate.value
         known = self._elements.get(iri)
         if known is not None:
             return known

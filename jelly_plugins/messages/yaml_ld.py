@@ -1,8 +1,8 @@
 """Reading logs in YAML-LD: a document for each message, ``---`` between them.
 
-PyYAML parses, and only its parser is used: what plain scalars mean is said here, by YAML 1.2's core
-schema, in which ``yes`` is a string and so is a date. Each document becomes JSON-LD and is parsed by
-pyoxigraph. A document without content is an empty message.
+PyYAML parses, and only its parser is used: what plain scalars mean is said here, by YAML 1.2's
+core schema, in which ``yes`` is a string and so is a date. Each document becomes JSON-LD and is
+parsed by pyoxigraph. A document without content is an empty message.
 
 Reference: RDF Messages, section "YAML-LD"; YAML 1.2.2, section "Core Schema"; YAML-LD 1.0.
 """
@@ -90,8 +90,8 @@ def _pieces(
     except JellyError as error:
         raise located(error, source.name) from None
     except RecursionError:
-        error = TextError("values are nested too deeply", line=line)
-        raise located(error, source.name) from None
+        deep = TextError("values are nested too deeply", line=line)
+        raise located(deep, source.name) from None
 
 
 def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:
