@@ -205,17 +205,13 @@ def _convert_messages(
     **arguments: Any,
 ) -> None:
     from ..messages import convert_messages
-    from ..messages.formats import LogFormat, format_of
+    from ..messages.formats import LogFormat
     from ..messages.rows import log_options
 
     if len(sources) != 1:
         raise WrongUsageError("one message log is converted at a time")
-    source = LogFormat(from_) if from_ else format_of(sources[0])
-    if source is None:
-        raise WrongUsageError(f"the syntax of {sources[0]} is not known: --from names it")
-    target = LogFormat(to) if to else format_of(output)
-    if target is None:
-        raise WrongUsageError(f"the syntax of {output} is not known: --to names it")
+    source = settings.log_format(sources[0], from_)
+    target = settings.log_format(output, to, "--to")
     dst = console.destination(output, force=force, binary=target is LogFormat.JELLY)
     with console.open_sources(sources, "convert") as [opened]:
         result = convert_messages(

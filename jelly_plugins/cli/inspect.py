@@ -31,26 +31,23 @@ def inspect(
 ) -> None:
     """Show options, frames, rows by kind and sizes of a Jelly stream.
 
-    With --json the report is one line of JSON; with --frames a line for each frame comes first. Of
-    message logs in other syntaxes than Jelly, and with --messages, the messages are counted.
+    With --json the report is one line of JSON; with --frames a line for each frame comes first. With
+    --messages the messages of a log are counted, in Jelly or any other syntax.
     """
-    from ..messages.formats import LogFormat, format_of
-
-    log_format = LogFormat(from_) if from_ in set(LogFormat) else format_of(source)
-    if messages or log_format not in (None, LogFormat.JELLY):
+    if messages:
         if frames or concatenated:
-            raise WrongUsageError("--frames and --concatenated are for Jelly streams")
-        if log_format is None:
-            raise WrongUsageError(f"the syntax of {source} is not known: --from names it")
+            raise WrongUsageError("--frames and --concatenated do not go with --messages")
         _inspect_log(
             source,
             as_json=as_json,
-            format=log_format,
+            format=settings.log_format(source, from_),
             dialect=from_dialect,
             contexts=settings.contexts_from(context),
             limits=settings.limits_from(limit),
         )
         return
+    if from_ or from_dialect or context:
+        raise WrongUsageError("--from, --from-dialect and --context go with --messages")
     from ..inspection import inspect as inspect_
 
     show_frame = _print_frame_json if as_json else _print_frame

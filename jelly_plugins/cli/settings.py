@@ -11,7 +11,7 @@ import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..formats import Format, format_named
-from ..messages.formats import Dialect, LogFormat, syntax_named
+from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from .console import WrongUsageError
 
 EXIT_USAGE: Final = 2
@@ -50,6 +50,16 @@ def parse_any_format(name: str) -> str:
         return syntax_named(name).format
     except ValueError:
         raise typer.BadParameter(f"{name!r} is none of the formats {ANY_FORMATS[1:-1]}") from None
+
+
+def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
+    """The syntax of a message log that was asked for, or that its name tells."""
+    if given is not None and given not in set(LogFormat):
+        raise WrongUsageError(f"{given} is no syntax of message logs")
+    told = format_of(name) if given is None else LogFormat(given)
+    if told is None:
+        raise WrongUsageError(f"the syntax of {name} is not known: {option} names it")
+    return told
 
 
 def plain_format(name: str | None) -> Format | None:

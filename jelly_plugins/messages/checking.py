@@ -21,7 +21,7 @@ _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TAGGED: Final = (RDF_LANG_STRING, RDF_LANG_STRING.replace("langString", "dirLangString"))
 #: Terms that are known to be right; more than so many are looked at again.
-_KNOWN: Final = 1 << 16
+_KNOWN: Final = 1 << 12
 
 
 class Checker:

@@ -289,6 +289,7 @@ def read_lines(log: LineLog, limits: Limits) -> Iterator[Message]:
         quads = as_quads(decoder.decode(piece.rows).statements) if piece.rows else []
         at = 0
         for count in piece.counts:
+            _check_size(count, limits, name)
             stop = at + count - len(open_quads)
             found = open_quads + quads[at:stop] if open_quads else quads[at:stop]
             open_quads = []
@@ -296,10 +297,17 @@ def read_lines(log: LineLog, limits: Limits) -> Iterator[Message]:
             at = stop
             index += 1
         open_quads += quads[at:]
-        if len(open_quads) > limits.frame_rows:
-            what = "the number of statements of a message"
-            error = over(limits, "frame_rows", len(open_quads), what)
-            raise error.locate(source=name)
+        _check_size(len(open_quads), limits, name)
+
+
+def _check_size(quads: int, limits: Limits, name: str) -> None:
+    """Refuse a message of too many statements.
+
+    :raises LimitError: it has.
+    """
+    if quads > limits.frame_rows:
+        what = "the number of statements of a message"
+        raise over(limits, "frame_rows", quads, what).locate(source=name)
 
 
 class LineWriter:

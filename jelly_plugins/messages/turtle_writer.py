@@ -23,7 +23,7 @@ _PREFIX: Final = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9_-]*+))?+")
 _LOCAL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*+")
 _NAMESPACE_END: Final = re.compile(r"[#/:][^#/:]*\Z")
 #: Texts that are remembered; with more, remembering starts afresh.
-_KNOWN: Final = 1 << 16
+_KNOWN: Final = 1 << 12
 _KNOWN_CHARACTERS: Final = 1 << 10
 
 

@@ -53,7 +53,7 @@ _NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U
 _SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
 _HEADER: Final = '<?xml version="1.0" encoding="utf-8"?><rdf:RDF xmlns:rdf="' + _RDF + '"'
 #: Texts that are remembered; with more, remembering starts afresh.
-_KNOWN: Final = 1 << 16
+_KNOWN: Final = 1 << 12
 _PREFIX: Final = re.compile(r"(?!(?i:xml))[A-Za-z][A-Za-z0-9_-]*+")
 
 

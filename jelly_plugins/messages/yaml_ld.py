@@ -109,6 +109,8 @@ def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, 
                 yield build.line, build.value
             elif build is not None:
                 build.take(event)
+    except JellyError:
+        raise
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
