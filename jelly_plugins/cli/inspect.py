@@ -31,8 +31,8 @@ def inspect(
 ) -> None:
     """Show options, frames, rows by kind and sizes of a Jelly stream.
 
-    With --json the report is one line of JSON; with --frames a line for each frame comes first. With
-    --messages the messages of a log are counted, in Jelly or any other syntax.
+    With --json the report is one line of JSON; with --frames a line for each frame comes first.
+    With --messages the messages of a log are counted, in Jelly or any other syntax.
     """
     if messages:
         if frames or concatenated:

@@ -199,10 +199,12 @@ def limits_from(settings: list[str] | None) -> Limits:
         raise WrongUsageError(f"--limit: {error}") from error
 
 
-def contexts_from(files: list[str] | None) -> dict[str, Any]:
-    """The JSON-LD contexts that ``--context`` options name."""
+def contexts_from(files: list[str] | None) -> dict[str, Any] | None:
+    """The JSON-LD contexts that ``--context`` options name; None if there is no such option."""
+    if not files:
+        return None
     contexts = {}
-    for given in files or ():
+    for given in files:
         name, _, iri = given[::-1].partition("=")
         if not iri:
             raise WrongUsageError(f"--context {given}: IRI=FILE is needed")

@@ -98,7 +98,8 @@ class ContextLoader:
         contexts = self._contexts
         if contexts is None:
             raise TextError(
-                f"the context {iri} is not here, and is not fetched: give it with contexts="
+                f"the context {iri} is not here, and is not fetched: give it with contexts= "
+                "(--context IRI=FILE)"
             )
         try:
             return contexts[iri] if isinstance(contexts, Mapping) else contexts(iri)

@@ -45,7 +45,9 @@ def test_a_log_keeps_its_boundaries(ending: str, log: Path) -> None:
 
 def test_formats_that_no_ending_tells(log: Path) -> None:
     for name in ("ndjsonld", "NDJSON-LD", "application/x-ld+ndjson"):
-        done = jelly("convert", "--messages", "-", "--from", "turtle", "--to", name, stdin=LOG.encode())
+        done = jelly(
+            "convert", "--messages", "-", "--from", "turtle", "--to", name, stdin=LOG.encode()
+        )
         assert done.code == 0
         assert done.out.count(b"\n") == 4
     assert_failed(jelly("convert", "--messages", "-", "--to", "nq"), 2, "--from")
@@ -59,10 +61,8 @@ def test_formats_that_no_ending_tells(log: Path) -> None:
 def test_dialects(log: Path) -> None:
     done = jelly("convert", "--messages", log, "--to", "nq", "--to-dialect", "2025-comment")
     assert done.out.count(b"# @message\n") == 4
-    again = jelly(
-        "convert", "--messages", "-", "--from", "nq", "--from-dialect", "2025-comment", "--to", "nq",
-        stdin=done.out,
-    )  # fmt: skip
+    formats = ("--from", "nq", "--from-dialect", "2025-comment", "--to", "nq")
+    again = jelly("convert", "--messages", "-", *formats, stdin=done.out)
     assert again.out.count(b"MESSAGE\n") == 4
     assert_failed(jelly("convert", log, "--to-dialect", "2025-comment"), 2, "--messages")
 
@@ -89,16 +89,25 @@ def test_contexts_are_given(log: Path) -> None:
     given = f"https://e/c=1={log.parent / 'context.json'}"
     done = jelly("convert", "--messages", source, "--to", "nq", "--context", given)
     assert done.text.splitlines()[1].startswith("<urn:a> <urn:p> ")
-    assert_failed(jelly("convert", "--messages", source, "--to", "nq"), 1, "line 1", "not fetched")
-    assert json.loads(jelly("inspect", "--messages", source, "--context", given, "--json").text)["messages"] == 1
+    done = jelly("convert", "--messages", source, "-o", log.with_name("x.nq"))
+    assert_failed(done, 1, "line 1", "not fetched", "--context")
+    assert (
+        json.loads(jelly("inspect", "--messages", source, "--context", given, "--json").text)[
+            "messages"
+        ]
+        == 1
+    )
     assert_failed(jelly("inspect", "--messages", source, "--context", "x"), 2, "IRI=FILE")
-    assert_failed(jelly("inspect", "--messages", source, "--context", f"x={source}"), 2, "x.ndjsonld")
+    assert_failed(
+        jelly("inspect", "--messages", source, "--context", f"x={source}"), 2, "x.ndjsonld"
+    )
     assert_failed(jelly("inspect", "--messages", source, "--context", "x=/none"), 1, "/none")
 
 
 def test_errors_have_the_line(log: Path) -> None:
     log.write_text(LOG.replace("ex:b ex:p", "ex:b ex:p ex:o, MESSAGE"))
-    assert_failed(jelly("convert", "--messages", log, "--to", "nq"), 1, "x.ttl: line 7", "delimiter")
+    done = jelly("convert", "--messages", log, "-o", log.with_name("x.nq"))
+    assert_failed(done, 1, "x.ttl: line 7", "delimiter")
     assert_failed(jelly("inspect", "--messages", log), 1, "x.ttl: line 7")
     out = log.with_name("y.nq")
     assert jelly("convert", "--messages", log, "-o", out).code == 1
@@ -125,6 +134,6 @@ def test_inspect_counts_messages(ending: str, log: Path) -> None:
     assert_failed(jelly("inspect", other, "--from", ending), 2, "--messages")
 
 
-def test_inspect_needs_a_syntax(log: Path) -> None:
+def test_inspect_needs_a_syntax() -> None:
     assert_failed(jelly("inspect", "--messages", "-"), 2, "--from")
     assert jelly("inspect", "--messages", "-", "--from", "ttl", stdin=LOG.encode()).code == 0

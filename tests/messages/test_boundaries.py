@@ -70,10 +70,18 @@ def test_rows_are_cut_and_joined_alike(seed: int) -> None:
     cut = boundaries.cut_rows(rows, opening, 0, 1, ends, *limits)
     assert cut == native.cut_rows(rows, opening, 0, 1, ends, *limits)
     frames = cut[0] + delimit(opening) + cut[0]
-    for data in (cut[0], frames, frames[: chosen.randrange(len(frames) + 1)], bytes(5), b"\xff" * 20):
+    for data in (
+        cut[0],
+        frames,
+        frames[: chosen.randrange(len(frames) + 1)],
+        bytes(5),
+        b"\xff" * 20,
+    ):
         for pos in (0, len(cut[0])):
             for bounds in ((1 << 20, 1 << 20), (300, 1 << 20), (1 << 20, 20)):
-                assert _joined(boundaries, data, pos, *bounds) == _joined(native, data, pos, *bounds)
+                assert _joined(boundaries, data, pos, *bounds) == _joined(
+                    native, data, pos, *bounds
+                )
 
 
 def _joined(module: Any, data: bytes, pos: int, *bounds: int) -> Any:

@@ -75,7 +75,7 @@ class TestAll:
     def test_bad_utf_8(self, format_: str) -> None:
         from .logs import outcome
 
-        log = (V + S + "MESSAGE\n" + S).encode() + b"MESSAGE\n<urn:s> <urn:p> \"\xff\" .\n"
+        log = (V + S + "MESSAGE\n" + S).encode() + b'MESSAGE\n<urn:s> <urn:p> "\xff" .\n'
         found, error = outcome(log, format_)
         assert (list(map(len, found)), error) == ([1, 1], "TextError")
 

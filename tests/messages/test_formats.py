@@ -49,7 +49,7 @@ def test_names(name: str, expected: Syntax) -> None:
     ["", "csv", "text/plain", "text/turtle; version=1.3", "text/turtle; version", "text/turtle;;"],
 )
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(ValueError, match="none of|known|media type"):
+    with pytest.raises(ValueError, match=r"none of|known|media type"):
         syntax_named(name)
 
 
@@ -106,7 +106,7 @@ def test_paths_and_open_files(format_: str, ending: str, tmp_path: Path) -> None
 def test_a_path_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "x.nt"
     path.write_text("before")
-    with pytest.raises(ValueError, match="message 1"):
+    with pytest.raises(ValueError, match=r"message 1"):
         write_messages([[], [("s", "p", "o")]], path)
     assert path.read_text() == "before"
 

@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import DEFAULT_GRAPH, Iri, JellyError, LimitError, Limits, Literal, Quad, TextError
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    Iri,
+    JellyError,
+    LimitError,
+    Limits,
+    Literal,
+    Quad,
+    TextError,
+)
 
-from .logs import Dripping, XSD, read, sizes
+from .logs import XSD, Dripping, read, sizes
 
 CONTEXT = '{"@context": {"@vocab": "urn:v:"}}\n'
 A = '{"@id": "urn:a", "p": 1}\n'
@@ -123,7 +132,7 @@ class TestLines:
 class TestContexts:
     def test_none_is_fetched(self) -> None:
         log = '{}\n{"@context": "https://schema.org/", "name": "x"}\n'
-        with pytest.raises(TextError, match="line 2: the context https://schema.org/ is not here"):
+        with pytest.raises(TextError, match=r"line 2: the context https://schema.org/ is not here"):
             sizes(log, "ndjsonld")
         with pytest.raises(TextError, match="not among those"):
             sizes(log, "ndjsonld", contexts={"urn:other": {}})

@@ -10,7 +10,16 @@ import rdflib
 from rdflib import namespace
 from rdflib.compare import isomorphic
 
-from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Literal, Quad, TermError, Triple
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    JellyError,
+    Literal,
+    Quad,
+    TermError,
+    Triple,
+)
 from jelly_plugins.messages import Message, read_messages
 
 from .logs import EX, FORMATS, QUADS, TRIPLES, XSD, read, said, written
@@ -29,7 +38,9 @@ IN_GRAPHS = Message(
 def test_graphs_are_written_and_come_back(format_: str) -> None:
     graph = MESSAGE.graph()
     assert len(graph) == len(TRIPLES)
-    empty, again = (each.graph() for each in read(written([rdflib.Graph(), graph], format_), format_))
+    empty, again = (
+        each.graph() for each in read(written([rdflib.Graph(), graph], format_), format_)
+    )
     assert len(empty) == 0
     assert isomorphic(again, graph)
 
@@ -57,7 +68,9 @@ def test_pyoxigraphs_quads_are_written_and_come_back(format_: str) -> None:
 
 
 def test_statements_of_any_kind_are_a_message() -> None:
-    expected = [Quad(Iri(EX + "s"), Iri(EX + "p"), Literal("1", None, XSD + "integer"), DEFAULT_GRAPH)]
+    expected = [
+        Quad(Iri(EX + "s"), Iri(EX + "p"), Literal("1", None, XSD + "integer"), DEFAULT_GRAPH)
+    ]
     s, p, one = rdflib.URIRef(EX + "s"), rdflib.URIRef(EX + "p"), rdflib.Literal(1)
     node, number = pyoxigraph.NamedNode, pyoxigraph.Literal(1)
     messages: list[Any] = [
@@ -107,7 +120,7 @@ def test_a_graph_has_no_graphs() -> None:
 )
 @pytest.mark.parametrize("format_", FORMATS)
 def test_what_is_no_statement_is_refused(wrong: list[Any], format_: str) -> None:
-    with pytest.raises(JellyError, match="message 1"):
+    with pytest.raises(JellyError, match=r"message 1"):
         written([[], wrong], format_)
 
 
@@ -126,7 +139,7 @@ def test_what_is_no_statement_is_refused(wrong: list[Any], format_: str) -> None
     ],
 )
 def test_what_would_come_back_as_something_else_is_refused(format_: str, term: Any) -> None:
-    with pytest.raises(TermError, match="message 0"):
+    with pytest.raises(TermError, match=r"message 0"):
         written([[Triple(Iri("urn:s"), Iri("urn:p"), term)]], format_)
 
 

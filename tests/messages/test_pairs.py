@@ -34,7 +34,11 @@ from .logs import EARLY, EX, FORMATS, LOGS, QUADS, TRIPLES, said, written
 PAIRS = [(one, other) for one in FORMATS for other in FORMATS]
 #: Some in graphs.
 GRAPHS: list[list[Any]] = [
-    [Quad(*TRIPLES[0], Iri(EX + "g")), Quad(*TRIPLES[8], BlankNode("g")), Quad(*TRIPLES[2], DEFAULT_GRAPH)],
+    [
+        Quad(*TRIPLES[0], Iri(EX + "g")),
+        Quad(*TRIPLES[8], BlankNode("g")),
+        Quad(*TRIPLES[2], DEFAULT_GRAPH),
+    ],
     [],
     [Quad(*triple, Iri(EX + "g")) for triple in TRIPLES],
     [Quad(*TRIPLES[0], Iri(EX + "MESSAGE"))],
@@ -73,12 +77,12 @@ def test_graphs_there_and_back(one: str, other: str) -> None:
 @pytest.mark.parametrize("format_", sorted(set(FORMATS) - set(QUADS)))
 @pytest.mark.parametrize("source", QUADS)
 def test_graphs_are_refused_where_there_are_none(source: str, format_: str) -> None:
-    assert said(logs.read(converted(written(LOGS[4], source), source, format_), format_)) == expected(
-        LOGS[4]
-    )
+    assert said(
+        logs.read(converted(written(LOGS[4], source), source, format_), format_)
+    ) == expected(LOGS[4])
     with pytest.raises(TermError, match="named graph"):
         converted(written(GRAPHS, source), source, format_)
-    with pytest.raises(TermError, match="message 0: .*named graph"):
+    with pytest.raises(TermError, match=r"message 0: .*named graph"):
         written(GRAPHS, format_)
 
 
@@ -91,9 +95,7 @@ def test_dialects(one: str, other: str, dialects: tuple[str | None, str | None])
     assert said(logs.read(there, other, dialect=dialects[1])) == expected(LOGS[4])
 
 
-@pytest.mark.parametrize(
-    "format_", ["nt", "nq", "ttl", "trig", "jelly"]
-)
+@pytest.mark.parametrize("format_", ["nt", "nq", "ttl", "trig", "jelly"])
 def test_quoted_triples(format_: str) -> None:
     inner = Triple(Iri(EX + "s"), Iri(EX + "p"), BlankNode("b"))
     outer = Triple(Iri(EX + "s"), Iri(EX + "p"), inner)
@@ -102,11 +104,11 @@ def test_quoted_triples(format_: str) -> None:
         data = converted(written(log, format_), format_, other)
         assert said(logs.read(data, other)) == expected(log)
     for other in ("ndjsonld", "yamlld", "rdf"):
-        with pytest.raises(TermError, match="message 0: .* quoted triple"):
+        with pytest.raises(TermError, match=r"message 0: .* quoted triple"):
             written(log, other)
     star = [[Triple(outer, Iri(EX + "p"), Iri(EX + "o"))]]
     assert said(logs.read(written(star, "nq", notation=Notation.RDF_STAR), "nq")) == expected(star)
-    with pytest.raises(TermError, match="message 0: .*subject"):
+    with pytest.raises(TermError, match=r"message 0: .*subject"):
         written(star, "ttl")
 
 
@@ -182,7 +184,5 @@ def test_metadata_of_frames() -> None:
     assert [frame.metadata for frame in read_frames(again)] == [{}, {"k": b"v"}, {}]
     for target in ("nq", "nt", "ttl"):
         text = io.BytesIO()
-        result = convert_messages(
-            out.getvalue(), text, source_format="jelly", target_format=target
-        )
+        result = convert_messages(out.getvalue(), text, source_format="jelly", target_format=target)
         assert (result.messages, result.left_out) == (3, {"frame metadata entries": 1})

@@ -90,7 +90,11 @@ def test_a_document_is_bounded() -> None:
 
 def test_a_message_is_bounded() -> None:
     with pytest.raises(LimitError, match="frame_rows"):
-        sizes(ONE.replace("<e:p>x</e:p>", "<e:p>x</e:p><e:p>y</e:p>"), "rdf", limits=Limits(frame_rows=1))
+        sizes(
+            ONE.replace("<e:p>x</e:p>", "<e:p>x</e:p><e:p>y</e:p>"),
+            "rdf",
+            limits=Limits(frame_rows=1),
+        )
 
 
 @pytest.mark.parametrize(
