@@ -2,5 +2,6 @@
 
 from .boundaries import count_lines as count_lines
 from .boundaries import cut_rows as cut_rows
+from .boundaries import in_default_graph as in_default_graph
 from .boundaries import join_frames as join_frames
 from .boundaries import weave as weave

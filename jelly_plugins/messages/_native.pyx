@@ -8,10 +8,15 @@ its room reserved first.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
+from cpython.list cimport PyList_GET_SIZE
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcpy, memset
 
 from ..codec.rules import Row
+from ..codec.terms import DEFAULT_GRAPH, Quad
 from ..codec.wire import BYTES
 
 cdef enum:
@@ -273,3 +278,34 @@ def weave(bytes text not None, list counts not None):
         written += 8
         start = pos
     return out[:written - <uint8_t *> PyBytes_AS_STRING(out)]
+
+
+
+cdef extern from *:
+    """
+    static PyObject *allocated(PyTypeObject *type, Py_ssize_t size) {
+        return type->tp_alloc(type, size);
+    }
+    """
+    object allocated(PyTypeObject *type, Py_ssize_t size)
+
+
+def in_default_graph(list triples not None):
+    """See ``boundaries.in_default_graph``."""
+    cdef Py_ssize_t at
+    cdef Py_ssize_t position
+    cdef list quads = []
+    for at in range(PyList_GET_SIZE(triples)):
+        triple = triples[at]
+        if not PyTuple_Check(triple) or PyTuple_GET_SIZE(triple) != 3:
+            raise TypeError("a triple is a tuple of three terms")
+        # What the named tuple's constructor does, but for making a tuple first.
+        quad = allocated(<PyTypeObject *> Quad, 4)
+        for position in range(3):
+            term = <object> PyTuple_GET_ITEM(triple, position)
+            Py_INCREF(term)
+            PyTuple_SET_ITEM(quad, position, term)
+        Py_INCREF(DEFAULT_GRAPH)
+        PyTuple_SET_ITEM(quad, 3, DEFAULT_GRAPH)
+        quads.append(quad)
+    return quads

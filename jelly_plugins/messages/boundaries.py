@@ -8,10 +8,12 @@ reference of the compiled module beside it; ``kernel`` says which of the two run
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from ..codec.row_writer import rows_of
 from ..codec.rules import Row
+from ..codec.terms import DEFAULT_GRAPH, Quad, Triple
 from ..codec.wire import BYTES, varint
 
 #: What ends a message in a log of lines, as it is written.
@@ -23,6 +25,7 @@ _LINE: Final = re.compile(
 _STATEMENTS: Final = (Row.TRIPLE, Row.QUAD)
 _ROW_TAG: Final = 1 << 3 | BYTES
 _OPTIONS_TAG: Final = Row.OPTIONS << 3 | BYTES
+_quad: Final = partial(tuple.__new__, Quad)
 
 
 def count_lines(
@@ -190,3 +193,13 @@ def weave(text: bytes, counts: list[int]) -> bytes:
             pos = text.index(b"\n", pos) + 1
         out += (text[start:pos], DELIMITER)
     return b"".join(out)
+
+
+def in_default_graph(triples: list[Triple]) -> list[Quad]:
+    """Triples as quads.
+
+    >>> from jelly_plugins.codec import Iri
+    >>> in_default_graph([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])[0].graph
+    DEFAULT_GRAPH
+    """
+    return [_quad((*triple, DEFAULT_GRAPH)) for triple in triples]

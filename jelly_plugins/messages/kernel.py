@@ -7,8 +7,8 @@ from ..codec import native
 try:
     if not native:
         raise ImportError("the Python codec goes with the Python form")
-    from ._native import count_lines, cut_rows, join_frames, weave
+    from ._native import count_lines, cut_rows, in_default_graph, join_frames, weave
 except ImportError:
-    from .boundaries import count_lines, cut_rows, join_frames, weave
+    from .boundaries import count_lines, cut_rows, in_default_graph, join_frames, weave
 
-__all__ = ["count_lines", "cut_rows", "join_frames", "weave"]
+__all__ = ["count_lines", "cut_rows", "in_default_graph", "join_frames", "weave"]

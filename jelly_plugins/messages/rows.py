@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 from ..codec import (
@@ -23,7 +22,7 @@ from ..codec import (
 )
 from ..codec.limits import over
 from ..errors import JellyError, TermError
-from .kernel import cut_rows
+from .kernel import cut_rows, in_default_graph
 from .model import Message
 
 #: Messages that are encoded together.
@@ -36,9 +35,6 @@ _LOGICAL_TYPES: Final = {
     PhysicalType.QUADS: LogicalType.DATASETS,
     PhysicalType.GRAPHS: LogicalType.DATASETS,
 }
-
-_quad: Final = partial(tuple.__new__, Quad)
-
 
 #: More than there is in one piece of a log.
 _UNBOUNDED: Final = 1 << 40
@@ -60,11 +56,11 @@ def log_options(*, graphs: bool) -> StreamOptions:
     )
 
 
-def as_quads(statements: Sequence[tuple[Any, ...]]) -> list[Quad]:
+def as_quads(statements: list[Any]) -> list[Quad]:
     """Statements of one stream as quads."""
     if statements and len(statements[0]) == 3:
-        return [_quad((*triple, DEFAULT_GRAPH)) for triple in statements]
-    return list(statements)  # type: ignore[arg-type]
+        return in_default_graph(statements)
+    return statements
 
 
 class FrameCutter:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from jelly_plugins import DEFAULT_GRAPH, Quad
 from jelly_plugins.codec import Encoder, LogicalType, StreamOptions, delimit
 from jelly_plugins.messages import boundaries
 
@@ -110,3 +111,16 @@ def test_delimiters_are_woven_alike() -> None:
         assert woven == native.weave(text, counts)
         assert woven.replace(b"MESSAGE\n", b"") == text
     assert native.weave(b"", []) == boundaries.weave(b"", []) == b""
+
+
+def test_triples_are_put_into_the_default_graph_alike() -> None:
+    triples = [triple for message in LOGS[4] for triple in message]
+    quads = native.in_default_graph(triples)
+    assert quads == boundaries.in_default_graph(triples)
+    assert {type(quad) for quad in quads} == {Quad}
+    assert quads[0].subject is triples[0].subject
+    assert quads[0].graph is DEFAULT_GRAPH
+    for wrong in ([triples[0][:2]], [[1, 2, 3]], [None]):
+        with pytest.raises(TypeError):
+            native.in_default_graph(wrong)
+    assert native.in_default_graph([]) == []
