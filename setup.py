@@ -11,7 +11,11 @@ from setuptools import Extension, setup
 
 #: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, and for the
 #: second of the first one's too.
-COMPILED = (Path("jelly_plugins/codec"), Path("jelly_plugins/rdflib"))
+COMPILED = (
+    Path("jelly_plugins/codec"),
+    Path("jelly_plugins/rdflib"),
+    Path("jelly_plugins/messages"),
+)
 
 KERNELS = [
     str(path) for package in COMPILED for path in sorted((package / "kernel").rglob("*.pxi"))

@@ -1,125 +1,28 @@
-"""The map stays true: every file that documents name is there, and every name in it too.
-
-What is looked at are names in backticks: of files and folders, from the project's root, from the
-package's or from the tests', and with a colon of what a file defines (``codec/rdf/rules.py:NEXT``,
-``io/streams.py:FrameReader.close``). In ``docs/rules.md`` also tests, which are in the file that
-the section names first unless they name another one.
-"""
+"""The pages of the documentation that have examples stay true: each of their code blocks runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/glossary.md", "docs/rules.md"]
-#: Where a document's names of files may begin.
-PLACES = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
+from .shared_data import ROOT
+from .test_readme import run_python, run_shell
 
-_CODE = re.compile(r"`([^`\n]+)`")
-_FILE = re.compile(r"(\.?\w[\w./-]*\.(?:c|md|pxi|py|pyi|pyx|proto|sh|toml))(?::([\w.]+))?")
-_FOLDER = re.compile(r"\.?\w[\w./-]*/")
-_TEST = re.compile(r"test_\w+")
-_CELL = re.compile(r"(?<!\\)\|")
+PAGES = ("messages.md",)
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def text_of(document: str) -> str:
-    """A document without its blocks of code."""
-    return re.sub(r"```.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL)
-
-
-def places(name: str) -> list[Path]:
-    return [place / name for place in PLACES if (place / name).exists()]
-
-
-@cache
-def source(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
-def defines(path: Path, name: str) -> bool:
-    """Whether a file defines a name: a class, a function, a constant; or a method of a class."""
-    return all(
-        re.search(
-            rf"^\s*(?:async\s+)?(?:def|class)\s+{part}\b"
-            rf"|^\s*(?:cdef|cpdef)\b[^=\n]*\b{part}\b"
-            rf"|^\s*(?:self\.)?{part}\s*(?::[^=\n]*)?="
-            rf"|^\s*{part}\s*\(\)\s*\{{",
-            source(path),
-            re.MULTILINE,
-        )
-        for part in name.split(".")
-    )
-
-
-def named(document: str) -> Iterator[tuple[str, str | None]]:
-    """The files and folders that a document names, each with what it is said to define."""
-    for code in _CODE.findall(text_of(document)):
-        if found := _FILE.fullmatch(code):
-            yield found[1], found[2]
-        elif _FOLDER.fullmatch(code):
-            yield code, None
-
-
-def sections(document: str) -> Iterator[tuple[str, list[list[str]]]]:
-    """The sections of a document: their text, and the rows of their tables without heads."""
-    for section in re.split(r"^## ", text_of(document), flags=re.MULTILINE)[1:]:
-        lines = [line for line in section.splitlines() if line.startswith("|")]
-        yield section, [[cell.strip() for cell in _CELL.split(line)[1:-1]] for line in lines[2:]]
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_documents_name_is_there(document: str) -> None:
-    found = list(named(document))
-    assert found
-    missing = [
-        f"{name}:{definition}" if definition else name
-        for name, definition in found
-        if not any(definition is None or defines(path, definition) for path in places(name))
-    ]
-    assert not missing
-
-
-def test_every_rule_has_a_module_and_a_test() -> None:
-    for section, rows in sections("docs/rules.md"):
-        [usual, *_] = [name for name, _ in _FILE.findall(section) if name.startswith("tests/")]
-        rules = [row for row in rows if any(row[1:])]
-        assert len(rules) > 20
-        for rule, where, modules, tests in rules:
-            assert rule
-            assert where
-            assert any(_FILE.fullmatch(name) for name in _CODE.findall(modules)), rule
-            names = _CODE.findall(tests)
-            assert names, rule
-            for name in names:
-                if _TEST.fullmatch(name):
-                    assert defines(ROOT / usual, name), name
-                else:
-                    assert _FILE.fullmatch(name), name
-
-
-@pytest.mark.parametrize(
-    "tests", ["tests/codec/test_checklist.py", "tests/codec/test_patch_checklist.py"]
-)
-def test_every_test_of_a_rule_is_in_the_table(tests: str) -> None:
-    table = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
-    names = re.findall(r"^def (test_\w+)", source(ROOT / tests), re.MULTILINE)
-    assert [name for name in names if f"`{name}`" not in table] == []
-
-
-def test_words_stand_in_order_and_once() -> None:
-    words = re.findall(r"^- \*\*(.+?)\*\*", text_of("docs/glossary.md"), re.MULTILINE)
-    assert len(words) > 60
-    assert words == sorted(set(words), key=lambda word: (word.casefold(), word))
-
-
-def test_names_are_found_where_they_are_defined() -> None:
-    rules = ROOT / "jelly_plugins/codec/rdf/rules.py"
-    assert defines(rules, "NEXT")
-    assert defines(rules, "State")
-    assert not defines(rules, "NEX")
-    assert not defines(rules, "fromkeys")
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_of_a_page_run(page: str, tmp_path: Path) -> None:
+    names: dict[str, object] = {"__name__": "page"}
+    blocks = _BLOCK.findall((ROOT / "docs" / page).read_text())
+    assert blocks
+    for language, text in blocks:
+        if language == "python":
+            run_python(text, names, tmp_path)
+        else:
+            assert language == "sh", f"a block of an unknown language: {language!r}"
+            run_shell(text, tmp_path)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..codec import PhysicalType
 from ..codec.text.ntriples import Notation
 from ..formats.names import Format
+from ..messages.formats import Dialect
 from . import console, settings
 from .console import WrongUsageError
 from .settings import BlankNodesChoice
+
+if TYPE_CHECKING:
+    from ..formats.convert import OptionChanges
 
 
 class Physical(StrEnum):
@@ -30,13 +34,13 @@ def convert(
         ),
     ],
     output: settings.Output = "-",
-    from_: settings.From = None,
+    from_: settings.FromLog = None,
     to: Annotated[
-        Format | None,
+        str | None,
         typer.Option(
             "--to",
-            parser=settings.parse_format,
-            metavar=settings.FORMATS,
+            parser=settings.parse_any_format,
+            metavar=settings.ANY_FORMATS,
             help="Format to write; by default the output's ending tells, or it is nq or jelly.",
         ),
     ] = None,
@@ -96,17 +100,76 @@ def convert(
         typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs."),
     ] = False,
     strict: settings.Strict = False,
+    messages: Annotated[
+        bool,
+        typer.Option(
+            "--messages", help="Both sides are message logs in any syntax; keep boundaries."
+        ),
+    ] = False,
+    from_dialect: settings.FromDialect = None,
+    to_dialect: Annotated[
+        Dialect | None,
+        typer.Option("--to-dialect", help="Delimiters of the message log written."),
+    ] = None,
+    context: settings.ContextFiles = None,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Convert Jelly to other RDF formats and back.
 
     Or to other Jelly, and several files to one. Formats are told by the files' endings (.gz, .bz2
-    and .zst after them compress). Memory stays flat.
+    and .zst after them compress). Memory stays flat. With --messages the files are RDF Message
+    Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly.
     """
     from ..formats.convert import OptionChanges
     from ..formats.convert import convert as convert_
 
-    source_format, target_format = _formats(sources, output, from_, to)
+    changes = OptionChanges(
+        preset=preset,
+        physical_type=None if physical is None else PhysicalType[physical.name],
+        flat=flat,
+        stream_name=stream_name,
+        generalized_statements=generalized or None,
+        rdf_star=rdf_star or None,
+        max_name_table_size=table_names,
+        max_prefix_table_size=table_prefixes,
+        max_datatype_table_size=table_datatypes,
+    )
+    notation = Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR
+    if messages:
+        refused = {
+            "--frame-rows": frame_rows,
+            "--frame-bytes": frame_bytes,
+            "--restart-every": restart_every,
+            "--namespaces": namespaces,
+            "--flat": flat,
+            "--generalized": generalized,
+            "--concatenated": concatenated,
+            "--lossy": lossy,
+        }
+        for name, given in refused.items():
+            if given:
+                raise WrongUsageError(f"{name} does not go with --messages")
+        _convert_messages(
+            sources,
+            output,
+            from_,
+            to,
+            force=force,
+            changes=changes,
+            notation=notation,
+            source_dialect=from_dialect,
+            target_dialect=to_dialect,
+            base=base,
+            contexts=settings.contexts_from(context),
+            strict=strict,
+            limits=settings.limits_from(limit),
+        )
+        return
+    if from_dialect or to_dialect or context:
+        raise WrongUsageError("--from-dialect, --to-dialect and --context go with --messages")
+    source_format, target_format = _formats(
+        sources, output, settings.plain_format(from_), settings.plain_format(to)
+    )
     dst = console.destination(output, force=force, binary=target_format is Format.JELLY)
     with console.open_sources(sources, "convert") as opened:
         result = convert_(
@@ -114,17 +177,7 @@ def convert(
             dst,
             source_format=source_format,
             target_format=target_format,
-            changes=OptionChanges(
-                preset=preset,
-                physical_type=None if physical is None else PhysicalType[physical.name],
-                flat=flat,
-                stream_name=stream_name,
-                generalized_statements=generalized or None,
-                rdf_star=rdf_star or None,
-                max_name_table_size=table_names,
-                max_prefix_table_size=table_prefixes,
-                max_datatype_table_size=table_datatypes,
-            ),
+            changes=changes,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
             restart_every=restart_every,
@@ -133,12 +186,44 @@ def convert(
             blank_nodes=blank_nodes.value,
             concatenated=concatenated,
             lossy=lossy,
-            notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
+            notation=notation,
             strict=strict,
             limits=settings.limits_from(limit),
         )
     for what, number in result.left_out.items():
         console.note(f"{target_format} has no place for {what}: {number:,} left out")
+
+
+def _convert_messages(
+    sources: list[str],
+    output: str,
+    from_: str | None,
+    to: str | None,
+    *,
+    force: bool,
+    changes: OptionChanges,
+    **arguments: Any,
+) -> None:
+    from ..messages import convert_messages
+    from ..messages.formats import LogFormat
+    from ..messages.rows import log_options
+
+    if len(sources) != 1:
+        raise WrongUsageError("one message log is converted at a time")
+    source = settings.log_format(sources[0], from_)
+    target = settings.log_format(output, to, "--to")
+    dst = console.destination(output, force=force, binary=target is LogFormat.JELLY)
+    with console.open_sources(sources, "convert") as [opened]:
+        result = convert_messages(
+            opened,
+            dst,
+            source_format=source,
+            target_format=target,
+            options=changes.applied(log_options(graphs=source.has_graphs)),
+            **arguments,
+        )
+    for what, number in result.left_out.items():
+        console.note(f"{target} has no place for {what}: {number:,} left out")
 
 
 def _formats(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import console, settings
+from .console import WrongUsageError
 
 if TYPE_CHECKING:
     from ..tools.inspection import FrameReport, StreamReport
@@ -20,12 +21,33 @@ def inspect(
     ] = False,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="Count the messages of a log, also in Jelly.")
+    ] = False,
+    from_: settings.FromLog = None,
+    from_dialect: settings.FromDialect = None,
+    context: settings.ContextFiles = None,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Show options, frames, rows by kind and sizes of a Jelly stream.
 
     With --json the report is one line of JSON; with --frames a line for each frame comes first.
+    With --messages the messages of a log are counted, in Jelly or any other syntax.
     """
+    if messages:
+        if frames or concatenated:
+            raise WrongUsageError("--frames and --concatenated do not go with --messages")
+        _inspect_log(
+            source,
+            as_json=as_json,
+            format=settings.log_format(source, from_),
+            dialect=from_dialect,
+            contexts=settings.contexts_from(context),
+            limits=settings.limits_from(limit),
+        )
+        return
+    if from_ or from_dialect or context:
+        raise WrongUsageError("--from, --from-dialect and --context go with --messages")
     from ..tools.inspection import inspect as inspect_
 
     show_frame = _print_frame_json if as_json else _print_frame
@@ -40,6 +62,27 @@ def inspect(
         console.print_json(_as_dict(report))
     else:
         _print_report(report)
+
+
+def _inspect_log(source: str, *, as_json: bool, **arguments: Any) -> None:
+    from ..messages import inspect_messages
+
+    with console.open_sources([source], "inspect") as [opened]:
+        report = inspect_messages(opened, **arguments)
+    per_message = report.quads_per_message
+    if as_json:
+        console.print_json(asdict(report) | {"quads_per_message": per_message})
+        return
+    console.print_fields(
+        {
+            "source": report.source,
+            "syntax": report.format,
+            "messages": f"{report.messages:,}, {report.empty:,} empty, "
+            f"the largest of {report.largest:,} quads",
+            "quads": f"{report.quads:,}",
+            "per message": None if per_message is None else f"{per_message:.1f} quads",
+        }
+    )
 
 
 def _print_frame(frame: FrameReport) -> None:
@@ -77,6 +120,7 @@ def _print_report(report: StreamReport) -> None:
             "streams": report.streams if report.streams > 1 else None,
             "frames": f"{report.frames:,}, {framing}, {report.empty_frames:,} empty, "
             f"the largest {console.size_text(report.largest_frame)}",
+            "messages": f"{report.frames:,}" if report.options.grouped else None,
             "restart points": f"{report.restarts:,}" if report.restarts else None,
             "statements": f"{report.statements:,}",
             "per statement": None if per_statement is None else f"{per_statement:.1f} bytes",

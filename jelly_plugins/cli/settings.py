@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from enum import StrEnum
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..formats.names import Format, format_named
+from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from .console import WrongUsageError
 
 EXIT_USAGE: Final = 2
@@ -25,8 +27,9 @@ class BlankNodesChoice(StrEnum):
     KEEP = "keep"
 
 
-#: How help texts show the choice of a format.
+#: How help texts show the choice of a format; and with those of message logs alone.
 FORMATS = f"[{'|'.join(Format)}]"
+ANY_FORMATS = f"[{'|'.join(dict.fromkeys((*Format, *LogFormat)))}]"
 
 
 def parse_format(name: str) -> Format:
@@ -35,6 +38,36 @@ def parse_format(name: str) -> Format:
         return format_named(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def parse_any_format(name: str) -> str:
+    """A format, or a syntax of message logs, for an option; its short name."""
+    try:
+        return format_named(name)
+    except ValueError:
+        pass
+    try:
+        return syntax_named(name).format
+    except ValueError:
+        raise typer.BadParameter(f"{name!r} is none of the formats {ANY_FORMATS[1:-1]}") from None
+
+
+def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
+    """The syntax of a message log that was asked for, or that its name tells."""
+    if given is not None and given not in set(LogFormat):
+        raise WrongUsageError(f"{given} is no syntax of message logs")
+    told = format_of(name) if given is None else LogFormat(given)
+    if told is None:
+        raise WrongUsageError(f"the syntax of {name} is not known: {option} names it")
+    return told
+
+
+def plain_format(name: str | None) -> Format | None:
+    """The format of a name, where no message log is meant."""
+    try:
+        return None if name is None else Format(name)
+    except ValueError:
+        raise WrongUsageError(f"{name} is a syntax of message logs: --messages") from None
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -91,6 +124,27 @@ From: TypeAlias = Annotated[
         help="Format of the source; by default its ending tells.",
     ),
 ]
+FromLog: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        parser=parse_any_format,
+        metavar=ANY_FORMATS,
+        help="Format of the source; by default its ending tells.",
+    ),
+]
+FromDialect: TypeAlias = Annotated[
+    Dialect | None,
+    typer.Option("--from-dialect", help="Delimiters of the message log that is read."),
+]
+ContextFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="IRI=FILE",
+        help="File of a remote JSON-LD context, for message logs. None is fetched.",
+    ),
+]
 StoreFolder: TypeAlias = Annotated[
     str, typer.Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
 ]
@@ -143,3 +197,20 @@ def limits_from(settings: list[str] | None) -> Limits:
         return Limits(**asked)
     except ValueError as error:
         raise WrongUsageError(f"--limit: {error}") from error
+
+
+def contexts_from(files: list[str] | None) -> dict[str, Any] | None:
+    """The JSON-LD contexts that ``--context`` options name; None if there is no such option."""
+    if not files:
+        return None
+    contexts = {}
+    for given in files:
+        name, _, iri = given[::-1].partition("=")
+        if not iri:
+            raise WrongUsageError(f"--context {given}: IRI=FILE is needed")
+        try:
+            with open(name[::-1], "rb") as file:
+                contexts[iri[::-1]] = json.load(file)
+        except ValueError as error:
+            raise WrongUsageError(f"--context {given}: {error}") from error
+    return contexts

@@ -137,7 +137,7 @@ class TextReader:
         make = _Terms(limits)
         try:
             self._parser = pyoxigraph_module().parse(
-                io.BufferedReader(_Pieces(self._input.pieces()), PIECE),
+                io.BufferedReader(PieceFile(self._input.pieces()), PIECE),
                 format=rdf_format(name),
                 base_iri=base,
             )
@@ -187,7 +187,7 @@ _MAKERS: Final[dict[Kind, Callable[..., Any]]] = {
 }
 
 
-class _Pieces(io.RawIOBase):
+class PieceFile(io.RawIOBase):
     """An iterator of bytes as a file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:

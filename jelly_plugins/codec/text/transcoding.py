@@ -305,6 +305,10 @@ class TextEncoder:
         :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
         return self._encoder.restart()
 
+    def flush(self) -> bytes:
+        """End the frame, empty or not; see :meth:`~jelly_plugins.codec.encoder.Encoder.flush`."""
+        return self._encoder.flush()
+
     def finish(self) -> list[bytes]:
         """End the stream; the last line may be without a line end.
 

@@ -1,0 +1,38 @@
+"""RDF Message Logs in every syntax: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML
+and Jelly.
+
+:func:`read_messages` gives the messages of a log one by one, :func:`write_messages` writes them,
+and :func:`convert_messages` does both. Existing parsers parse the statements; what is
+here finds where messages end.
+
+>>> import io
+>>> log = b'VERSION "1.2-messages" PREFIX ex: <urn:ex:> ex:a ex:p 1 . MESSAGE ex:b ex:p 2 .'
+>>> messages = list(read_messages(log, format="turtle"))
+>>> [message.quads[0].subject.value for message in messages]
+['urn:ex:a', 'urn:ex:b']
+>>> out = io.BytesIO()
+>>> write_messages(messages, out, format="nq")
+2
+"""
+
+from __future__ import annotations
+
+from .conversion import LogConversion, convert_messages
+from .formats import Dialect, LogFormat
+from .inspection import LogReport, inspect_messages
+from .model import Message
+from .reader import MessageReader, read_messages
+from .writer import write_messages
+
+__all__ = [
+    "Dialect",
+    "LogConversion",
+    "LogFormat",
+    "LogReport",
+    "Message",
+    "MessageReader",
+    "convert_messages",
+    "inspect_messages",
+    "read_messages",
+    "write_messages",
+]

@@ -1,0 +1,106 @@
+"""What the syntaxes that other parsers read can say: RDF 1.2, to the letter.
+
+N-Triples, N-Quads and Jelly are written by the codec, which says more; for the others a quad is
+looked at before it is written, because what they cannot say would come back as something else.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ..codec import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
+from ..codec.common.limits import NESTING_CEILING
+from ..codec.common.terms import RDF_LANG_STRING
+from ..codec.text.lines import LANGTAG
+from ..errors import LimitError, TermError
+
+_IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]*+")
+_TAG: Final = re.compile(LANGTAG)
+_LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_TAGGED: Final = (RDF_LANG_STRING, RDF_LANG_STRING.replace("langString", "dirLangString"))
+#: Terms that are known to be right; more than so many are looked at again.
+_KNOWN: Final = 1 << 12
+
+
+class Checker:
+    """Refuses quads that a syntax cannot say.
+
+    :param graphs: whether it has named graphs.
+    :param quoted: whether it has triple terms.
+    :param name: what errors call it.
+    """
+
+    def __init__(self, name: str, *, graphs: bool, quoted: bool) -> None:
+        self._name = name
+        self._graphs = graphs
+        self._quoted = quoted
+        self._known: set[Any] = set()
+
+    def check(self, quad: Quad) -> None:
+        """Look at a quad.
+
+        :raises TermError: the syntax cannot say it.
+        """
+        subject, predicate, object_, graph = quad
+        self._check_triple(subject, predicate, object_, 0)
+        if graph is not DEFAULT_GRAPH:
+            if not self._graphs:
+                raise TermError(f"a quad in a named graph: {self._name} has no graphs")
+            self._check_node(graph, "graph name")
+
+    def _check_triple(self, subject: Any, predicate: Any, object_: Any, depth: int) -> None:
+        if depth > NESTING_CEILING:
+            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+        self._check_node(subject, "subject")
+        if not isinstance(predicate, Iri):
+            raise self._refusal(predicate, "predicate")
+        self._check_term(predicate)
+        if isinstance(object_, Triple):
+            if not self._quoted:
+                raise self._refusal(object_, "object")
+            self._check_triple(*object_, depth + 1)
+        else:
+            self._check_term(object_)
+
+    def _check_node(self, term: Any, role: str) -> None:
+        if not isinstance(term, Iri | BlankNode):
+            raise self._refusal(term, role)
+        self._check_term(term)
+
+    def _check_term(self, term: Any) -> None:
+        if term in self._known:
+            return
+        if isinstance(term, Iri):
+            self.check_iri(term.value)
+        elif isinstance(term, Literal):
+            self._check_literal(term)
+        elif not isinstance(term, BlankNode):
+            raise TermError(f"{term!r} is not a term of jelly_plugins")
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        self._known.add(term)
+
+    def check_iri(self, iri: str) -> None:
+        """Look at an IRI, which has to be an absolute one.
+
+        :raises TermError: the syntax cannot say it.
+        """
+        if _IRI.fullmatch(iri) is None:
+            raise TermError(f"{self._name} cannot say the IRI {iri[:80]!r}")
+
+    def _check_literal(self, literal: Literal) -> None:
+        tag = literal.langtag
+        if tag is not None and (_TAG.fullmatch(tag) is None or _LONG_SUBTAG.search(tag)):
+            raise TermError(f"{self._name} cannot say the language tag {tag[:80]!r}")
+        if literal.datatype is not None:
+            self.check_iri(literal.datatype)
+            if literal.datatype in _TAGGED:
+                raise TermError(f"a literal of type {literal.datatype} has no language tag")
+        if _SURROGATE.search(literal.lex):
+            raise TermError("a term has a surrogate, which is no character")
+
+    def _refusal(self, term: Any, role: str) -> TermError:
+        kind = {Triple: "a quoted triple", Literal: "a literal", BlankNode: "a blank node"}
+        return TermError(f"{self._name} has no {role} that is {kind.get(type(term), repr(term))}")

@@ -1,0 +1,112 @@
+"""Remote contexts of JSON-LD, put in place of their IRIs: by what the caller has, never fetched.
+
+Reference: JSON-LD 1.1 Processing Algorithms and API, section "Context Processing Algorithm".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+from urllib.parse import urljoin
+
+from ..errors import JellyError, TextError
+
+#: Where contexts come from: documents or contexts by IRI, or a function that gives one for an IRI.
+Contexts: TypeAlias = Mapping[str, Any] | Callable[[str], Any]
+
+_KEY: Final = "@context"
+_IMPORT: Final = "@import"
+#: Contexts in contexts, and values in values, at most.
+_DEPTH: Final = 256
+
+
+class ContextLoader:
+    """Puts contexts in place of their IRIs.
+
+    :param contexts: where they come from; None for nowhere.
+    :param base: IRI that relative ones are resolved against.
+    """
+
+    def __init__(self, contexts: Contexts | None, base: str | None) -> None:
+        self._contexts = contexts
+        self._base = base
+        self._loaded: dict[str, Any] = {}
+
+    def inlined(self, value: Any) -> Any:
+        """A document whose remote contexts are in it.
+
+        :raises TextError: a context cannot be had, or contains itself.
+        """
+        return self._document(value, self._base or "", (), 0)
+
+    def context(self, value: Any) -> Any:
+        """A context, with all that it refers to."""
+        return self._context(value, self._base or "", (), 0)
+
+    def _document(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
+        if depth > _DEPTH:
+            raise TextError(f"values are nested more than {_DEPTH} deep")
+        if isinstance(value, list):
+            return [self._document(each, base, within, depth + 1) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("@type") == "@json":
+            return value
+        return {
+            key: self._context(each, base, within, depth + 1)
+            if key == _KEY
+            else self._document(each, base, within, depth + 1)
+            for key, each in value.items()
+        }
+
+    def _context(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
+        if isinstance(value, str):
+            return self._remote(urljoin(base, value), within, depth)
+        if isinstance(value, list):
+            parts: list[Any] = []
+            for each in value:
+                part = self._context(each, base, within, depth)
+                parts += part if isinstance(part, list) else [part]
+            return parts
+        if not isinstance(value, dict):
+            return value
+        # Definitions of terms have contexts of their own.
+        made = {key: self._document(each, base, within, depth + 1) for key, each in value.items()}
+        imported = made.pop(_IMPORT, None)
+        if imported is None:
+            return made
+        if not isinstance(imported, str):
+            raise TextError("@import is the IRI of a context")
+        context = self._remote(urljoin(base, imported), within, depth)
+        if not isinstance(context, dict):
+            raise TextError(f"the context {imported} is imported, and is not one object")
+        return context | made
+
+    def _remote(self, iri: str, within: tuple[str, ...], depth: int) -> Any:
+        if iri in self._loaded:
+            return self._loaded[iri]
+        if iri in within or len(within) > _DEPTH:
+            raise TextError(f"the context {iri} contains itself")
+        found = self._load(iri)
+        if isinstance(found, dict) and _KEY in found:
+            found = found[_KEY]
+        made = self._context(found, iri, (*within, iri), depth + 1)
+        self._loaded[iri] = made
+        return made
+
+    def _load(self, iri: str) -> Any:
+        contexts = self._contexts
+        if contexts is None:
+            raise TextError(
+                f"the context {iri} is not here, and is not fetched: give it with contexts= "
+                "(--context IRI=FILE)"
+            )
+        try:
+            return contexts[iri] if isinstance(contexts, Mapping) else contexts(iri)
+        except JellyError:
+            raise
+        except KeyError:
+            raise TextError(f"the context {iri} is not among those that were given") from None
+        except Exception as error:
+            # A loader of the caller's raises what it likes.
+            raise TextError(f"the context {iri} cannot be loaded: {error}") from error

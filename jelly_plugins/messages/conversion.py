@@ -1,0 +1,154 @@
+"""Logs from one syntax into another, with their boundaries.
+
+Between N-Triples or N-Quads and Jelly no term is made on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
+from ..codec.text.ntriples import Notation
+from ..errors import JellyError
+from ..io.sinks import Destination, open_output
+from ..io.sources import Input, Source
+from .contexts import ContextLoader, Contexts
+from .formats import LogFormat, Syntax
+from .jelly import FrameGroups, Group, read_jelly
+from .lines import LineLog, LineWriter, read_lines
+from .reader import line_log, source_syntax
+from .rows import FrameCutter, log_options
+from .writer import Counter, write_log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConversion:
+    """What was written.
+
+    :ivar messages: number of messages.
+    :ivar left_out: number of things that the target has no place for, by what they are.
+    """
+
+    messages: int
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+def convert_messages(
+    src: Source,
+    dst: Destination,
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    announced: bool = False,
+    source_dialect: str | None = None,
+    target_dialect: str | None = None,
+    base: str | None = None,
+    context: Any = None,
+    contexts: Contexts | None = None,
+    prefixes: Mapping[str, str] | None = None,
+    options: StreamOptions | None = None,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> LogConversion:
+    """Convert a log, in memory that does not grow with it.
+
+    :param source_format: see ``format`` of ``read_messages``; and for ``announced``,
+        ``source_dialect``, ``base``, ``context``, ``contexts`` and ``strict`` likewise.
+    :param target_format: see ``format`` of ``write_messages``; and for ``target_dialect``,
+        ``prefixes``, ``options`` and ``notation`` likewise. Jelly is written as triples by default
+        where the source has no graphs.
+    :raises JellyError: the log is malformed, or cannot be said in the other syntax.
+
+    >>> import io
+    >>> jelly, log = io.BytesIO(), b'VERSION "1.2-messages" <urn:a> <urn:p> 1 . MESSAGE MESSAGE'
+    >>> convert_messages(log, jelly, source_format="ttl", target_format="jelly").messages
+    2
+    """
+    source = source_syntax(src, source_format, source_dialect, announced=announced)
+    target = source_syntax(dst, target_format, target_dialect)
+    has_graphs = source.format.has_graphs
+    wanted = options or log_options(graphs=has_graphs)
+    with Input(src) as opened:
+        if source.format is LogFormat.JELLY:
+            groups = FrameGroups(opened, limits)
+            if _is_straight(groups.physical_type(), target.format):
+                return _jelly_to_lines(groups, dst, target, notation, limits)
+            messages = read_jelly(groups, limits)
+        else:
+            log = line_log(
+                opened,
+                source,
+                base=base,
+                context=context,
+                loader=ContextLoader(contexts, base),
+                strict=strict,
+                limits=limits,
+            )
+            same = PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES
+            if target.format is LogFormat.JELLY and wanted.physical_type is same:
+                log.set_options(wanted)
+                return LogConversion(messages=_lines_to_jelly(log, dst, limits))
+            messages = read_lines(log, limits)
+        counter = Counter(messages)
+        write_log(
+            counter,
+            dst,
+            target,
+            prefixes=prefixes or {},
+            options=wanted,
+            notation=notation,
+            limits=limits,
+        )
+    keeps = target.format is LogFormat.JELLY
+    return _conversion(counter.messages, 0 if keeps else counter.metadata)
+
+
+def _is_straight(source: PhysicalType | None, target: LogFormat) -> bool:
+    """Whether the statements of a Jelly stream are all statements of lines."""
+    return target is LogFormat.N_QUADS or (
+        target is LogFormat.N_TRIPLES and source is PhysicalType.TRIPLES
+    )
+
+
+def _conversion(messages: int, metadata: int) -> LogConversion:
+    left_out = {"frame metadata entries": metadata} if metadata else {}
+    return LogConversion(messages=messages, left_out=left_out)
+
+
+def _lines_to_jelly(log: LineLog, dst: Destination, limits: Limits) -> int:
+    cutter = FrameCutter(log.opening, limits)
+    with open_output(dst) as out:
+        for piece in log.pieces():
+            out.write(cutter.cut(piece.rows, piece.counts))
+    return cutter.frames
+
+
+def _jelly_to_lines(
+    groups: FrameGroups, dst: Destination, target: Syntax, notation: Notation, limits: Limits
+) -> LogConversion:
+    messages = metadata = 0
+    group: Group | None = None
+    decoder = TextDecoder(notation, limits=limits)
+    with open_output(dst) as out:
+        writer = LineWriter(out, target.dialect)
+        try:
+            for group in groups:
+                before = decoder.statements
+                text = b"".join(decoder.decode(group.data))
+                counts = group.counts
+                if counts is None:
+                    counts = [decoder.statements - before]
+                    if decoder.last_frame is not None:
+                        metadata += len(decoder.last_frame.metadata)
+                writer.write(text, counts)
+                messages += len(counts)
+                group = None
+            if messages:
+                decoder.finish()
+        except JellyError as error:
+            raise groups.refuse(error, group) from None
+        writer.finish()
+    return _conversion(messages, metadata)

@@ -1,0 +1,192 @@
+"""The syntaxes of message logs: names, file endings, media types with their parameters.
+
+Reference: RDF Messages, section "Serializing and parsing RDF Message Logs".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from ..io.sinks import SUFFIXES
+
+
+class LogFormat(StrEnum):
+    """A syntax of message logs by its short name, which is also its usual file ending."""
+
+    JELLY = "jelly"
+    N_TRIPLES = "nt"
+    N_QUADS = "nq"
+    TURTLE = "ttl"
+    TRIG = "trig"
+    NDJSON_LD = "ndjsonld"
+    YAML_LD = "yamlld"
+    RDF_XML = "rdf"
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether the syntax can name graphs."""
+        return self not in (LogFormat.N_TRIPLES, LogFormat.TURTLE, LogFormat.RDF_XML)
+
+    @property
+    def has_delimiters(self) -> bool:
+        """Whether messages are told apart by delimiters, in a log that announces itself."""
+        return self in (
+            LogFormat.N_TRIPLES,
+            LogFormat.N_QUADS,
+            LogFormat.TURTLE,
+            LogFormat.TRIG,
+        )
+
+
+class Dialect(StrEnum):
+    """What a delimiter is, in the syntaxes that have delimiters."""
+
+    #: The directive ``MESSAGE`` (or ``@message .``), announced by a version label.
+    CURRENT = "current"
+    #: A comment that opens with ``@message``, as the early draft has it.
+    COMMENT_2025 = "2025-comment"
+
+
+#: Version labels that announce a message log.
+MESSAGE_LABELS: Final = ("1.1-messages", "1.2-messages", "1.2-basic-messages")
+#: Version labels that do not.
+_PLAIN_LABELS: Final = ("1.1", "1.2", "1.2-basic")
+#: The label that is written.
+WRITTEN_LABEL: Final = "1.2-messages"
+
+#: The parameter by which the early draft announces a log.
+_EARLY_PARAMETER: Final = ("messages", "rdfm")
+
+_ENDINGS: Final = {f".{each}": each for each in LogFormat} | {
+    ".jsonl": LogFormat.NDJSON_LD,
+    ".ndjson": LogFormat.NDJSON_LD,
+    ".yaml": LogFormat.YAML_LD,
+    ".yml": LogFormat.YAML_LD,
+    ".xml": LogFormat.RDF_XML,
+}
+
+_TITLES: Final = {
+    "ntriples": LogFormat.N_TRIPLES,
+    "nquads": LogFormat.N_QUADS,
+    "turtle": LogFormat.TURTLE,
+    "rdfxml": LogFormat.RDF_XML,
+    "xml": LogFormat.RDF_XML,
+    "yaml": LogFormat.YAML_LD,
+}
+
+_MEDIA_TYPES: Final = {
+    "application/x-jelly-rdf": LogFormat.JELLY,
+    "application/n-triples": LogFormat.N_TRIPLES,
+    "application/n-quads": LogFormat.N_QUADS,
+    "text/turtle": LogFormat.TURTLE,
+    "application/trig": LogFormat.TRIG,
+    "application/x-ld+ndjson": LogFormat.NDJSON_LD,
+    "application/rdfm+yaml": LogFormat.YAML_LD,
+    "application/ld+yaml": LogFormat.YAML_LD,
+    "application/rdfm+xml": LogFormat.RDF_XML,
+    "application/rdf+xml": LogFormat.RDF_XML,
+}
+
+_PARAMETER: Final = re.compile(
+    r'\s*;\s*([\w!#$&^.+-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))\s*'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """A syntax, and what is said of a log before its first byte is read.
+
+    :ivar announced: whether it is known to be a message log, so that delimiters need no
+        announcement of their own.
+    """
+
+    format: LogFormat
+    announced: bool = False
+    dialect: Dialect = Dialect.CURRENT
+
+
+def label_announces(label: str) -> bool:
+    """Whether a version label announces a message log.
+
+    :raises ValueError: there is no such label.
+
+    >>> label_announces("1.2-messages"), label_announces("1.2")
+    (True, False)
+    """
+    if label in MESSAGE_LABELS:
+        return True
+    if label in _PLAIN_LABELS:
+        return False
+    known = ", ".join((*_PLAIN_LABELS, *MESSAGE_LABELS))
+    raise ValueError(f"the version {label!r} is not known, these are: {known}")
+
+
+def syntax_named(name: str, dialect: str | None = None) -> Syntax:
+    """The syntax of a name: a file ending, a title or a media type with its parameters.
+
+    :param dialect: asked for besides; a media type's parameters may say it too.
+    :raises ValueError: there is no such syntax, version or dialect, or two of them contradict.
+
+    >>> syntax_named("N-Quads").format, syntax_named("text/turtle; version=1.2-messages").announced
+    (<LogFormat.N_QUADS: 'nq'>, True)
+    >>> syntax_named('application/trig; messages=rdfm').dialect
+    <Dialect.COMMENT_2025: '2025-comment'>
+    """
+    essence, _, rest = name.partition(";")
+    format_ = _format_named(essence.strip())
+    asked = None if dialect is None else Dialect(dialect)
+    announced = asked is Dialect.COMMENT_2025
+    for parameter, value in _parameters(rest, name):
+        if (parameter, value.lower()) == _EARLY_PARAMETER and format_.has_delimiters:
+            if asked is Dialect.CURRENT:
+                raise ValueError(f"{name!r} is in the dialect {Dialect.COMMENT_2025}")
+            asked = Dialect.COMMENT_2025
+            announced = True
+        elif parameter == "version" and label_announces(value):
+            if asked is Dialect.COMMENT_2025:
+                raise ValueError(f"{name!r} is not in the dialect {Dialect.COMMENT_2025}")
+            announced = True
+    return Syntax(format_, announced, asked or Dialect.CURRENT)
+
+
+def _format_named(name: str) -> LogFormat:
+    if (found := _MEDIA_TYPES.get(name.lower())) is not None:
+        return found
+    plain = name.lower().removeprefix(".").replace("-", "").replace("/", "")
+    try:
+        return _TITLES.get(plain) or LogFormat(plain)
+    except ValueError:
+        raise ValueError(
+            f"{name!r} is none of the syntaxes {', '.join(LogFormat)}, nor a media type of one"
+        ) from None
+
+
+def _parameters(text: str, name: str) -> list[tuple[str, str]]:
+    text = f";{text}" if text.strip() else ""
+    found = []
+    pos = 0
+    while pos < len(text):
+        match = _PARAMETER.match(text, pos)
+        if match is None:
+            raise ValueError(f"{name!r} is no media type")
+        quoted = match[2]
+        value = match[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        found.append((match[1].lower(), value))
+        pos = match.end()
+    return found
+
+
+def format_of(name: str) -> LogFormat | None:
+    """The syntax that a file's name tells, compressed or not; None if it tells none.
+
+    >>> format_of("log.ndjsonld.gz"), format_of("log.txt")
+    (<LogFormat.NDJSON_LD: 'ndjsonld'>, None)
+    """
+    stem, ending = os.path.splitext(name)
+    if ending in SUFFIXES:
+        ending = os.path.splitext(stem)[1]
+    return _ENDINGS.get(ending.lower())

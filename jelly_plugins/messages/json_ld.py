@@ -1,0 +1,204 @@
+"""Reading logs in NDJSON-LD: an object in each line, read under the context that is in force.
+
+An object that has nothing but ``@context`` sets the context; an object without anything is an empty
+message. Each object is parsed by pyoxigraph.
+
+Reference: RDF Messages, section "JSON-LD".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ..codec import Limits
+from ..codec.common.limits import over
+from ..errors import JellyError, TextError
+from ..formats.reading import pyoxigraph_module
+from ..io.sources import Input
+from .boundaries import DELIMITER
+from .contexts import ContextLoader
+from .formats import Dialect, Syntax
+from .parsing import ParsedLog, gathered, located, parsed
+
+#: An object that cannot have a context in it, whichever way that is written.
+_EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
+_SPACE: Final = b" \t\r\n"
+
+
+def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
+    """The lines of a source, numbered from 1, without line feeds; None where more may take a while.
+
+    :raises LimitError: a line is longer than ``limits.frame_bytes``.
+    """
+    number = 0
+    pending: list[bytes] = []
+    size = 0
+    for piece in source.pieces():
+        first, *rest = piece.split(b"\n")
+        pending.append(first)
+        size += len(first)
+        for line in rest:
+            number += 1
+            yield number, b"".join(pending)
+            pending = [line]
+            size = len(line)
+        if size > limits.frame_bytes:
+            raise over(limits, "frame_bytes", size, "the length of a line")
+        yield None
+    if size:
+        yield number + 1, b"".join(pending)
+
+
+class Documents:
+    """Parses JSON-LD documents under a context, into lines of N-Quads.
+
+    :param context: that is in force at first.
+    """
+
+    def __init__(self, loader: ContextLoader, context: Any, base: str | None) -> None:
+        self._loader = loader
+        self._base = base
+        self._format = pyoxigraph_module().RdfFormat.JSON_LD
+        self._context: Any = None
+        self._opening = b""
+        if context is not None:
+            self.set_context(context)
+
+    def set_context(self, context: Any) -> None:
+        """Put a context in force."""
+        if isinstance(context, dict) and set(context) == {"@context"}:
+            context = context["@context"]
+        self._context = self._loader.context(context)
+        self._opening = b'{"@context":' + _dump(self._context) + b","
+
+    def plain(self, data: bytes, line: int) -> Iterator[bytes]:
+        """An object that is not empty and has no context anywhere in it."""
+        if self._opening:
+            data = self._opening + data[1:]
+        return parsed(data, self._format, self._base, first_line=line)
+
+    def any(self, document: dict[str, Any], line: int) -> Iterator[bytes]:
+        """An object that may have contexts."""
+        document = self._loader.inlined(document)
+        if self._opening:
+            local = document.pop("@context", [])
+            context = [*_as_list(self._context), *_as_list(local)]
+            document = {"@context": context, **document}
+        return parsed(_dump(document), self._format, self._base, first_line=line)
+
+
+def _as_list(context: Any) -> list[Any]:
+    return context if isinstance(context, list) else [context]
+
+
+def _dump(value: Any) -> bytes:
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode()
+    except (TypeError, ValueError) as error:
+        raise TextError(f"this is no JSON: {error}") from None
+
+
+def load_json(data: bytes) -> Any:
+    """A JSON value.
+
+    :raises TextError: it is malformed; without its line.
+    """
+    try:
+        return json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_object)
+    except RecursionError:
+        raise TextError("values are nested too deeply") from None
+    except ValueError as error:
+        message = getattr(error, "msg", None) or str(error)
+        raise TextError(f"malformed JSON: {message}") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return made
+
+
+def ndjson_ld_log(
+    source: Input,
+    syntax: Syntax,
+    *,
+    loader: ContextLoader,
+    context: Any,
+    base: str | None,
+    strict: bool,
+    limits: Limits,
+) -> ParsedLog:
+    """A log in NDJSON-LD as one in N-Quads.
+
+    :param strict: whether to refuse blank lines, which others allow.
+    """
+    lines: deque[int] = deque()
+    # In the early draft each line is a message.
+    reader = _LineReader(
+        Documents(loader, context, base),
+        lines,
+        sets_context=syntax.dialect is Dialect.CURRENT,
+        strict=strict,
+    )
+    return ParsedLog(source.name, gathered(reader.pieces(source, limits)), lines)
+
+
+class _LineReader:
+    """Reads one log line by line."""
+
+    def __init__(
+        self, documents: Documents, lines: deque[int], *, sets_context: bool, strict: bool
+    ) -> None:
+        self._documents = documents
+        self._lines = lines
+        self._sets_context = sets_context
+        self._strict = strict
+
+    def pieces(self, source: Input, limits: Limits) -> Iterator[bytes]:
+        number = 0
+        try:
+            for numbered in whole_lines(source, limits):
+                if numbered is None:
+                    yield b""
+                    continue
+                number, line = numbered
+                yield from self._read(line.strip(_SPACE), number)
+        except TextError as error:
+            if error.line is None:
+                error.line = number or None
+            raise located(error, source.name) from None
+        except RecursionError:
+            deep = TextError("values are nested too deeply", line=number)
+            raise located(deep, source.name) from None
+        except JellyError as error:
+            raise located(error, source.name) from None
+
+    def _read(self, data: bytes, number: int) -> Iterator[bytes]:
+        """What a line says."""
+        if not data:
+            if self._strict:
+                raise TextError("a blank line")
+            return
+        if not data.startswith(b"{"):
+            raise TextError("a line holds one JSON object")
+        if not _EMPTY.fullmatch(data):
+            if b"@context" not in data and b"\\u" not in data:
+                yield from self._documents.plain(data, number)
+            else:
+                document = load_json(data)
+                if self._sets_context and set(document) == {"@context"}:
+                    self._documents.set_context(document["@context"])
+                    return
+                yield from self._documents.any(document, number)
+        self._lines.append(number)
+        yield DELIMITER

@@ -1,0 +1,153 @@
+"""Messages as JSON-LD in expanded form, and writing them as NDJSON-LD and YAML-LD.
+
+Nodes stay in the order of their statements: those that follow one another with the same subject are
+one object, and those in the same graph stand together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from ..codec import DEFAULT_GRAPH, Iri, Literal
+from ..codec.text.ntriples import written_label
+from ..errors import TermError
+from ..io.sinks import Writable
+from .checking import Checker
+from .model import Message
+
+_RDF_TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+#: JSON may be in a string of JSON, and what a parser makes of it is something else than the string.
+_RDF_JSON: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
+
+
+class JsonLdMaker:
+    """Makes JSON-LD of messages.
+
+    :param name: of the syntax, as errors have it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._checker = Checker(name, graphs=True, quoted=False)
+
+    def document(self, message: Message) -> dict[str, Any]:
+        """A message as one object; without quads, an empty one.
+
+        :raises TermError: JSON-LD cannot say it.
+        """
+        top: list[Any] = []
+        nodes = top
+        node: dict[str, Any] = {}
+        graph: Any = DEFAULT_GRAPH
+        subject: Any = None
+        for quad in message.quads:
+            self._checker.check(quad)
+            if quad.graph != graph:
+                graph = quad.graph
+                nodes = top
+                subject = None
+                if graph is not DEFAULT_GRAPH:
+                    nodes = []
+                    top.append({"@id": _name(graph), "@graph": nodes})
+            if quad.subject != subject:
+                subject = quad.subject
+                node = {"@id": _name(subject)}
+                nodes.append(node)
+            key, value = _property(quad.predicate, quad.object)
+            if (values := node.get(key)) is None:
+                node[key] = values = []
+            values.append(value)
+        return {"@graph": top} if top else {}
+
+
+def _name(term: Any) -> str:
+    return term.value if isinstance(term, Iri) else f"_:{written_label(term.label)}"
+
+
+def _property(predicate: Any, object_: Any) -> tuple[str, Any]:
+    """The key and the value that a node has for a statement."""
+    if not isinstance(object_, Literal):
+        if predicate.value == _RDF_TYPE:
+            return "@type", _name(object_)
+        return predicate.value, {"@id": _name(object_)}
+    value = {"@value": object_.lex}
+    if object_.langtag is not None:
+        value["@language"] = object_.langtag
+    elif object_.datatype is not None:
+        if object_.datatype == _RDF_JSON:
+            raise TermError("literals of type rdf:JSON are not written as JSON-LD")
+        value["@type"] = object_.datatype
+    return predicate.value, value
+
+
+class NdjsonLdWriter:
+    """Writes messages as lines of JSON-LD."""
+
+    def __init__(self, out: Writable) -> None:
+        self._out = out
+        self._maker = JsonLdMaker("NDJSON-LD")
+
+    def write(self, message: Message) -> None:
+        """Write a message.
+
+        :raises TermError: JSON-LD cannot say it.
+        """
+        self._out.write(_ENCODER.encode(self._maker.document(message)).encode() + b"\n")
+
+    def finish(self) -> None:
+        """End the log."""
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+
+#: What YAML does not print, or takes for the end of a line, where JSON has it as it is.
+_UNPRINTED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+class YamlLdWriter:
+    """Writes messages as documents of YAML-LD. All scalars are quoted."""
+
+    def __init__(self, out: Writable) -> None:
+        self._out = out
+        self._maker = JsonLdMaker("YAML-LD")
+
+    def write(self, message: Message) -> None:
+        """Write a message.
+
+        :raises TermError: JSON-LD cannot say it.
+        """
+        document = self._maker.document(message)
+        lines = ["---"]
+        _add_lines(lines, document, 0)
+        text = "\n".join(lines) + "\n" if document else "--- {}\n"
+        self._out.write(text.encode())
+
+    def finish(self) -> None:
+        """End the log."""
+
+
+def _add_lines(lines: list[str], value: dict[str, Any], depth: int) -> None:
+    """Add a mapping in block style; what is in a sequence stands no deeper than its key."""
+    indent = "  " * depth
+    for key, each in value.items():
+        if isinstance(each, str):
+            lines.append(f"{indent}{_quoted(key)}: {_quoted(each)}")
+            continue
+        if isinstance(each, dict):
+            lines.append(f"{indent}{_quoted(key)}:")
+            _add_lines(lines, each, depth + 1)
+            continue
+        lines.append(f"{indent}{_quoted(key)}:")
+        for item in each:
+            if isinstance(item, str):
+                lines.append(f"{indent}- {_quoted(item)}")
+            else:
+                start = len(lines)
+                _add_lines(lines, item, depth + 1)
+                lines[start] = f"{indent}- {lines[start].lstrip(' ')}"
+
+
+def _quoted(text: str) -> str:
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)

@@ -1,0 +1,14 @@
+"""Which form of ``boundaries`` runs: the compiled one, where that is there and the codec's runs."""
+
+from __future__ import annotations
+
+from ..codec import native
+
+try:
+    if not native:
+        raise ImportError("the Python codec goes with the Python form")
+    from ._native import count_lines, cut_rows, in_default_graph, join_frames, weave
+except ImportError:
+    from .boundaries import count_lines, cut_rows, in_default_graph, join_frames, weave
+
+__all__ = ["count_lines", "cut_rows", "in_default_graph", "join_frames", "weave"]

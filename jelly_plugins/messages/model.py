@@ -1,0 +1,209 @@
+"""What a message is, and other libraries' terms made of it.
+
+Reference: RDF Messages, section "RDF Messages": an RDF dataset, which may be empty; its blank nodes
+are its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..codec import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    DefaultGraph,
+    Describe,
+    Iri,
+    Kind,
+    Literal,
+    Quad,
+    TermFactory,
+    Triple,
+)
+from ..codec.common.terms import describe as describe_generic
+from ..errors import TermError
+
+if TYPE_CHECKING:
+    import pyoxigraph
+    import rdflib
+
+
+@dataclass(slots=True)
+class Message:
+    """A message of a log: its quads, and where it came from. Two are equal that say the same.
+
+    :ivar quads: in the order of the log. Labels of blank nodes mean nothing outside the message.
+    :ivar index: number of the message in its log, from 0.
+    :ivar source: name of the log.
+    :ivar line: number of the line of its first statement, or of the delimiter that ends it if there
+        is none, from 1; None in Jelly.
+    :ivar metadata: of its frame, in Jelly.
+
+    >>> message = Message([Quad(Iri("urn:s"), Iri("urn:p"), BlankNode("o"), DEFAULT_GRAPH)])
+    >>> len(message), message.graph().value().__class__.__name__
+    (1, 'NoneType')
+    """
+
+    quads: list[Quad]
+    index: int = field(default=0, compare=False)
+    source: str | None = field(default=None, compare=False)
+    line: int | None = field(default=None, compare=False)
+    metadata: Mapping[str, bytes] | None = field(default=None, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.quads)
+
+    def __iter__(self) -> Iterator[Quad]:
+        return iter(self.quads)
+
+    def graph(self) -> rdflib.Graph:
+        """The message as a new rdflib graph, with blank nodes that nothing else has.
+
+        :raises TermError: it has named graphs, or terms that rdflib cannot hold.
+        :raises MissingExtraError: rdflib is not installed.
+        """
+        import rdflib
+
+        from ..rdflib.terms import RdflibFactory
+
+        graph = rdflib.Graph()
+        made = _made(self.quads, RdflibFactory(named_graphs=False))
+        graph.addN((s, p, o, graph) for s, p, o in made)
+        return graph
+
+    def dataset(self) -> rdflib.Dataset:
+        """The message as a new rdflib dataset, with blank nodes that nothing else has.
+
+        :raises TermError: it has terms that rdflib cannot hold.
+        :raises MissingExtraError: rdflib is not installed.
+        """
+        import rdflib
+
+        from ..rdflib.terms import RdflibFactory
+
+        dataset = rdflib.Dataset()
+        made = _made(self.quads, RdflibFactory())
+        dataset.addN((s, p, o, dataset.graph(g)) for s, p, o, g in made)
+        return dataset
+
+    def oxigraph(self) -> list[pyoxigraph.Quad]:
+        """The message's quads in pyoxigraph's terms, with blank nodes that nothing else has.
+
+        :raises TermError: it has terms that Oxigraph cannot hold.
+        :raises MissingExtraError: pyoxigraph is not installed.
+        """
+        from ..oxigraph.terms import OxigraphFactory
+
+        return list(_made(self.quads, OxigraphFactory()))
+
+
+def _made(quads: Iterable[Quad], factory: TermFactory[Any]) -> Iterator[Any]:
+    """Quads in the terms of a factory."""
+    known: dict[Any, Any] = {DEFAULT_GRAPH: factory.default_graph}
+
+    def make(term: Any) -> Any:
+        made = known.get(term)
+        if made is None:
+            kind, *parts = describe_generic(term)
+            if kind is Kind.IRI:
+                made = factory.iri(*parts)
+            elif kind is Kind.BLANK_NODE:
+                made = factory.blank_node(*parts)
+            elif kind is Kind.LITERAL:
+                made = factory.literal(*parts)
+            else:
+                made = factory.quoted_triple(*map(make, parts))
+            known[term] = made
+        return made
+
+    for subject, predicate, object_, graph in quads:
+        yield factory.quad((make(subject), make(predicate), make(object_), make(graph)))
+
+
+#: What can be written as a message: one that was read, an rdflib graph or dataset, or statements in
+#: generic terms, rdflib's or pyoxigraph's.
+Writable: TypeAlias = Message | Iterable[Any]
+
+_GENERIC = (Iri, BlankNode, Literal, Triple, DefaultGraph)
+
+
+def message_of(item: Writable) -> Message:
+    """Whatever can be written as a message.
+
+    :raises TermError: a statement is none, or has terms that Jelly cannot say.
+    """
+    if isinstance(item, Message):
+        return item
+    rdflib = sys.modules.get("rdflib")
+    if rdflib is not None and isinstance(item, rdflib.Graph):
+        return Message(_of_rdflib(item))
+    return Message([_generic_quad(statement) for statement in item])
+
+
+def _of_rdflib(graph: Any) -> list[Quad]:
+    from rdflib import Dataset
+    from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph
+
+    from ..rdflib.terms import describe
+
+    if not isinstance(graph, ConjunctiveGraph):
+        return [Quad._make((*_generic_terms(triple, describe), DEFAULT_GRAPH)) for triple in graph]
+    default: set[Any] = {None, DATASET_DEFAULT_GRAPH_ID}
+    if not isinstance(graph, Dataset):
+        default.add(graph.default_context.identifier)
+    quads = []
+    for *triple, context in graph.quads((None, None, None, None)):
+        name = getattr(context, "identifier", context)
+        terms = _generic_terms(triple, describe)
+        place = DEFAULT_GRAPH if name in default else _generic_term(name, describe)
+        quads.append(Quad._make((*terms, place)))
+    return quads
+
+
+def _generic_quad(statement: Any) -> Quad:
+    if type(statement) is Quad:
+        return statement
+    try:
+        terms = tuple(statement)
+    except TypeError:
+        raise TermError(f"{statement!r} is no statement") from None
+    if len(terms) not in (3, 4):
+        raise TermError(f"a statement has three or four terms, not {len(terms)}")
+    if not all(isinstance(term, _GENERIC) for term in terms):
+        terms = tuple(_generic_terms(terms, _describe_for(terms[0])))
+    graph = terms[3] if len(terms) == 4 else DEFAULT_GRAPH
+    return Quad(terms[0], terms[1], terms[2], graph)
+
+
+def _describe_for(term: Any) -> Describe:
+    """What takes apart the terms of the library that a term is of."""
+    library = type(term).__module__.partition(".")[0]
+    if library == "pyoxigraph":
+        from ..oxigraph.terms import describe as describe_oxigraph
+
+        return describe_oxigraph
+    if library == "rdflib":
+        from ..rdflib.terms import describe as describe_rdflib
+
+        return describe_rdflib
+    return describe_generic
+
+
+def _generic_terms(terms: Iterable[Any], describe: Describe) -> list[Any]:
+    return [_generic_term(term, describe) for term in terms]
+
+
+def _generic_term(term: Any, describe: Describe) -> Any:
+    kind, *parts = describe(term)
+    if kind is Kind.IRI:
+        return Iri(*parts)
+    if kind is Kind.BLANK_NODE:
+        return BlankNode(*parts)
+    if kind is Kind.LITERAL:
+        return Literal(*parts)
+    if kind is Kind.TRIPLE:
+        return Triple(*_generic_terms(parts, describe))
+    return DEFAULT_GRAPH

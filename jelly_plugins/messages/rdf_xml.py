@@ -1,0 +1,181 @@
+"""Reading logs in RDF/XML: one document after the other, each on a line of its own.
+
+Where a document ends is told by its tags, so that line feeds inside of one do no harm. Each is
+parsed by pyoxigraph.
+
+Reference: RDF Messages, section "RDF/XML"; XML 1.0, section "Logical Structures".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from ..codec import Limits
+from ..codec.common.limits import over
+from ..errors import JellyError, TextError
+from ..formats.reading import pyoxigraph_module
+from ..io.sources import Input
+from .boundaries import DELIMITER
+from .parsing import ParsedLog, gathered, located, parsed
+
+#: Pieces of a document that begin with "<"; what stands between is passed over.
+_ATTRIBUTES: Final = rb"(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+"
+_MARKUP: Final = re.compile(
+    rb"<(?:"
+    rb"!--(?:[^-]++|-(?!->))*+-->"
+    rb"|!\[CDATA\[(?:[^\]]++|\](?!\]>))*+\]\]>"
+    rb"|\?(?:[^?]++|\?(?!>))*+\?>"
+    rb"|(!DOCTYPE)(?:[^\[<>\"']++|\"[^\"]*+\"|'[^']*+')*+"
+    rb"(?:\[((?:[^\]<\"']++|\"[^\"]*+\"|'[^']*+'|<!--(?:[^-]++|-(?!->))*+-->"
+    rb"|<(?!!--)" + _ATTRIBUTES + rb">)*+)\][ \t\r\n]*+)?+>"
+    rb"|(/)[^<>]*+>"
+    rb"|(?![!?/])(" + _ATTRIBUTES + rb")>"
+    rb")"
+)
+_ENTITY: Final = re.compile(
+    rb"<!ENTITY\s++(%?+)\s*+([^\s%\"'<>&]++)\s++(?:\"([^\"]*+)\"|'([^']*+)')"
+)
+_ANY_ENTITY: Final = re.compile(rb"<!ENTITY")
+_REFERENCE: Final = re.compile(rb"&([^\s#;&]++);")
+#: What may stand before a document and is no part of it, or after the last one.
+_BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
+
+#: Bytes that an entity of a document may stand for, with those in it, and all where they are used.
+_ENTITY_BYTES: Final = 1 << 16
+_EXPANDED_BYTES: Final = 1 << 24
+
+
+def rdf_xml_log(source: Input, *, base: str | None, limits: Limits) -> ParsedLog:
+    """A log in RDF/XML as one in N-Quads."""
+    lines: deque[int] = deque()
+    return ParsedLog(source.name, gathered(_pieces(source, base, lines, limits)), lines)
+
+
+def _pieces(source: Input, base: str | None, lines: deque[int], limits: Limits) -> Iterator[bytes]:
+    format_ = pyoxigraph_module().RdfFormat.RDF_XML
+    try:
+        for found in documents(source, limits):
+            if found is None:
+                yield b""
+                continue
+            line, document = found
+            yield from parsed(document, format_, base, first_line=line)
+            lines.append(line)
+            yield DELIMITER
+    except JellyError as error:
+        raise located(error, source.name) from None
+
+
+def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
+    """The documents of a log, with the lines in which they begin; None where more may take a while.
+
+    :raises TextError: the source ends inside of one, or something else stands between them.
+    :raises LimitError: a document is longer than ``limits.frame_bytes``.
+    """
+    splitter = _Splitter(limits)
+    gathered: list[bytes] = []
+    size = wanted = 0
+    for piece in source.pieces():
+        gathered.append(piece)
+        size += len(piece)
+        if size < wanted:
+            continue
+        yield from splitter.feed(b"".join(gathered))
+        gathered = [splitter.rest]
+        size = len(splitter.rest)
+        if size > limits.frame_bytes:
+            raise over(limits, "frame_bytes", size, "the length of a document")
+        # What is looked at again is no more than what is new.
+        wanted = size + (size - splitter.settled)
+        yield None
+    yield from splitter.feed(b"".join(gathered))
+    splitter.finish()
+
+
+class _Splitter:
+    """Finds the ends of documents.
+
+    :ivar rest: what was read of a document that has not ended.
+    :ivar settled: how much of it need not be looked at again.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.rest = b""
+        self.settled = 0
+        self._limits = limits
+        self._depth = 0
+        self._line = 1
+        #: Bytes that each entity of the document stands for.
+        self._entities: dict[bytes, int] = {}
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Take what was left with what follows it, and give the documents that end."""
+        start = 0
+        pos = self.settled
+        while (pos := data.find(b"<", pos)) >= 0:
+            found = _MARKUP.match(data, pos)
+            if found is None:
+                break
+            pos = found.end()
+            if found[1] is not None:
+                self._check_entities(found[2] or b"", data[start:pos])
+            if found[3] is not None:
+                self._depth -= 1
+            elif found[4] is not None and not found[4].endswith(b"/"):
+                self._depth += 1
+            elif found[4] is None:
+                continue
+            if self._depth <= 0:
+                self._depth = 0
+                yield self._document(data[start:pos])
+                start = pos
+        self.rest = data[start:]
+        self.settled = (len(data) if pos < 0 else pos) - start
+
+    def _document(self, data: bytes) -> tuple[int, bytes]:
+        skipped = _skipped(data)
+        line = self._line + data.count(b"\n", 0, skipped)
+        if self._entities:
+            size = sum(self._entities.get(name, 0) for name in _REFERENCE.findall(data))
+            if size > _EXPANDED_BYTES:
+                raise TextError(f"entities stand for more than {_EXPANDED_BYTES} bytes", line=line)
+            self._entities.clear()
+        self._line += data.count(b"\n")
+        return line, data[skipped:]
+
+    def finish(self) -> None:
+        """Say that nothing follows.
+
+        :raises TextError: a document has not ended.
+        """
+        skipped = _skipped(self.rest)
+        if skipped < len(self.rest):
+            line = self._line + self.rest.count(b"\n", 0, skipped)
+            raise TextError("a document does not end", line=line)
+
+    def _check_entities(self, subset: bytes, before: bytes) -> None:
+        """Refuse entities that stand for far more than they take.
+
+        :raises TextError: there are.
+        """
+        sizes = self._entities
+        line = self._line + before.count(b"\n")
+        if len(_ANY_ENTITY.findall(subset)) != len(_ENTITY.findall(subset)):
+            raise TextError("an entity of a kind that is not read here", line=line)
+        for parameter, name, double, single in _ENTITY.findall(subset):
+            value = double or single
+            if parameter:
+                raise TextError("an entity of a kind that is not read here", line=line)
+            size = len(value) + sum(sizes.get(each, 0) for each in _REFERENCE.findall(value))
+            sizes[name] = size
+            if size > _ENTITY_BYTES:
+                raise TextError(f"an entity stands for more than {_ENTITY_BYTES} bytes", line=line)
+
+
+def _skipped(data: bytes) -> int:
+    """How much of a text stands before a document."""
+    found = _BETWEEN.match(data)
+    return found.end() if found else 0

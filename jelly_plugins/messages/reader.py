@@ -1,0 +1,214 @@
+"""Reading message logs, whatever their syntax."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+from ..codec import DEFAULT_LIMITS, Limits
+from ..io.sources import Input, Source
+from .contexts import ContextLoader, Contexts
+from .formats import LogFormat, Syntax, format_of, syntax_named
+from .jelly import FrameGroups, read_jelly
+from .lines import LineLog, read_lines
+from .model import Message
+from .parsing import ParsedLog
+
+
+class MessageReader:
+    """The messages of a log, one after the other: an iterator, and a context manager that closes
+    the source.
+
+    See :func:`read_messages` for the parameters.
+
+    :ivar syntax: of the log.
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        format: str | None = None,  # noqa: A002
+        announced: bool = False,
+        dialect: str | None = None,
+        base: str | None = None,
+        context: Any = None,
+        contexts: Contexts | None = None,
+        strict: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.syntax = source_syntax(src, format, dialect, announced=announced)
+        self._input = Input(src)
+        self._messages = messages_of(
+            self._input,
+            self.syntax,
+            base=base,
+            context=context,
+            loader=ContextLoader(contexts, base),
+            strict=strict,
+            limits=limits,
+        )
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._input.name
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Message:
+        return next(self._messages)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._messages.close()  # type: ignore[attr-defined]
+        self._input.close()
+
+
+def read_messages(
+    src: Source,
+    *,
+    format: str | None = None,  # noqa: A002
+    announced: bool = False,
+    dialect: str | None = None,
+    base: str | None = None,
+    context: Any = None,
+    contexts: Contexts | None = None,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> MessageReader:
+    """Read the messages of a log, in memory that does not grow with it.
+
+    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
+    :param format: the syntax by its file ending (``"nq"``), title (``"N-Quads"``) or media type,
+        whose parameters count (``"text/turtle; version=1.2-messages"``); by default the name of
+        the source tells.
+    :param announced: whether it is known to be a message log, as from a media type; otherwise
+        delimiters have to be announced by a version.
+    :param dialect: ``"2025-comment"`` for logs of the early draft, whose delimiters are comments.
+    :param base: IRI that relative ones are resolved against.
+    :param context: JSON-LD context that is in force at first, in NDJSON-LD, or in each document,
+        in YAML-LD.
+    :param contexts: where remote contexts are taken from: contexts by IRI, or a function that gives
+        one for an IRI. None is ever fetched.
+    :param strict: whether to refuse what others allow: blank lines in NDJSON-LD.
+    :param limits: what is believed of the source. ``frame_rows`` bounds the statements of a
+        message, ``frame_bytes`` a line, a statement, a document or a frame.
+    :return: an iterator and context manager.
+    :raises JellyError: while iterating: the log is malformed; with its line, or frame and row.
+    :raises MissingExtraError: the syntax needs a library that is not installed.
+    :raises ValueError: there is no such syntax or dialect, or the source's name tells none.
+
+    Reference: RDF Messages, section "Serializing and parsing RDF Message Logs".
+
+    >>> log = b'VERSION "1.2-messages"\\n<urn:a> <urn:p> <urn:b> .\\nMESSAGE\\nMESSAGE\\n'
+    >>> [len(message) for message in read_messages(log, format="nt")]
+    [1, 0]
+    """
+    return MessageReader(
+        src,
+        format=format,
+        announced=announced,
+        dialect=dialect,
+        base=base,
+        context=context,
+        contexts=contexts,
+        strict=strict,
+        limits=limits,
+    )
+
+
+def source_syntax(
+    src: Any, name: str | None, dialect: str | None, *, announced: bool = False
+) -> Syntax:
+    """The syntax that was asked for, or that the name of a source or destination tells.
+
+    :raises ValueError: there is neither.
+    """
+    if name is None:
+        file = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
+        told = format_of(os.fspath(file)) if isinstance(file, str | os.PathLike) else None
+        if told is None:
+            raise ValueError(
+                f"the syntax of {file or 'this source'} is not known: format= names it"
+            )
+        name = told
+    syntax = syntax_named(name, dialect)
+    return Syntax(syntax.format, syntax.announced or announced, syntax.dialect)
+
+
+def messages_of(
+    source: Input,
+    syntax: Syntax,
+    *,
+    base: str | None,
+    context: Any,
+    loader: ContextLoader,
+    strict: bool,
+    limits: Limits,
+) -> Iterator[Message]:
+    """The messages of an open source; see :func:`read_messages` for the parameters."""
+    if syntax.format is LogFormat.JELLY:
+        return read_jelly(FrameGroups(source, limits), limits)
+    log = line_log(
+        source,
+        syntax,
+        base=base,
+        context=context,
+        loader=loader,
+        strict=strict,
+        limits=limits,
+    )
+    return read_lines(log, limits)
+
+
+def line_log(
+    source: Input,
+    syntax: Syntax,
+    *,
+    base: str | None,
+    context: Any,
+    loader: ContextLoader,
+    strict: bool,
+    limits: Limits,
+) -> LineLog:
+    """An open source in any syntax but Jelly, as a log of lines."""
+    format_ = syntax.format
+    if format_ in (LogFormat.N_TRIPLES, LogFormat.N_QUADS):
+        return LineLog(source, syntax, limits)
+    log: ParsedLog
+    # These need libraries that may not be there.
+    if format_ in (LogFormat.TURTLE, LogFormat.TRIG):
+        from .turtle_reader import turtle_log
+
+        log = turtle_log(source, syntax, base=base, limits=limits)
+    elif format_ is LogFormat.RDF_XML:
+        from .rdf_xml import rdf_xml_log
+
+        log = rdf_xml_log(source, base=base, limits=limits)
+    elif format_ is LogFormat.YAML_LD:
+        from .yaml_ld import yaml_ld_log
+
+        log = yaml_ld_log(source, loader=loader, context=context, base=base, limits=limits)
+    else:
+        from .json_ld import ndjson_ld_log
+
+        log = ndjson_ld_log(
+            source,
+            syntax,
+            loader=loader,
+            context=context,
+            base=base,
+            strict=strict,
+            limits=limits,
+        )
+    lines = LogFormat.N_QUADS if format_.has_graphs else LogFormat.N_TRIPLES
+    return LineLog(log, Syntax(lines, announced=True), limits)

@@ -1,0 +1,54 @@
+"""Reading logs in Turtle and TriG.
+
+pyoxigraph parses the statements, in one go, so that prefixes and the base persist; where messages
+end it is told by markers, which ``turtle_splitter`` puts there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+from ..codec import Limits
+from ..errors import JellyError, TextError
+from ..formats.reading import PieceFile, pyoxigraph_module
+from ..io.sources import Input
+from .boundaries import DELIMITER
+from .formats import LogFormat, Syntax
+from .parsing import ParsedLog, located, parsed
+from .turtle_splitter import TurtleSplitter
+
+
+def turtle_log(source: Input, syntax: Syntax, *, base: str | None, limits: Limits) -> ParsedLog:
+    """A log in Turtle or TriG as one in N-Quads."""
+    name = f"<{uuid4().urn}>"
+    marker = f"{name} {name} {name} .\n".encode()
+    # The marker has no line end of its own, so that lines keep their numbers.
+    splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), limits)
+    return ParsedLog(source.name, _pieces(source, syntax, base, splitter, marker), splitter.ended)
+
+
+def _pieces(
+    source: Input, syntax: Syntax, base: str | None, splitter: TurtleSplitter, marker: bytes
+) -> Iterator[bytes]:
+    formats = pyoxigraph_module().RdfFormat
+    format_ = formats.TRIG if syntax.format is LogFormat.TRIG else formats.TURTLE
+    try:
+        text = PieceFile(splitter.split(source.pieces()))
+        for piece in parsed(text, format_, base):
+            yield piece.replace(marker, DELIMITER)
+    except JellyError as error:
+        found = error
+        failed = splitter.failed
+        # The parser has met the end of what the splitter let through.
+        if isinstance(error, TextError) and failed is not None and _line(failed) <= _line(error):
+            found = failed
+        raise located(found, source.name) from None
+    if splitter.failed is not None:
+        raise located(splitter.failed, source.name)
+    if splitter.ends_open:
+        yield DELIMITER
+
+
+def _line(error: JellyError) -> int:
+    return getattr(error, "line", None) or 0

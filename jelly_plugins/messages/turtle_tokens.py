@@ -1,0 +1,116 @@
+r"""The tokens of Turtle and TriG, as far as one has to know them to find where statements end.
+
+Reference: RDF 1.2 Turtle and RDF 1.2 TriG, section "Grammar".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_SPACE: Final = rb"[ \t\r\n]++"
+_COMMENT: Final = rb"#[^\r\n]*+(?=[\r\n])"
+#: A comment that is no delimiter of the early draft.
+_OTHER_COMMENT: Final = rb"#(?![^\S\r\n]*@message)[^\r\n]*+(?=[\r\n])"
+
+_IRI_OPEN: Final = rb"<[^\x00-\x20<>\"{}|^`]*+"
+_LONG_OPEN: Final = rb'"""(?:[^"\\]++|\\.|"(?!""))*+'
+_LONG_OPEN_1: Final = rb"'''(?:[^'\\]++|\\.|'(?!''))*+"
+_SHORT_OPEN: Final = rb'"(?:[^"\\\r\n]++|\\[^\r\n])*+'
+_SHORT_OPEN_1: Final = rb"'(?:[^'\\\r\n]++|\\[^\r\n])*+"
+
+_IRI: Final = _IRI_OPEN + rb">"
+_STRING: Final = rb"|".join(
+    (
+        _LONG_OPEN + rb'"""',
+        _LONG_OPEN_1 + rb"'''",
+        rb'(?!""")' + _SHORT_OPEN + rb'"',
+        rb"(?!''')" + _SHORT_OPEN_1 + rb"'",
+    )
+)
+_NUMBER: Final = (
+    rb"[+-]?+(?:[0-9]++(?:\.[0-9]++)?+|\.[0-9]++|[0-9]++\.(?=[eE]))(?:[eE][+-]?+[0-9]++)?+"
+)
+#: What names are made of, but for dots; an escape stands for one character.
+_IN_NAME: Final = rb"(?:[^\x00-\x20\"'<>#;,\[\](){}.|^@\\`~]++|\\.)++"
+#: A name, a blank node, a keyword; a dot at its end is not part of it.
+_NAME: Final = _IN_NAME + rb"(?:\.++" + _IN_NAME + rb")*+"
+_TAG: Final = rb"@[A-Za-z]++(?:-[A-Za-z0-9]++)*+"
+#: The directive where only parts of a statement may stand.
+_MISPLACED: Final = rb"(?i:message)(?!" + _IN_NAME + rb"|\.++" + _IN_NAME + rb")"
+
+
+def _run(comment: bytes) -> re.Pattern[bytes]:
+    tokens = (
+        _SPACE,
+        rb"[;,~]|\^\^",
+        _IRI,
+        rb"(?![0-9+-]|" + _MISPLACED + rb")" + _NAME,
+        _STRING,
+        _NUMBER,
+        _TAG,
+        comment,
+    )
+    return re.compile(rb"(?:" + rb"|".join(tokens) + rb")*+", re.DOTALL)
+
+
+def _gap(comment: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"(?:" + _SPACE + rb"|" + comment + rb")*+")
+
+
+#: What statements are made of, but for dots and brackets; with comments of any kind, and without
+#: those that are delimiters of the early draft.
+RUN: Final = _run(_COMMENT)
+EARLY_RUN: Final = _run(_OTHER_COMMENT)
+#: What stands between statements, likewise.
+GAP: Final = _gap(_COMMENT)
+EARLY_GAP: Final = _gap(_OTHER_COMMENT)
+
+MISPLACED: Final = re.compile(_MISPLACED)
+EARLY_DELIMITER: Final = re.compile(rb"#[^\S\r\n]*@message[^\r\n]*+(?=[\r\n])")
+#: What a statement or a directive opens with, if it is a word.
+WORD: Final = re.compile(rb"@?+" + _NAME)
+
+_BETWEEN: Final = rb"(?:" + _SPACE + rb"|" + _COMMENT + rb")"
+#: Directives that end without a dot.
+PREFIX: Final = re.compile(
+    rb"(?i:prefix)" + _BETWEEN + rb"++(?:" + _NAME + rb")?+" + _BETWEEN + rb"*+" + _IRI
+)
+BASE: Final = re.compile(rb"(?i:base)" + _BETWEEN + rb"*+" + _IRI)
+#: A version and its label, without the dot that ends ``@version``.
+VERSION: Final = re.compile(
+    rb"(?:@version|(?i:version))"
+    + _BETWEEN
+    + rb"*+(?:\"([^\"\\\r\n]*+)\"(?!\")|'([^'\\\r\n]*+)'(?!'))"
+)
+DOT: Final = re.compile(_BETWEEN + rb"*+\.")
+
+#: A token that may go on beyond what is there.
+UNFINISHED: Final = re.compile(
+    rb"(?:"
+    + rb"|".join(
+        (
+            rb"#[^\r\n]*+",
+            _IRI_OPEN,
+            _LONG_OPEN + rb'(?:""?+|\\)?+',
+            _LONG_OPEN_1 + rb"(?:''?+|\\)?+",
+            _SHORT_OPEN + rb"\\?+",
+            _SHORT_OPEN_1 + rb"\\?+",
+        )
+    )
+    + rb")\Z",
+    re.DOTALL,
+)
+
+#: By what a bracket is closed.
+CLOSED_BY: Final = {
+    b"[": b"]",
+    b"(": b")",
+    b"{": b"}",
+    b"<<": b">>",
+    b"<<(": b")>>",
+    b"{|": b"|}",
+}
+OPENING_BRACKET: Final = re.compile(rb"<<\(|<<|\{\||[\[({]")
+#: Bytes that tell a bracket or a dot from a longer token.
+AHEAD: Final = 3

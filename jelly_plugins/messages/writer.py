@@ -1,0 +1,195 @@
+"""Writing message logs, whatever their syntax.
+
+N-Triples, N-Quads and Jelly are written by the codec, many messages at once; the others message by
+message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
+from ..codec.text.ntriples import Notation
+from ..errors import JellyError
+from ..io.sinks import Destination, open_output
+from ..io.sinks import Writable as Output
+from .delimiters import Delimiters, EarlyDelimiters
+from .formats import Dialect, LogFormat, Syntax
+from .json_writer import NdjsonLdWriter, YamlLdWriter
+from .lines import LineWriter
+from .model import Message, Writable, message_of
+from .reader import source_syntax
+from .rows import FrameCutter, RowWriter, batch_limits, batches, log_options, options_rows
+from .turtle_writer import TurtleWriter
+from .xml_writer import RdfXmlWriter
+
+
+class _Writer(Protocol):
+    """Writes messages one by one."""
+
+    def write(self, message: Message) -> None: ...
+    def finish(self) -> None: ...
+
+
+def write_messages(
+    messages: Iterable[Writable],
+    dst: Destination,
+    *,
+    format: str | None = None,  # noqa: A002
+    dialect: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
+    options: StreamOptions | None = None,
+    notation: Notation = Notation.RDF_1_2,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write messages as a log, in memory that does not grow with it.
+
+    :param messages: each of them one that was read, an rdflib graph or dataset, or statements in
+        generic terms, rdflib's or pyoxigraph's.
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param format: the syntax by its file ending, title or media type; by default the name of
+        ``dst`` tells.
+    :param dialect: ``"2025-comment"`` to write the comments of the early draft as delimiters.
+    :param prefixes: IRI by name, for Turtle, TriG and RDF/XML.
+    :param options: of the stream, for Jelly; by default quads, one dataset per frame.
+    :param notation: of quoted triples, in N-Triples and N-Quads.
+    :param limits: bounds of what is written.
+    :return: the number of messages.
+    :raises JellyError: a message cannot be said in this syntax; the error has its number.
+    :raises ValueError: there is no such syntax or dialect, or the name of ``dst`` tells none.
+
+    >>> import io
+    >>> from jelly_plugins import Iri, Triple
+    >>> out = io.BytesIO()
+    >>> write_messages([[Triple(Iri("urn:a"), Iri("urn:p"), Iri("urn:b"))], []], out, format="ttl")
+    2
+    >>> print(out.getvalue().decode(), end="")
+    VERSION "1.2-messages"
+    <urn:a> <urn:p> <urn:b> .
+    MESSAGE
+    MESSAGE
+    """
+    syntax = source_syntax(dst, format, dialect)
+    counter = Counter(_numbered(messages))
+    write_log(
+        counter,
+        dst,
+        syntax,
+        prefixes=prefixes or {},
+        options=options or log_options(graphs=True),
+        notation=notation,
+        limits=limits,
+    )
+    return counter.messages
+
+
+def write_log(
+    messages: Iterable[Message],
+    dst: Destination,
+    syntax: Syntax,
+    *,
+    prefixes: Mapping[str, str],
+    options: StreamOptions,
+    notation: Notation,
+    limits: Limits,
+) -> None:
+    """Write messages in a syntax; see :func:`write_messages` for the parameters."""
+    with open_output(dst) as out:
+        if syntax.format is LogFormat.JELLY:
+            _write_jelly(messages, out, options, limits)
+        elif syntax.format in (LogFormat.N_TRIPLES, LogFormat.N_QUADS):
+            _write_lines(messages, out, syntax, notation, limits)
+        else:
+            writer = _writer(out, syntax, prefixes)
+            for message in messages:
+                try:
+                    writer.write(message)
+                except JellyError as error:
+                    raise type(error)(f"message {message.index}: {error.message}") from error
+            writer.finish()
+
+
+class Counter:
+    """Counts messages that pass by, and their quads."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        self._iterator = iter(messages)
+        self.messages = 0
+        self.quads = 0
+        #: Metadata entries that they have.
+        self.metadata = 0
+
+    def __iter__(self) -> Iterator[Message]:
+        for message in self._iterator:
+            self.messages += 1
+            self.quads += len(message.quads)
+            if message.metadata:
+                self.metadata += len(message.metadata)
+            yield message
+
+
+def _numbered(items: Iterable[Writable]) -> Iterator[Message]:
+    """Messages of whatever can be written as such, numbered."""
+    for index, item in enumerate(items):
+        if isinstance(item, Message):
+            yield item
+            continue
+        try:
+            message = message_of(item)
+        except JellyError as error:
+            raise type(error)(f"message {index}: {error.message}") from error
+        message.index = index
+        yield message
+
+
+def _writer(out: Output, syntax: Syntax, prefixes: Mapping[str, str]) -> _Writer:
+    format_ = syntax.format
+    if format_ is LogFormat.NDJSON_LD:
+        return NdjsonLdWriter(out)
+    if format_ is LogFormat.YAML_LD:
+        return YamlLdWriter(out)
+    if format_ is LogFormat.RDF_XML:
+        return RdfXmlWriter(out, prefixes=prefixes)
+    early = syntax.dialect is Dialect.COMMENT_2025
+    return TurtleWriter(
+        out,
+        EarlyDelimiters() if early else Delimiters(),
+        name="TriG" if format_.has_graphs else "Turtle",
+        graphs=format_.has_graphs,
+        prefixes=prefixes,
+    )
+
+
+def _write_lines(
+    messages: Iterable[Message],
+    out: Output,
+    syntax: Syntax,
+    notation: Notation,
+    limits: Limits,
+) -> None:
+    options = log_options(graphs=syntax.format is LogFormat.N_QUADS)
+    rows = RowWriter(options, limits)
+    decoder = TextDecoder(notation, limits=batch_limits(limits))
+    b"".join(decoder.decode(options_rows(options, limits)))
+    writer = LineWriter(out, syntax.dialect)
+    for batch in batches(messages):
+        counts = [len(message.quads) for message in batch]
+        writer.write(b"".join(decoder.decode(rows.rows(batch))), counts)
+    writer.finish()
+
+
+def _write_jelly(
+    messages: Iterable[Message], out: Output, options: StreamOptions, limits: Limits
+) -> None:
+    rows = RowWriter(options, limits)
+    cutter = FrameCutter(options_rows(options, limits), limits)
+    in_graphs = options.physical_type is PhysicalType.GRAPHS
+    for batch in batches(messages):
+        if in_graphs or any(message.metadata for message in batch):
+            for message in batch:
+                out.write(cutter.frame(rows.frame(message)))
+        else:
+            counts = [len(message.quads) for message in batch]
+            out.write(cutter.cut(rows.rows(batch), counts))

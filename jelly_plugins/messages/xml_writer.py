@@ -1,0 +1,146 @@
+"""Writing logs in RDF/XML: one document for each message, on one line.
+
+Reference: RDF 1.1 XML Syntax, sections "Node Elements and Property Elements" and "Core Syntax
+Terms".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..codec import Iri, Literal
+from ..codec.text.ntriples import StandIns
+from ..errors import TermError
+from ..io.sinks import Writable
+from .checking import Checker
+from .model import Message
+
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+#: Names of rdf: that are no properties, or another one.
+_NO_PROPERTIES: Final = frozenset(
+    _RDF + name
+    for name in (
+        "RDF",
+        "ID",
+        "about",
+        "parseType",
+        "resource",
+        "nodeID",
+        "datatype",
+        "Description",
+        "li",
+        "aboutEach",
+        "aboutEachPrefix",
+        "bagID",
+    )
+)
+_NAME_START: Final = (
+    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME_PART: Final = _NAME_START + r"\-.0-9\u00b7\u0300-\u036f\u203f\u2040"
+_WHOLE_NAME: Final = re.compile(rf"[{_NAME_START}][{_NAME_PART}]*+")
+_NO_NAME_PART: Final = re.compile(rf"[^{_NAME_PART}]")
+_FIRST: Final = re.compile(rf"[{_NAME_START}]")
+#: Namespaces that no prefix can be declared for.
+_RESERVED: Final = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
+#: Labels that are names of XML; others have one that stands for them.
+_NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
+#: Characters that XML 1.0 has not (production 2).
+_NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
+_HEADER: Final = '<?xml version="1.0" encoding="utf-8"?><rdf:RDF xmlns:rdf="' + _RDF + '"'
+#: Texts that are remembered; with more, remembering starts afresh.
+_KNOWN: Final = 1 << 12
+_PREFIX: Final = re.compile(r"(?!(?i:xml))[A-Za-z][A-Za-z0-9_-]*+")
+
+
+class RdfXmlWriter:
+    """Writes messages as documents of RDF/XML.
+
+    :param prefixes: IRI by name, for the properties.
+    """
+
+    def __init__(self, out: Writable, *, prefixes: Mapping[str, str]) -> None:
+        self._out = out
+        self._checker = Checker("RDF/XML", graphs=False, quoted=False)
+        self._prefixes = {
+            iri: name for name, iri in prefixes.items() if _PREFIX.fullmatch(name) and name != "rdf"
+        }
+        self._header = _HEADER
+        for iri, name in self._prefixes.items():
+            self._header += f' xmlns:{name}="{_escaped(iri)}"'
+        self._prefixes[_RDF] = "rdf"
+        #: Property elements, opened and closed, by IRI.
+        self._elements: dict[str, tuple[str, str]] = {}
+
+    def write(self, message: Message) -> None:
+        """Write a message.
+
+        :raises TermError: RDF/XML cannot say it.
+        """
+        parts = [self._header]
+        subject: Any = None
+        for quad in message.quads:
+            self._checker.check(quad)
+            if subject is None:
+                parts.append(">")
+            if quad.subject != subject:
+                if subject is not None:
+                    parts.append("</rdf:Description>")
+                subject = quad.subject
+                parts.append(f"<rdf:Description {_reference('about', subject)}>")
+            opening, closing = self._element(quad.predicate)
+            parts += (opening, *_content(quad.object, closing))
+        parts.append("/>\n" if subject is None else "</rdf:Description></rdf:RDF>\n")
+        self._out.write("".join(parts).encode())
+
+    def finish(self) -> None:
+        """End the log."""
+
+    def _element(self, predicate: Any) -> tuple[str, str]:
+        """How the property element of a predicate opens and is closed."""
+        iri: str = predicate.value
+        known = self._elements.get(iri)
+        if known is not None:
+            return known
+        # The longest name at the end.
+        end = max((found.end() for found in _NO_NAME_PART.finditer(iri)), default=0)
+        first = _FIRST.search(iri, end)
+        if first is None or iri in _NO_PROPERTIES or iri[: first.start()] in _RESERVED:
+            raise TermError(f"RDF/XML cannot say the predicate <{iri[:80]}>")
+        namespace, local = iri[: first.start()], iri[first.start() :]
+        prefix = self._prefixes.get(namespace)
+        if prefix is None:
+            made = (f'<p:{local} xmlns:p="{_escaped(namespace)}"', f"</p:{local}>")
+        else:
+            made = (f"<{prefix}:{local}", f"</{prefix}:{local}>")
+        if len(self._elements) >= _KNOWN:
+            self._elements.clear()
+        self._elements[iri] = made
+        return made
+
+
+def _content(term: Any, closing: str) -> tuple[str, ...]:
+    """What follows the name of a property element."""
+    if not isinstance(term, Literal):
+        return (f" {_reference('resource', term)}/>",)
+    if term.langtag is not None:
+        return (f' xml:lang="{term.langtag}">', _escaped(term.lex), closing)
+    if term.datatype is not None:
+        return (f' rdf:datatype="{_escaped(term.datatype)}">', _escaped(term.lex), closing)
+    return (">", _escaped(term.lex), closing)
+
+
+def _reference(attribute: str, term: Any) -> str:
+    if isinstance(term, Iri):
+        return f'rdf:{attribute}="{_escaped(term.value)}"'
+    return f'rdf:nodeID="{_NODE_IDS.write(term.label)}"'
+
+
+def _escaped(text: str) -> str:
+    if (found := _NO_CHARACTER.search(text)) is not None:
+        raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", text)

@@ -1,0 +1,261 @@
+"""Reading logs in YAML-LD: a document for each message, ``---`` between them.
+
+PyYAML parses, and only its parser is used: what plain scalars mean is said here, by YAML 1.2's
+core schema, in which ``yes`` is a string and so is a date. Each document becomes JSON-LD and is
+parsed by pyoxigraph. A document without content is an empty message.
+
+Reference: RDF Messages, section "YAML-LD"; YAML 1.2.2, section "Core Schema"; YAML-LD 1.0.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ..codec import Limits
+from ..codec.common.limits import over
+from ..errors import JellyError, MissingExtraError, TextError
+from ..formats.reading import PieceFile
+from ..io.sources import Input
+from .boundaries import DELIMITER
+from .contexts import ContextLoader
+from .json_ld import Documents
+from .parsing import ParsedLog, gathered, located
+
+_NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
+_TRUE: Final = frozenset(("true", "True", "TRUE"))
+_FALSE: Final = frozenset(("false", "False", "FALSE"))
+_INTEGER: Final = re.compile(r"[-+]?[0-9]++")
+_OTHER_INTEGER: Final = re.compile(r"0o[0-7]++|0x[0-9a-fA-F]++")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?)(?:[eE][-+]?[0-9]++)?")
+_NO_NUMBER: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_CORE: Final = "tag:yaml.org,2002:"
+
+#: Digits of an integer, at most; Python refuses to read many more.
+_DIGITS: Final = 4000
+#: Collections in collections, at most.
+_DEPTH: Final = 256
+#: Values of a document, at most, with those that aliases repeat.
+_VALUES: Final = 1_000_000
+
+
+def yaml_module() -> Any:
+    """The PyYAML library.
+
+    :raises MissingExtraError: it is not installed.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtraError(
+            "YAML-LD needs a library: pip install 'jelly-plugins[messages]'"
+        ) from None
+    return yaml
+
+
+def yaml_ld_log(
+    source: Input, *, loader: ContextLoader, context: Any, base: str | None, limits: Limits
+) -> ParsedLog:
+    """A log in YAML-LD as one in N-Quads.
+
+    :raises MissingExtraError: PyYAML is not installed.
+    """
+    lines: deque[int] = deque()
+    documents = Documents(loader, context, base)
+    pieces = _pieces(yaml_module(), source, documents, lines, limits)
+    return ParsedLog(source.name, gathered(pieces), lines)
+
+
+def _pieces(
+    yaml: Any, source: Input, documents: Documents, lines: deque[int], limits: Limits
+) -> Iterator[bytes]:
+    line = 1
+    try:
+        for line, document in _documents(yaml, source, limits):
+            if isinstance(document, list):
+                document = {"@graph": document} if document else {}
+            if not isinstance(document, dict | None):
+                raise TextError("a document is a mapping or a sequence")
+            if document:
+                yield from documents.any(document, line)
+            lines.append(line)
+            yield DELIMITER
+    except TextError as error:
+        error.line = error.line or line
+        raise located(error, source.name) from None
+    except JellyError as error:
+        raise located(error, source.name) from None
+    except RecursionError:
+        deep = TextError("values are nested too deeply", line=line)
+        raise located(deep, source.name) from None
+
+
+def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:
+    """The documents as JSON values, with the lines in which they begin."""
+    loader = getattr(yaml, "CLoader", yaml.Loader)
+    file = io.BufferedReader(PieceFile(source.pieces()))
+    try:
+        events = yaml.parse(file, Loader=loader)
+        build: _Builder | None = None
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                build = _Builder(yaml, limits)
+            elif isinstance(event, yaml.DocumentEndEvent):
+                assert build is not None
+                yield build.line, build.value
+            elif build is not None:
+                build.take(event)
+    except JellyError:
+        raise
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+        line = None if mark is None else mark.line + 1
+        raise TextError(f"malformed YAML: {what}", line=line) from None
+    except (UnicodeError, ValueError) as error:
+        raise TextError(f"malformed YAML: {error}") from None
+
+
+#: Stands where a mapping waits for a key.
+_NO_KEY: Final = object()
+
+
+class _Builder:
+    """Makes a JSON value of the events of one document.
+
+    :ivar line: of its first value.
+    """
+
+    def __init__(self, yaml: Any, limits: Limits) -> None:
+        self._yaml = yaml
+        self._limits = limits
+        self.value: Any = None
+        self.line = 0
+        #: Collections that are open, with their anchors, and keys that wait for a value.
+        self._open: list[tuple[Any, str | None, int, int]] = []
+        self._keys: list[Any] = []
+        #: By anchor: a value, the number of values and of bytes in it.
+        self._anchors: dict[str, tuple[Any, int, int]] = {}
+        self._values = 0
+        self._bytes = 0
+
+    def take(self, event: Any) -> None:
+        """Take the next event.
+
+        :raises TextError: JSON has nothing like it; with the line.
+        """
+        yaml = self._yaml
+        line = event.start_mark.line + 1
+        self.line = self.line or line
+        try:
+            if isinstance(event, yaml.ScalarEvent):
+                value = _scalar(event)
+                before = self._values, self._bytes
+                self._count(1, len(event.value))
+                self._anchor(event.anchor, value, before)
+                self._add(value)
+            elif isinstance(event, yaml.AliasEvent):
+                if event.anchor not in self._anchors:
+                    raise TextError(f"the alias *{event.anchor} names no value before it")
+                value, values, size = self._anchors[event.anchor]
+                self._count(values, size)
+                self._add(value)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                if event.tag not in (None, "!", _CORE + "map", _CORE + "seq"):
+                    raise TextError(f"the tag {event.tag} has no meaning here")
+                if len(self._open) >= _DEPTH:
+                    raise TextError(f"values are nested more than {_DEPTH} deep")
+                made: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+                self._open.append((made, event.anchor, self._values, self._bytes))
+                self._keys.append(_NO_KEY)
+                self._count(1, 0)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                made, anchor, values, size = self._open.pop()
+                self._keys.pop()
+                self._anchor(anchor, made, (values, size))
+                self._add(made)
+        except TextError as error:
+            error.line = line
+            raise
+
+    def _count(self, values: int, size: int) -> None:
+        self._values += values
+        self._bytes += size
+        if self._values > _VALUES:
+            raise TextError(f"a document has more than {_VALUES} values, with repeated ones")
+        if self._bytes > self._limits.frame_bytes:
+            what = "the size of a document, with repeated values"
+            raise over(self._limits, "frame_bytes", self._bytes, what)
+
+    def _anchor(self, anchor: str | None, value: Any, before: tuple[int, int]) -> None:
+        if anchor is not None:
+            values, size = before
+            self._anchors[anchor] = (value, self._values - values, self._bytes - size)
+
+    def _add(self, value: Any) -> None:
+        """Put a value where it belongs."""
+        if not self._open:
+            self.value = value
+            return
+        within = self._open[-1][0]
+        if isinstance(within, list):
+            within.append(value)
+        elif self._keys[-1] is _NO_KEY:
+            if not isinstance(value, str):
+                raise TextError("a key is a string")
+            if value in within:
+                raise TextError(f"the key {value!r} stands twice")
+            self._keys[-1] = value
+        else:
+            within[self._keys[-1]] = value
+            self._keys[-1] = _NO_KEY
+
+
+def _scalar(event: Any) -> Any:
+    """The JSON value of a scalar."""
+    text: str = event.value
+    tag = event.tag
+    if tag == _CORE + "str" or tag == "!" or (tag is None and not event.implicit[0]):
+        return text
+    if tag is None or (tag.startswith(_CORE) and tag[len(_CORE) :] in _KINDS):
+        value = _plain(text)
+        if tag is not None and type(value) not in _KINDS[tag[len(_CORE) :]]:
+            raise TextError(f"{text!r} is no {tag[len(_CORE) :]}")
+        return value
+    raise TextError(f"the tag {tag} has no meaning here")
+
+
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "null": (type(None),),
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+}
+
+
+def _plain(text: str) -> Any:
+    """What a plain scalar means in the core schema."""
+    if text in _NULL:
+        return None
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    if len(text) > _DIGITS:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _OTHER_INTEGER.fullmatch(text):
+        return int(text, 0)
+    if _FLOAT.fullmatch(text):
+        value = float(text)
+        if math.isinf(value):
+            raise TextError(f"{text} is no number of JSON")
+        return value
+    if _NO_NUMBER.fullmatch(text):
+        raise TextError(f"{text} is no number of JSON")
+    return text

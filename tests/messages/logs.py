@@ -1,0 +1,105 @@
+"""Logs to read and write in every syntax, and short ways to do it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from jelly_plugins import BlankNode, Iri, JellyError, Literal, Triple
+from jelly_plugins.messages import LogFormat, Message, read_messages, write_messages
+
+FORMATS = tuple(map(str, LogFormat))
+#: Those that have graphs.
+QUADS = tuple(str(each) for each in LogFormat if each.has_graphs)
+#: Those that have delimiters.
+DELIMITED = tuple(str(each) for each in LogFormat if each.has_delimiters)
+EARLY = "2025-comment"
+
+EX = "http://example.org/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+#: What every syntax can say, with all that could be taken for a boundary in one of them.
+TRIPLES = (
+    Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "o")),
+    Triple(Iri(EX + "s"), Iri(EX + "p"), Literal('tab\t "quoted" \\ <&> é😀')),
+    Triple(Iri(EX + "s"), Iri(EX + "p"), Literal("\nMESSAGE\n# @message\n---\n@message .\n...\n")),
+    Triple(Iri(EX + "s"), Iri(EX + "p"), Literal("</rdf:RDF>\n<!--]]>-->")),
+    Triple(Iri(EX + "s"), Iri(EX + "q"), Literal("Hallo\r\nWelt\r \x85\u2028\x7f", "de")),
+    Triple(Iri(EX + "s"), Iri(EX + "q"), Literal("yes")),
+    Triple(Iri(EX + "s"), Iri(EX + "q"), Literal("2026-01-01")),
+    Triple(Iri(EX + "s"), Iri(EX + "q"), Literal("007", None, XSD + "integer")),
+    Triple(BlankNode("b1"), Iri(EX + "knows"), BlankNode("b2")),
+    Triple(BlankNode("b1"), Iri(RDF + "type"), Iri(EX + "a.MESSAGE")),
+    Triple(Iri(EX + "s"), Iri(EX + "knows"), BlankNode("b1")),
+    Triple(BlankNode("0 b2"), Iri(EX + "q"), Literal("  ")),
+    Triple(Iri(EX + "s"), Iri(EX + "MESSAGE"), Literal("")),
+)
+#: Logs of messages of those.
+LOGS: tuple[list[list[Any]], ...] = (
+    [],
+    [[]],
+    [[], []],
+    [list(TRIPLES[:1])],
+    [[], list(TRIPLES), [], list(TRIPLES[:2]), list(TRIPLES[:2]), list(TRIPLES[3:]), [], []],
+)
+
+
+def written(messages: Iterable[Any], format_: str, **settings: Any) -> bytes:
+    """A log."""
+    out = io.BytesIO()
+    write_messages(messages, out, format=format_, **settings)
+    return out.getvalue()
+
+
+def read(data: bytes | str, format_: str, **settings: Any) -> list[Message]:
+    """All messages of a log."""
+    data = data.encode() if isinstance(data, str) else data
+    return list(read_messages(data, format=format_, **settings))
+
+
+def sizes(data: bytes | str, format_: str, **settings: Any) -> list[int]:
+    """The number of quads in each message."""
+    return list(map(len, read(data, format_, **settings)))
+
+
+def said(messages: Iterable[Iterable[Any]]) -> list[set[Any]]:
+    """What messages say, without the order of their quads; language tags have no case."""
+    return [{tuple(map(_plain, quad[:3])) + tuple(quad[3:]) for quad in each} for each in messages]
+
+
+def _plain(term: Any) -> Any:
+    if isinstance(term, Literal) and term.langtag is not None:
+        return Literal(term.lex, term.langtag.lower())
+    return term
+
+
+class Dripping(io.RawIOBase):
+    """A source that gives a few bytes at a time."""
+
+    def __init__(self, data: bytes, step: int = 1) -> None:
+        super().__init__()
+        self._data = data
+        self._step = step
+        self._pos = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        piece = self._data[self._pos : self._pos + min(self._step, len(buffer))]
+        buffer[: len(piece)] = piece
+        self._pos += len(piece)
+        return len(piece)
+
+
+def outcome(data: Any, format_: str, **settings: Any) -> tuple[list[set[Any]], str | None]:
+    """The messages that a log gives, and the error that ends it, if one does."""
+    found = []
+    try:
+        for message in read_messages(data, format=format_, **settings):
+            found.append(message)
+    except JellyError as error:
+        return said(found), type(error).__name__
+    return said(found), None

@@ -1,0 +1,188 @@
+"""Logs from each syntax into each other one and back: messages, order, quads, empty ones too."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Frame,
+    Iri,
+    Literal,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    TermError,
+    Triple,
+    read,
+    read_frames,
+    write_frames,
+)
+from jelly_plugins.codec.text.ntriples import Notation
+from jelly_plugins.messages import convert_messages, read_messages
+
+from ..shared_data import shared
+from . import logs
+from .logs import EARLY, EX, FORMATS, LOGS, QUADS, TRIPLES, said, written
+
+PAIRS = [(one, other) for one in FORMATS for other in FORMATS]
+#: Some in graphs.
+GRAPHS: list[list[Any]] = [
+    [
+        Quad(*TRIPLES[0], Iri(EX + "g")),
+        Quad(*TRIPLES[8], BlankNode("g")),
+        Quad(*TRIPLES[2], DEFAULT_GRAPH),
+    ],
+    [],
+    [Quad(*triple, Iri(EX + "g")) for triple in TRIPLES],
+    [Quad(*TRIPLES[0], Iri(EX + "MESSAGE"))],
+]
+
+
+def converted(data: bytes, source: str, target: str, **settings: Any) -> bytes:
+    out = io.BytesIO()
+    convert_messages(data, out, source_format=source, target_format=target, **settings)
+    return out.getvalue()
+
+
+def expected(log: list[list[Any]]) -> list[set[Any]]:
+    return said([Quad(*each, DEFAULT_GRAPH) if len(each) == 3 else each for each in m] for m in log)
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+@pytest.mark.parametrize("log", LOGS, ids=range(len(LOGS)))
+def test_there_and_back(one: str, other: str, log: list[list[Any]]) -> None:
+    data = written(log, one)
+    there = converted(data, one, other)
+    back = converted(there, other, one)
+    assert said(logs.read(data, one)) == expected(log)
+    assert said(logs.read(there, other)) == expected(log)
+    assert said(logs.read(back, one)) == expected(log)
+
+
+@pytest.mark.parametrize(("one", "other"), [pair for pair in PAIRS if set(pair) <= set(QUADS)])
+def test_graphs_there_and_back(one: str, other: str) -> None:
+    data = written(GRAPHS, one)
+    there = converted(data, one, other)
+    assert said(logs.read(there, other)) == expected(GRAPHS)
+    assert said(logs.read(converted(there, other, one), one)) == expected(GRAPHS)
+
+
+@pytest.mark.parametrize("format_", sorted(set(FORMATS) - set(QUADS)))
+@pytest.mark.parametrize("source", QUADS)
+def test_graphs_are_refused_where_there_are_none(source: str, format_: str) -> None:
+    assert said(
+        logs.read(converted(written(LOGS[4], source), source, format_), format_)
+    ) == expected(LOGS[4])
+    with pytest.raises(TermError, match="named graph"):
+        converted(written(GRAPHS, source), source, format_)
+    with pytest.raises(TermError, match=r"message 0: .*named graph"):
+        written(GRAPHS, format_)
+
+
+@pytest.mark.parametrize("dialects", [(None, EARLY), (EARLY, None), (EARLY, EARLY)])
+@pytest.mark.parametrize("one", logs.DELIMITED)
+@pytest.mark.parametrize("other", FORMATS)
+def test_dialects(one: str, other: str, dialects: tuple[str | None, str | None]) -> None:
+    data = written(LOGS[4], one, dialect=dialects[0])
+    there = converted(data, one, other, source_dialect=dialects[0], target_dialect=dialects[1])
+    assert said(logs.read(there, other, dialect=dialects[1])) == expected(LOGS[4])
+
+
+@pytest.mark.parametrize("format_", ["nt", "nq", "ttl", "trig", "jelly"])
+def test_quoted_triples(format_: str) -> None:
+    inner = Triple(Iri(EX + "s"), Iri(EX + "p"), BlankNode("b"))
+    outer = Triple(Iri(EX + "s"), Iri(EX + "p"), inner)
+    log = [[Triple(Iri(EX + "s"), Iri(EX + "q"), outer)], [outer, inner]]
+    for other in ("nt", "ttl", "trig", "nq", "jelly"):
+        data = converted(written(log, format_), format_, other)
+        assert said(logs.read(data, other)) == expected(log)
+    for other in ("ndjsonld", "yamlld", "rdf"):
+        with pytest.raises(TermError, match=r"message 0: .* quoted triple"):
+            written(log, other)
+    star = [[Triple(outer, Iri(EX + "p"), Iri(EX + "o"))]]
+    assert said(logs.read(written(star, "nq", notation=Notation.RDF_STAR), "nq")) == expected(star)
+    with pytest.raises(TermError, match=r"message 0: .*subject"):
+        written(star, "ttl")
+
+
+@pytest.mark.parametrize("physical", list(PhysicalType))
+@pytest.mark.parametrize("other", ["nt", "nq", "trig", "jelly"])
+def test_jelly_of_any_type(physical: PhysicalType, other: str) -> None:
+    log = [list(TRIPLES), [], list(TRIPLES[:3])]
+    width = 3 if physical is PhysicalType.TRIPLES else 4
+    out = io.BytesIO()
+    frames = [[(*triple, DEFAULT_GRAPH)[:width] for triple in message] for message in log]
+    write_frames(frames, out, options=StreamOptions(physical_type=physical))
+    assert said(logs.read(out.getvalue(), "jelly")) == expected(log)
+    there = converted(out.getvalue(), "jelly", other)
+    assert said(logs.read(there, other)) == expected(log)
+    options = StreamOptions(physical_type=physical)
+    again = converted(there, other, "jelly", options=options)
+    assert said(logs.read(again, "jelly")) == expected(log)
+    with read_frames(again) as stream:
+        assert stream.options.physical_type is physical
+
+
+@cache
+def weather() -> list[list[Any]]:
+    """The observations of a stream of weather sensors, regrouped by their result time."""
+    triples = list(read(shared("data/assist-iot-weather_100kt.jelly.gz").read_bytes()))
+    times = {
+        triple.subject: triple.object.lex
+        for triple in triples
+        if isinstance(triple.predicate, Iri)
+        and triple.predicate.value == "http://www.w3.org/ns/sosa/resultTime"
+        and isinstance(triple.object, Literal)
+    }
+    time = ""
+    grouped: list[tuple[str, Any]] = []
+    for triple in triples:
+        time = times.get(triple.subject, time)
+        grouped.append((time, triple))
+    found = [[each for _, each in group] for _, group in groupby(grouped, key=lambda pair: pair[0])]
+    # The same statement may come again within a message; a message is a set.
+    return [list(dict.fromkeys(message)) for message in found]
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_the_weather_by_result_time(format_: str) -> None:
+    messages = weather()[:40]
+    assert len(messages) > 20
+    data = written(messages, format_)
+    assert said(logs.read(data, format_)) == expected(messages)
+    jelly = converted(data, format_, "jelly")
+    assert said(logs.read(jelly, "jelly")) == expected(messages)
+
+
+@pytest.mark.slow
+def test_the_weather_from_each_syntax_to_the_next() -> None:
+    messages = weather()
+    data = written(messages, "jelly")
+    for one, other in zip(("jelly", *FORMATS), (*FORMATS, "jelly"), strict=True):
+        data = converted(data, one, other)
+    assert said(logs.read(data, "jelly")) == expected(messages)
+
+
+def test_metadata_of_frames() -> None:
+    out = io.BytesIO()
+    frame = Frame(0, statements=[TRIPLES[0]])
+    frame.metadata = {"k": b"v"}
+    write_frames([[TRIPLES[1]], frame, []], out, options=StreamOptions())
+    assert [m.metadata for m in read_messages(out.getvalue(), format="jelly")] == [
+        None,
+        {"k": b"v"},
+        None,
+    ]
+    again = converted(out.getvalue(), "jelly", "jelly")
+    assert [frame.metadata for frame in read_frames(again)] == [{}, {"k": b"v"}, {}]
+    for target in ("nq", "nt", "ttl"):
+        text = io.BytesIO()
+        result = convert_messages(out.getvalue(), text, source_format="jelly", target_format=target)
+        assert (result.messages, result.left_out) == (3, {"frame metadata entries": 1})

@@ -1,0 +1,176 @@
+"""Random logs, changed ones, and cuts at every byte: messages or a JellyError, the same from every
+syntax and however the source comes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jelly_plugins import BlankNode, Iri, Literal, Triple
+
+from .logs import (
+    DELIMITED,
+    EARLY,
+    EX,
+    FORMATS,
+    LOGS,
+    XSD,
+    Dripping,
+    outcome,
+    read,
+    said,
+    written,
+)
+
+#: Text of pieces that could be taken for something else.
+_TEXTS = st.lists(
+    st.sampled_from(
+        (
+            "MESSAGE",
+            "@message .",
+            "# @message",
+            "\n",
+            "\r",
+            "---",
+            '"',
+            "'",
+            "\\",
+            "{}",
+            "</",
+            "<!--",
+        )
+    )
+    | st.text(
+        st.characters(codec="utf-8", exclude_categories=("Cc",), exclude_characters="\ufffe\uffff"),
+        max_size=4,
+    ),
+    max_size=6,
+).map("".join)
+_IRIS = st.sampled_from(("a", "MESSAGE", "a.MESSAGE", "é", "x/y#z", "b_1-2")).map(
+    lambda name: Iri(EX + name)
+)
+#: Names that XML has too; it has others for those that it has not.
+_NODES = st.sampled_from(("b0", "b1", "MESSAGE", "a b", "b.-c")).map(BlankNode)
+_LITERALS = st.builds(
+    Literal, _TEXTS, st.sampled_from((None, "en", "de-at", "message"))
+) | st.builds(Literal, _TEXTS, st.none(), st.sampled_from((XSD + "date", EX + "MESSAGE")))
+_TRIPLES = st.builds(Triple, _IRIS | _NODES, _IRIS, _IRIS | _NODES | _LITERALS)
+_XML = st.lists(st.lists(_TRIPLES, max_size=5), max_size=5)
+
+
+@given(_XML)
+@settings(max_examples=60)
+def test_random_logs_are_the_same_from_every_syntax(log: list[list[Triple]]) -> None:
+    expected = said(read(written(log, "nq"), "nq"))
+    assert [len(each) for each in expected] == [len(set(each)) for each in log]
+    for format_ in FORMATS:
+        data = written(log, format_)
+        assert said(read(data, format_)) == expected
+        if format_ in DELIMITED:
+            data = written(log, format_, dialect=EARLY)
+            assert said(read(data, format_, dialect=EARLY)) == expected
+
+
+@pytest.mark.parametrize("dialect", [None, EARLY])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_cuts_at_every_byte(format_: str, dialect: str | None) -> None:
+    log = [LOGS[4][1][1:4], [], LOGS[4][1][8:11], []]
+    data = written(log, format_, dialect=dialect)
+    whole, error = outcome(data, format_, dialect=dialect)
+    assert error is None
+    for cut in range(len(data)):
+        found, error = outcome(data[:cut], format_, dialect=dialect)
+        assert len(found) <= len(whole) + 1
+        # The last one may be cut short, where nothing says that it is not whole.
+        for one, other in zip(found[:-1], whole, strict=False):
+            assert one == other
+        if found and error is not None and format_ != "jelly":
+            assert found[-1] == whole[len(found) - 1]
+
+
+@pytest.mark.parametrize("dialect", [None, EARLY])
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("step", [1, 7, 100])
+def test_pieces_of_any_size(format_: str, dialect: str | None, step: int) -> None:
+    data = written(LOGS[4], format_, dialect=dialect)
+    assert outcome(Dripping(data, step), format_, dialect=dialect) == outcome(
+        data, format_, dialect=dialect
+    )
+
+
+_INSERTED = (
+    b"MESSAGE\n",
+    b"\nMESSAGE\n",
+    b"@message .",
+    b"# @message\n",
+    b'VERSION "1.2-messages"\n',
+    b"'''",
+    b'"""',
+    b"<<(",
+    b")>>",
+    b"{",
+    b"}",
+    b".",
+    b"#",
+    b"\r",
+    b"---\n",
+    b"*a",
+    b"&a ",
+    b"<!--",
+    b"<![CDATA[",
+    b"{}\n",
+    b'{"@context":{}}\n',
+    b"\\",
+    b"GRAPH <urn:g> {",
+    b"<!DOCTYPE x [<!ENTITY a 'b'>]>",
+    b"...\n",
+    b"\xff",
+)
+
+
+def changed(data: bytes, chosen: random.Random) -> bytes:
+    made = bytearray(data)
+    for _ in range(chosen.choice((1, 1, 2, 5))):
+        at = chosen.randrange(len(made) + 1)
+        kind = chosen.random()
+        if kind < 0.3:
+            made[at : at + 1] = bytes((chosen.randrange(256),))
+        elif kind < 0.5:
+            del made[at : at + chosen.randrange(1, 20)]
+        elif kind < 0.7:
+            start = chosen.randrange(len(made) + 1)
+            made[at:at] = made[start : start + chosen.randrange(30)]
+        else:
+            made[at:at] = chosen.choice(_INSERTED)
+    return bytes(made)
+
+
+def check_changed(format_: str, dialect: str | None, seed: int) -> None:
+    chosen = random.Random(f"{format_}{dialect}{seed}")
+    data = changed(written(chosen.choice(LOGS), format_, dialect=dialect), chosen)
+    found, error = outcome(data, format_, dialect=dialect)
+    source: Any = Dripping(data, chosen.choice((1, 3, 50)))
+    again, other = outcome(source, format_, dialect=dialect)
+    assert (error is None) == (other is None)
+    # Frames that are read together are lost together.
+    if error is None or format_ != "jelly":
+        assert list(map(len, found)) == list(map(len, again))
+
+
+@pytest.mark.parametrize("dialect", [None, EARLY])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_changed_logs(format_: str, dialect: str | None) -> None:
+    for seed in range(40):
+        check_changed(format_, dialect, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", [None, EARLY])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_many_changed_logs(format_: str, dialect: str | None) -> None:
+    for seed in range(40, 4000):
+        check_changed(format_, dialect, seed)

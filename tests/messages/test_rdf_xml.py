@@ -1,0 +1,133 @@
+"""RDF/XML: documents, one after the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from jelly_plugins import BlankNode, Iri, LimitError, Limits, Literal, TermError, TextError, Triple
+
+from .logs import EX, RDF, outcome, read, sizes, written
+
+OPEN = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:e:">'
+CLOSE = "</rdf:RDF>"
+ONE = f'{OPEN}<rdf:Description rdf:about="urn:s"><e:p>x</e:p></rdf:Description>{CLOSE}'
+EMPTY = f'<rdf:RDF xmlns:rdf="{RDF}"/>'
+DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("", []),
+        ("\n", []),
+        (EMPTY, [0]),
+        (f"{EMPTY}\n{EMPTY}\n", [0, 0]),
+        (f"{DECLARATION}{ONE}\n{DECLARATION}{ONE}\n", [1, 1]),
+        (f"{DECLARATION}\n{ONE}\n\n\n{DECLARATION} {EMPTY}\r\n{ONE}", [1, 0, 1]),
+        (f"{ONE}{ONE}", [1, 1]),
+        (f"<!-- <rdf:RDF> -->{ONE}<!-- - -- x -->\n<!-- y -->\n", None),
+        (f"<!-- <rdf:RDF> -->{ONE}<!-- - x -->\n<!-- y -->\n", [1]),
+        (f"<?x </rdf:RDF>?>{ONE}\n", [1]),
+        (ONE.replace(">x<", "><![CDATA[</rdf:RDF>]] ]]><!-- </rdf:RDF> --><") + ONE, [1, 1]),
+        (ONE.replace(">x<", ' a="</rdf:RDF>">x<'), None),
+        (ONE.replace('"urn:s"', '"urn:s&gt;>\'/>"'), None),
+        (ONE.replace("xmlns:e=", "xmlns:e='urn:e:' xmlns:f="), [1]),
+        (f'<!DOCTYPE rdf:RDF [<!ENTITY e "urn:e">]>{ONE}\n{ONE}', [1, 1]),
+        (f"<!DOCTYPE rdf:RDF [<!ENTITY e 'urn:>e'><!-- ]> -->]>{ONE}", None),
+        (f'<!DOCTYPE rdf:RDF SYSTEM "x>">{ONE}', None),
+        ('<!DOCTYPE x [<!ENTITY e "y">]>' + ONE.replace(">x<", ">&e;<"), [1]),
+        (f"\ufeff{ONE}\n", [1]),
+    ],
+)
+def test_documents(log: str, expected: list[int] | None) -> None:
+    if expected is None:
+        found, error = outcome(log.encode(), "rdf")
+        assert error in (None, "TextError")
+        assert len(found) <= 1
+    else:
+        assert sizes(log, "rdf") == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        (OPEN, 3),
+        ("x" + ONE, 3),
+        (ONE + "x", 3),
+        ("<rdf:RDF>", 3),
+        ("</rdf:RDF>", 3),
+        (f"{OPEN}<e:p></rdf:RDF>", 3),
+        ("<a></b>", 3),
+        (ONE.replace("<e:p>", "<f:p>"), 3),
+        (f"{OPEN}\n<rdf:Description rdf:about='rel'/>\n{CLOSE}", 3),
+        (f"<!DOCTYPE x [<!ENTITY % e 'y'>]>{ONE}", 3),
+        (f"<!DOCTYPE x [<!ENTITY e SYSTEM '/etc/hostname'>]>{ONE}", 3),
+        ("<!-- ", 3),
+        ("<", 3),
+    ],
+)
+def test_errors_have_the_line(wrong: str, line: int) -> None:
+    with pytest.raises(TextError) as caught:
+        sizes(f"{ONE}\n\n{wrong}\n", "rdf")
+    assert caught.value.line == line
+
+
+def test_entities_that_grow_are_refused() -> None:
+    entities = '<!ENTITY a0 "aaaaaaaaaa">' + "".join(
+        f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)
+    )
+    with pytest.raises(TextError, match="entity"):
+        sizes(f"<!DOCTYPE x [{entities}]>" + ONE.replace(">x<", ">&a9;<"), "rdf")
+    many = ONE.replace(">x<", f">{'&a;' * 20_000}<")
+    with pytest.raises(TextError, match="entities"):
+        sizes(f'<!DOCTYPE x [<!ENTITY a "{"a" * 1000}">]>{many}', "rdf")
+
+
+def test_a_document_is_bounded() -> None:
+    with pytest.raises(LimitError, match="frame_bytes"):
+        sizes(OPEN + "<e:p>" * 60_000, "rdf", limits=Limits(frame_bytes=100_000))
+
+
+def test_a_message_is_bounded() -> None:
+    with pytest.raises(LimitError, match="frame_rows"):
+        sizes(
+            ONE.replace("<e:p>x</e:p>", "<e:p>x</e:p><e:p>y</e:p>"),
+            "rdf",
+            limits=Limits(frame_rows=1),
+        )
+
+
+@pytest.mark.parametrize(
+    ("triple", "words"),
+    [
+        (Triple(Iri("urn:s"), Iri(EX), Iri("urn:o")), "predicate"),
+        (Triple(Iri("urn:s"), Iri(EX + "1"), Iri("urn:o")), "predicate"),
+        (Triple(Iri("urn:s"), Iri(RDF + "li"), Iri("urn:o")), "predicate"),
+        (Triple(Iri("urn:s"), Iri(RDF + "Description"), Iri("urn:o")), "predicate"),
+        (Triple(Iri("urn:s"), Iri(EX + "p"), Literal("\x00")), r"U\+0000"),
+        (Triple(Iri("urn:s"), Iri(EX + "p"), Literal("\ufffe")), r"U\+FFFE"),
+        (Triple(Iri("urn:s"), Iri(EX + "p"), Triple(*[Iri("urn:x")] * 3)), "quoted triple"),
+        (Triple(Iri("s"), Iri(EX + "p"), Iri("urn:o")), "IRI"),
+        (Triple(Iri("urn:s t"), Iri(EX + "p"), Iri("urn:o")), "IRI"),
+    ],
+)
+def test_what_cannot_be_said_is_refused(triple: Triple, words: str) -> None:
+    with pytest.raises(TermError, match=rf"^message 1: .*{words}"):
+        written([[], [triple]], "rdf")
+
+
+def test_names() -> None:
+    triples = [
+        Triple(BlankNode(label), Iri(predicate), Literal(" \r\n\t<&>\"' "))
+        for label, predicate in (
+            ("b1", EX + "x#1a"),
+            ("0", EX + "é"),
+            ("a:b", "urn:p"),
+            ("label-30", RDF + "_1"),
+            ("", "urn:-.x-1"),
+        )
+    ]
+    data = written([triples], "rdf", prefixes={"e": EX, "rdf": "urn:not", "xmlx": "urn:"})
+    assert data.count(b"\n") == 1
+    assert [quad[1:3] for quad in read(data, "rdf")[0]] == [triple[1:] for triple in triples]
+    assert len({quad.subject for quad in read(data, "rdf")[0]}) == len(triples)
