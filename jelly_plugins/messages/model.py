@@ -9,13 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..backends import get_backend
 from ..codec import (
     DEFAULT_GRAPH,
     BlankNode,
     DefaultGraph,
     Describe,
+    GenericFactory,
     Iri,
     Kind,
     Literal,
@@ -23,6 +25,7 @@ from ..codec import (
     TermFactory,
     Triple,
 )
+from ..codec.common.conversion import convert
 from ..codec.common.terms import describe as describe_generic
 from ..errors import TermError
 
@@ -65,13 +68,15 @@ class Message:
         :raises TermError: it has named graphs, or terms that rdflib cannot hold.
         :raises MissingExtraError: rdflib is not installed.
         """
+        if any(quad.graph != DEFAULT_GRAPH for quad in self.quads):
+            raise TermError(
+                "the message has named graphs, which a Graph cannot hold: use dataset()"
+            )
+        factory = get_backend("rdflib").factory()
         import rdflib
 
-        from ..rdflib.terms import RdflibFactory
-
         graph = rdflib.Graph()
-        made = _made(self.quads, RdflibFactory(named_graphs=False))
-        graph.addN((s, p, o, graph) for s, p, o in made)
+        graph.addN((s, p, o, graph) for s, p, o, _ in _made(self.quads, factory))
         return graph
 
     def dataset(self) -> rdflib.Dataset:
@@ -80,13 +85,11 @@ class Message:
         :raises TermError: it has terms that rdflib cannot hold.
         :raises MissingExtraError: rdflib is not installed.
         """
+        factory = get_backend("rdflib").factory()
         import rdflib
 
-        from ..rdflib.terms import RdflibFactory
-
         dataset = rdflib.Dataset()
-        made = _made(self.quads, RdflibFactory())
-        dataset.addN((s, p, o, dataset.graph(g)) for s, p, o, g in made)
+        dataset.addN((s, p, o, dataset.graph(g)) for s, p, o, g in _made(self.quads, factory))
         return dataset
 
     def oxigraph(self) -> list[pyoxigraph.Quad]:
@@ -95,9 +98,7 @@ class Message:
         :raises TermError: it has terms that Oxigraph cannot hold.
         :raises MissingExtraError: pyoxigraph is not installed.
         """
-        from ..oxigraph.terms import OxigraphFactory
-
-        return list(_made(self.quads, OxigraphFactory()))
+        return list(_made(self.quads, get_backend("oxigraph").factory()))
 
 
 def _made(quads: Iterable[Quad], factory: TermFactory[Any]) -> Iterator[Any]:
@@ -127,7 +128,10 @@ def _made(quads: Iterable[Quad], factory: TermFactory[Any]) -> Iterator[Any]:
 #: generic terms, rdflib's or pyoxigraph's.
 Writable: TypeAlias = Message | Iterable[Any]
 
-_GENERIC = (Iri, BlankNode, Literal, Triple, DefaultGraph)
+_GENERIC_TERMS: Final = (Iri, BlankNode, Literal, Triple, DefaultGraph)
+_GENERIC: Final[TermFactory[Any]] = GenericFactory()
+#: Backends by the library that a term is of.
+_BACKENDS: Final = {"pyoxigraph": "oxigraph", "rdflib": "rdflib"}
 
 
 def message_of(item: Writable) -> Message:
@@ -147,8 +151,7 @@ def _of_rdflib(graph: Any) -> list[Quad]:
     from rdflib import Dataset
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph
 
-    from ..rdflib.terms import describe
-
+    describe = get_backend("rdflib").describe
     if not isinstance(graph, ConjunctiveGraph):
         return [Quad._make((*_generic_terms(triple, describe), DEFAULT_GRAPH)) for triple in graph]
     default: set[Any] = {None, DATASET_DEFAULT_GRAPH_ID}
@@ -158,7 +161,7 @@ def _of_rdflib(graph: Any) -> list[Quad]:
     for *triple, context in graph.quads((None, None, None, None)):
         name = getattr(context, "identifier", context)
         terms = _generic_terms(triple, describe)
-        place = DEFAULT_GRAPH if name in default else _generic_term(name, describe)
+        place = DEFAULT_GRAPH if name in default else convert(name, _GENERIC, describe)
         quads.append(Quad._make((*terms, place)))
     return quads
 
@@ -172,7 +175,7 @@ def _generic_quad(statement: Any) -> Quad:
         raise TermError(f"{statement!r} is no statement") from None
     if len(terms) not in (3, 4):
         raise TermError(f"a statement has three or four terms, not {len(terms)}")
-    if not all(isinstance(term, _GENERIC) for term in terms):
+    if not all(isinstance(term, _GENERIC_TERMS) for term in terms):
         terms = tuple(_generic_terms(terms, _describe_for(terms[0])))
     graph = terms[3] if len(terms) == 4 else DEFAULT_GRAPH
     return Quad(terms[0], terms[1], terms[2], graph)
@@ -180,30 +183,9 @@ def _generic_quad(statement: Any) -> Quad:
 
 def _describe_for(term: Any) -> Describe:
     """What takes apart the terms of the library that a term is of."""
-    library = type(term).__module__.partition(".")[0]
-    if library == "pyoxigraph":
-        from ..oxigraph.terms import describe as describe_oxigraph
-
-        return describe_oxigraph
-    if library == "rdflib":
-        from ..rdflib.terms import describe as describe_rdflib
-
-        return describe_rdflib
-    return describe_generic
+    backend = _BACKENDS.get(type(term).__module__.partition(".")[0])
+    return describe_generic if backend is None else get_backend(backend).describe
 
 
 def _generic_terms(terms: Iterable[Any], describe: Describe) -> list[Any]:
-    return [_generic_term(term, describe) for term in terms]
-
-
-def _generic_term(term: Any, describe: Describe) -> Any:
-    kind, *parts = describe(term)
-    if kind is Kind.IRI:
-        return Iri(*parts)
-    if kind is Kind.BLANK_NODE:
-        return BlankNode(*parts)
-    if kind is Kind.LITERAL:
-        return Literal(*parts)
-    if kind is Kind.TRIPLE:
-        return Triple(*_generic_terms(parts, describe))
-    return DEFAULT_GRAPH
+    return [convert(term, _GENERIC, describe) for term in terms]
