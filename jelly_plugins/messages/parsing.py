@@ -65,8 +65,10 @@ def parsed(data: Any, format_: Any, base: str | None, *, first_line: int = 1) ->
     statements = _until_error(
         lambda: pyoxigraph.parse(data, format=format_, base_iri=base), failed, first_line
     )
-    while lines := pyoxigraph.serialize(islice(statements, _BATCH), format=nquads):
-        yield lines
+    while batch := list(islice(statements, _BATCH)):
+        yield pyoxigraph.serialize(batch, format=nquads)
+        if len(batch) < _BATCH:
+            break
     if failed:
         raise failed[0]
 
