@@ -9,8 +9,8 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-#: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, and for the
-#: second of the first one's too.
+#: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, if there are any,
+#: and for the second of the first one's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
     Path("jelly_plugins/rdflib"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -51,12 +51,20 @@ def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
     return TextError(message, line=first_line + (error.lineno or 1) - 1)
 
 
-def parsed(data: Any, format_: Any, base: str | None, *, first_line: int = 1) -> Iterator[bytes]:
+def parsed(
+    data: Any,
+    format_: Any,
+    base: str | None,
+    *,
+    first_line: int = 1,
+    ends_piece: Callable[[Any], bool] | None = None,
+) -> Iterator[bytes]:
     """The statements of a document as lines of N-Quads, in pieces.
 
     :param data: bytes or a file.
     :param format_: pyoxigraph's name of its syntax.
     :param first_line: of the document, in the log.
+    :param ends_piece: whether a piece is to end after a statement.
     :raises JellyError: it is malformed; what stands before that comes out first.
     """
     pyoxigraph = pyoxigraph_module()
@@ -65,10 +73,23 @@ def parsed(data: Any, format_: Any, base: str | None, *, first_line: int = 1) ->
     statements = _until_error(
         lambda: pyoxigraph.parse(data, format=format_, base_iri=base), failed, first_line
     )
-    while lines := pyoxigraph.serialize(islice(statements, _BATCH), format=nquads):
-        yield lines
+    while batch := _batch(statements, ends_piece):
+        yield pyoxigraph.serialize(batch, format=nquads)
+        if ends_piece is None and len(batch) < _BATCH:
+            break
     if failed:
         raise failed[0]
+
+
+def _batch(statements: Iterator[Any], ends_piece: Callable[[Any], bool] | None) -> list[Any]:
+    if ends_piece is None:
+        return list(islice(statements, _BATCH))
+    batch = []
+    for statement in islice(statements, _BATCH):
+        batch.append(statement)
+        if ends_piece(statement):
+            break
+    return batch
 
 
 def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Iterator[Any]:

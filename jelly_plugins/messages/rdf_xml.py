@@ -21,20 +21,26 @@ from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, gathered, located, parsed
 
-#: Pieces of a document that begin with "<"; what stands between is passed over.
-_ATTRIBUTES: Final = rb"(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+"
+_QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
+_COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
+#: Text, and the markup at its end: by the last group that there is, a tag that opens has none.
 _MARKUP: Final = re.compile(
-    rb"<(?:"
-    rb"!--(?:[^-]++|-(?!->))*+-->"
-    rb"|!\[CDATA\[(?:[^\]]++|\](?!\]>))*+\]\]>"
-    rb"|\?(?:[^?]++|\?(?!>))*+\?>"
-    rb"|(!DOCTYPE)(?:[^\[<>\"']++|\"[^\"]*+\"|'[^']*+')*+"
-    rb"(?:\[((?:[^\]<\"']++|\"[^\"]*+\"|'[^']*+'|<!--(?:[^-]++|-(?!->))*+-->"
-    rb"|<(?!!--)" + _ATTRIBUTES + rb">)*+)\][ \t\r\n]*+)?+>"
-    rb"|(/)[^<>]*+>"
-    rb"|(?![!?/])(" + _ATTRIBUTES + rb")>"
+    rb"[^<]*+(?:"
+    rb"<(?![!?/])(?:[^<>\"'/]++|/(?!>)|" + _QUOTED + rb")*+(/)?+>"
+    rb"|<(/)[^<>]*+>"
+    rb"|<!DOCTYPE(?:[^\[<>\"']++|" + _QUOTED + rb")*+"
+    rb"(?:\[((?:[^\]<\"']++|"
+    + _QUOTED
+    + rb"|"
+    + _COMMENT
+    + rb"|<(?!!--)(?:[^<>\"']++|"
+    + _QUOTED
+    + rb")*+>)*+)\]"
+    rb"[ \t\r\n]*+)?+()>"
+    rb"|(?:" + _COMMENT + rb"|<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+\]\]>|<\?(?:[^?]++|\?(?!>))*+\?>)()"
     rb")"
 )
+_EMPTY_TAG, _CLOSING_TAG, _SUBSET, _DOCTYPE = 1, 2, 3, 4
 _ENTITY: Final = re.compile(
     rb"<!ENTITY\s++(%?+)\s*+([^\s%\"'<>&]++)\s++(?:\"([^\"]*+)\"|'([^']*+)')"
 )
@@ -89,7 +95,7 @@ def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | Non
         if size > limits.frame_bytes:
             raise over(limits, "frame_bytes", size, "the length of a document")
         # What is looked at again is no more than what is new.
-        wanted = size + (size - splitter.settled)
+        wanted = 2 * size
         yield None
     yield from splitter.feed(b"".join(gathered))
     splitter.finish()
@@ -99,41 +105,38 @@ class _Splitter:
     """Finds the ends of documents.
 
     :ivar rest: what was read of a document that has not ended.
-    :ivar settled: how much of it need not be looked at again.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.rest = b""
-        self.settled = 0
         self._limits = limits
-        self._depth = 0
         self._line = 1
         #: Bytes that each entity of the document stands for.
         self._entities: dict[bytes, int] = {}
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Take what was left with what follows it, and give the documents that end."""
-        start = 0
-        pos = self.settled
-        while (pos := data.find(b"<", pos)) >= 0:
-            found = _MARKUP.match(data, pos)
-            if found is None:
-                break
+        start = pos = 0
+        depth = 0
+        self._entities.clear()
+        while (found := _MARKUP.match(data, pos)) is not None:
             pos = found.end()
-            if found[1] is not None:
-                self._check_entities(found[2] or b"", data[start:pos])
-            if found[3] is not None:
-                self._depth -= 1
-            elif found[4] is not None and not found[4].endswith(b"/"):
-                self._depth += 1
-            elif found[4] is None:
+            kind = found.lastindex
+            if kind is None:
+                depth += 1
                 continue
-            if self._depth <= 0:
-                self._depth = 0
+            if kind == _CLOSING_TAG:
+                depth -= 1
+            elif kind == _DOCTYPE:
+                self._check_entities(found[_SUBSET] or b"", data[start:pos])
+                continue
+            elif kind != _EMPTY_TAG:
+                continue
+            if depth <= 0:
+                depth = 0
                 yield self._document(data[start:pos])
                 start = pos
         self.rest = data[start:]
-        self.settled = (len(data) if pos < 0 else pos) - start
 
     def _document(self, data: bytes) -> tuple[int, bytes]:
         skipped = _skipped(data)

@@ -7,6 +7,7 @@ end it is told by markers, which ``turtle_splitter`` puts there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 from ..codec import Limits
@@ -33,9 +34,20 @@ def _pieces(
 ) -> Iterator[bytes]:
     formats = pyoxigraph_module().RdfFormat
     format_ = formats.TRIG if syntax.format is LogFormat.TRIG else formats.TURTLE
+    node = pyoxigraph_module().NamedNode(marker[1 : marker.index(b">")].decode())
+    seen = 0
+
+    def ends_piece(quad: Any) -> bool:
+        # Messages do not wait for a piece of the source that may take a while.
+        nonlocal seen
+        if splitter.pieces == seen or quad.predicate != node:
+            return False
+        seen = splitter.pieces
+        return True
+
     try:
         text = PieceFile(splitter.split(source.pieces()))
-        for piece in parsed(text, format_, base):
+        for piece in parsed(text, format_, base, ends_piece=ends_piece):
             yield piece.replace(marker, DELIMITER)
     except JellyError as error:
         found = error

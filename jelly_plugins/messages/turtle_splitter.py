@@ -63,6 +63,7 @@ class TurtleSplitter:
     :ivar ended: for each message that has ended and was not taken yet, the line of its first
         statement, or of its delimiter if it has none.
     :ivar failed: what is wrong with the log, where its text ended before its end.
+    :ivar pieces: number of pieces of text that have come out.
     :ivar ends_open: whether the last message ended with the log.
     """
 
@@ -70,6 +71,7 @@ class TurtleSplitter:
         self.ended: deque[int] = deque()
         self.failed: JellyError | None = None
         self.ends_open = False
+        self.pieces = 0
         self._marker = marker
         self._limits = limits
         self._announced = syntax.announced
@@ -106,6 +108,7 @@ class TurtleSplitter:
             if size < wanted:
                 continue
             if out := self._scan(b"".join(gathered)):
+                self.pieces += 1
                 yield out
             if self.failed is not None:
                 return

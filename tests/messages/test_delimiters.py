@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from jelly_plugins import BlankNode, Iri, JellyError, LimitError, Limits, Literal, TextError
+from jelly_plugins.messages import read_messages
 
-from .logs import DELIMITED, EX, read, sizes
+from .logs import DELIMITED, EX, Dripping, outcome, read, sizes
 
 V = 'VERSION "1.2-messages"\n'
 S = "<urn:s> <urn:p> <urn:o> .\n"
@@ -65,16 +66,12 @@ class TestAll:
         assert str(caught.value).startswith("<bytes>: line ")
 
     def test_messages_before_an_error_come_first(self, format_: str) -> None:
-        from .logs import outcome
-
         for wrong in ("oops\n", "MESSAGES\n", '<urn:s> <urn:p> "\x00"x .\n', "<urn:s> <urn:p>"):
             log = (V + S + "MESSAGE\nMESSAGE\n" + S + "MESSAGE\n" + wrong + S).encode()
             found, error = outcome(log, format_)
             assert (list(map(len, found)), error) == ([1, 0, 1], "TextError")
 
     def test_bad_utf_8(self, format_: str) -> None:
-        from .logs import outcome
-
         log = (V + S + "MESSAGE\n" + S).encode() + b'MESSAGE\n<urn:s> <urn:p> "\xff" .\n'
         found, error = outcome(log, format_)
         assert (list(map(len, found)), error) == ([1, 1], "TextError")
@@ -93,6 +90,13 @@ class TestAll:
         first, second = read(log, format_)
         assert first == second
         assert first.quads[0].subject == BlankNode("a")
+
+    def test_a_message_comes_as_soon_as_its_delimiter_has(self, format_: str) -> None:
+        first = V + S + "MESSAGE\n"
+        source = Dripping((first + S + "MESSAGE\n" + S).encode(), len(first))
+        messages: Any = read_messages(source, format=format_)  # type: ignore[arg-type]
+        assert len(next(messages)) == 1
+        assert source.read(1)
 
     def test_a_message_is_bounded(self, format_: str) -> None:
         log = V + "".join(f"<urn:s> <urn:p> <urn:{n}> .\n" for n in range(20))
