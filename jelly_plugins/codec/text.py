@@ -75,6 +75,11 @@ class _Judged(str):
         return judged
 
 
+def judged_as(judged: str, text: str) -> str:
+    """Another text for a term, with what a judge made of it."""
+    return _Judged.of(text, judged.term) if isinstance(judged, _Judged) else text
+
+
 class JudgedFactory(TextFactory):
     """Makes text of what another factory can make terms and statements of."""
 
