@@ -29,10 +29,10 @@ class RowTextDecoder(RowDecoder):
     :param generalized: whether any kind of term may stand in any position.
     :param limits: what is believed of the input.
 
-    >>> decoder = RowTextDecoder(JenaFormat.PROTOBUF)
-    >>> row = "1c121a0a070a05" + b"urn:s".hex() + "12070a05" + b"urn:p".hex()
-    >>> decoder.decode_text(bytes.fromhex(row + "1a060a04" + b"urn:".hex()))
-    (b'<urn:s> <urn:p> <urn:> .\\n', 29)
+    >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
+    >>> rows = bytes.fromhex("2c" + "".join(terms) + "0000")
+    >>> RowTextDecoder(JenaFormat.THRIFT).decode_text(rows)
+    (b'<urn:s> <urn:p> <urn:o> .\\n', 36)
     """
 
     _copies = True
@@ -98,7 +98,7 @@ class _Lines:
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> str:
         written = self._factory.quad(terms)
         if len(written) == 4 and not self._graphs:
-            raise TermError("a quad in a named graph cannot be said in nt")
+            raise TermError("a quad is in a named graph, where only triples have a place")
         return f"{' '.join(written)} .\n"
 
 
@@ -115,8 +115,8 @@ class LineEncoder:
     :ivar rows: what writes the rows.
 
     >>> encoder = LineEncoder(JenaFormat.PROTOBUF, quads=False)
-    >>> len(b"".join(encoder.encode([b"<urn:s> <urn:p> ", b"<urn:o> ."])))
-    32
+    >>> b"".join(encoder.encode([b"<urn:s> <urn:p> ", b"_:o ."])).hex(" ", 8)
+    '1f121d0a090a070a 0575726e3a731209 0a070a0575726e3a 701a0512030a016f'
     """
 
     #: What writes the statements; the compiled kernel has its own.
