@@ -130,7 +130,8 @@ def convert(
         ]
         first = [list(islice(reader, LOOK_AHEAD)) for reader in readers]
         known = [
-            reader.options or _options_of_text(rows, source, start)
+            reader.options
+            or _options_of_text(rows, source, start if reader.format is PatchFormat.RDF_PATCH else None)
             for reader, rows, source, start in zip(readers, first, sources, starts, strict=True)
         ]
         logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]

@@ -1,4 +1,5 @@
-"""Patches from files: Jelly-Patch or RDF Patch text, compressed or not; as rows or as patches.
+"""Patches from files: Jelly-Patch, RDF Patch text or binary RDF Patch, compressed or not; as rows or
+as patches.
 
 Flat in memory: rows come as the source is read.
 """
@@ -22,6 +23,7 @@ from ..codec import (
 )
 from ..codec.openings import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
+from ..jena.patch_rows import PatchRowReader
 from ..sources import Input, Source
 from ..streams import GENERIC
 from .following import Followed
@@ -41,7 +43,7 @@ class PatchReader:
         and by the name where the content does not tell.
     :param format: the source's format, if it is not to be told.
     :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
-    :param statement_type: for text, which does not tell: whether a statement without a graph is a
+    :param statement_type: for RDF Patch, which does not tell: whether a statement without a graph is a
         quad in the default graph, or a triple (and then none may have a graph).
     :param generalized: for text, which does not tell: whether generalized statements are taken.
     :param wait: makes the reader follow a source that grows. It is called where the source ends for
@@ -87,9 +89,13 @@ class PatchReader:
         self._limits = limits
         self._splitter = FrameSplitter(limits=limits)
         self._decoder = PatchDecoder(factory, limits=limits, strict=strict)
-        self._text = PatchTextReader(
-            factory, statement_type=statement_type, generalized=generalized, limits=limits
-        )
+        self._settings: dict[str, Any] = {
+            "statement_type": statement_type,
+            "generalized": generalized,
+            "limits": limits,
+        }
+        self._factory = factory
+        self._text: PatchTextReader | PatchRowReader = PatchTextReader(factory, **self._settings)
         #: Whether nothing tells that the source is a log.
         self._guessed = False
         self._opening = b""
@@ -120,7 +126,7 @@ class PatchReader:
     def inside_patch(self) -> bool:
         """Whether something was read that is not complete: rows after the last END, or part of a
         frame or line. A stream of type FLAT is one patch, of which there may always be more."""
-        if self.format is PatchFormat.RDF_PATCH:
+        if self.format is not None and self.format is not PatchFormat.JELLY_PATCH:
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
 
@@ -159,7 +165,9 @@ class PatchReader:
             if self.format is None:
                 self.format = detect(head, self.name)
                 self._guessed = self.format is None
-            if self.format is PatchFormat.RDF_PATCH:
+            if self.format is PatchFormat.RDF_PATCH_THRIFT:
+                self._text = PatchRowReader(self._factory, **self._settings)
+            if self.format is not None and self.format is not PatchFormat.JELLY_PATCH:
                 yield self._read_text(pieces)
             else:
                 self.format = PatchFormat.JELLY_PATCH
