@@ -1,7 +1,7 @@
 """RDF formats other than Jelly: their names, their file endings, and reading them.
 
-N-Triples and N-Quads are read by our own codec, which keeps every term to the letter; the others by
-pyoxigraph. Both work statement by statement, in flat memory. Writing is in ``convert``.
+N-Triples and N-Quads are read by our own codec, which keeps every term to the letter, and so are RDF
+Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in flat memory. Writing is in ``convert``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Final, Self
 
 from .codec import (
@@ -28,6 +29,9 @@ from .codec import (
 from .codec.limits import over
 from .codec.ntriples import parse_nquads, parse_ntriples
 from .errors import JellyError, MissingExtraError, SourceError, TextError
+from .jena.codec import RowDecoder
+from .jena.names import JenaFormat
+from .jena.streams import GENERIC, batches
 from .sinks import SUFFIXES
 from .sources import PIECE, Input, Source
 
@@ -45,6 +49,18 @@ class Format(StrEnum):
     TRIG = "trig"
     RDF_XML = "rdf"
     JSON_LD = "jsonld"
+    RDF_THRIFT = "rt"
+    RDF_PROTOBUF = "rpb"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the format is no text."""
+        return self is Format.JELLY or self.is_jena
+
+    @property
+    def is_jena(self) -> bool:
+        """Whether the format is one of Apache Jena's binary ones."""
+        return self in (Format.RDF_THRIFT, Format.RDF_PROTOBUF)
 
     @property
     def has_graphs(self) -> bool:
@@ -52,12 +68,25 @@ class Format(StrEnum):
         return self in _WITH_GRAPHS
 
 
-_WITH_GRAPHS: Final = frozenset({Format.JELLY, Format.N_QUADS, Format.TRIG, Format.JSON_LD})
+_WITH_GRAPHS: Final = frozenset(
+    {
+        Format.JELLY,
+        Format.N_QUADS,
+        Format.TRIG,
+        Format.JSON_LD,
+        Format.RDF_THRIFT,
+        Format.RDF_PROTOBUF,
+    }
+)
 
 #: What pyoxigraph's messages open with where they know the place.
 _PLACE: Final = re.compile(r"^Parser error at [^:]*: ")
 
-_ENDINGS: Final = {f".{each}": each for each in Format} | {".xml": Format.RDF_XML}
+_ENDINGS: Final = {f".{each}": each for each in Format} | {
+    ".xml": Format.RDF_XML,
+    ".trdf": Format.RDF_THRIFT,
+    ".pbrdf": Format.RDF_PROTOBUF,
+}
 
 
 #: What else people call the formats, besides their file endings; without hyphens.
@@ -67,6 +96,8 @@ _ALIASES: Final = {
     "turtle": Format.TURTLE,
     "rdfxml": Format.RDF_XML,
     "xml": Format.RDF_XML,
+    "rdfthrift": Format.RDF_THRIFT,
+    "rdfprotobuf": Format.RDF_PROTOBUF,
 }
 
 
@@ -123,7 +154,8 @@ def rdf_format(name: Format) -> Any:
 
 
 class TextReader:
-    """Reads RDF text: an iterator of generic statements, and a context manager.
+    """Reads RDF text, and rows of Apache Jena's: an iterator of generic statements, and a context
+    manager.
 
     Triples in formats without graphs, otherwise quads. Blank node labels are kept. pyoxigraph
     lower-cases language tags, so formats other than N-Triples and N-Quads come with such.
@@ -131,7 +163,7 @@ class TextReader:
     :param src: path, URL, open binary file or bytes; compression is told by content.
     :param format: any but Jelly.
     :param base: IRI that relative ones are resolved against; without it they are refused.
-    :param generalized: whether generalized statements are taken, in N-Triples and N-Quads.
+    :param generalized: whether generalized statements are taken, where our own codec reads.
     :param limits: what is believed of N-Triples and N-Quads.
     :raises JellyError: while iterating: the text is malformed; the message has the line.
 
@@ -157,6 +189,20 @@ class TextReader:
         elif format is Format.N_QUADS:
             self._statements = parse_nquads(
                 self._input.pieces(), generalized=generalized, limits=limits
+            )
+        elif format.is_jena:
+            # A base direction has no place in Jelly.
+            rows = RowDecoder(
+                GENERIC,
+                JenaFormat(format),
+                generalized=generalized,
+                directions=False,
+                limits=limits,
+            )
+            self._parser = rows
+            self._statements = chain.from_iterable(
+                batch.statements
+                for batch in batches(self._input.pieces(), rows.decode, rows.finish)
             )
         else:
             self._statements = self._parse(format, base, limits)

@@ -95,19 +95,26 @@ def convert(
         bool,
         typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs."),
     ] = False,
+    value_forms: Annotated[
+        bool,
+        typer.Option(
+            "--value-forms",
+            help="In rt and rpb, numbers by value; one that would be read otherwise is an error.",
+        ),
+    ] = False,
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Convert Jelly to other RDF formats and back.
+    """Convert Jelly, RDF Thrift and RDF Protobuf to other RDF formats and back.
 
-    Or to other Jelly, and several files to one. Formats are told by the files' endings (.gz, .bz2
+    Or Jelly to other Jelly, and several files to one. Formats are told by the files' endings (.gz, .bz2
     and .zst after them compress). Memory stays flat.
     """
     from ..convert import OptionChanges
     from ..convert import convert as convert_
 
     source_format, target_format = _formats(sources, output, from_, to)
-    dst = console.destination(output, force=force, binary=target_format is Format.JELLY)
+    dst = console.destination(output, force=force, binary=target_format.is_binary)
     with console.open_sources(sources, "convert") as opened:
         result = convert_(
             opened,
@@ -135,6 +142,7 @@ def convert(
             lossy=lossy,
             notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
             strict=strict,
+            value_forms=value_forms,
             limits=settings.limits_from(limit),
         )
     for what, number in result.left_out.items():
@@ -159,10 +167,12 @@ def _formats(
             raise WrongUsageError(f"the format of {sources[0]} is not known: --from names it")
         source = Format.JELLY
     if target is None:
-        one_jelly = source is Format.JELLY and len(sources) == 1
+        one_jelly = source.is_binary and len(sources) == 1
         target = Format.N_QUADS if one_jelly else Format.JELLY
-    if Format.JELLY not in (source, target):
-        raise WrongUsageError(f"{source} to {target}: one side of a conversion must be Jelly")
+    if not (source.is_binary or target.is_binary):
+        raise WrongUsageError(
+            f"{source} to {target}: one side of a conversion must be Jelly, rt or rpb"
+        )
     if len(sources) > 1 and not source is target is Format.JELLY:
         raise WrongUsageError("several sources must be Jelly files, and become one Jelly file")
     return source, target

@@ -79,7 +79,13 @@ def load(
     count = 0
     held: list[Frame] = []
     with JenaReader(
-        src, format=format, factory=factory, quads=whole, generalized=generalized, limits=limits
+        src,
+        format=format,
+        factory=factory,
+        quads=whole,
+        generalized=generalized,
+        directions=False,
+        limits=limits,
     ) as batches:
         for batch in batches:
             for name, iri in batch.namespaces:

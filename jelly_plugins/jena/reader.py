@@ -53,13 +53,24 @@ _NO_TERMS: Final = {
 class TermReader:
     """Makes a factory's terms of those that rows have, by the prefixes that were declared.
 
+    :param directions: whether language-tagged strings may have a base direction. The factory gets
+        both as one: ``en--ltr``.
+
     :ivar prefixes: IRI by name, as declared so far.
     :ivar expansion: bytes that the rows of the batch have made of fewer: IRIs of prefix names,
         numbers, and what repeats copy.
     """
 
-    def __init__(self, factory: TermFactory[Any], *, generalized: bool, limits: Limits) -> None:
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        *,
+        generalized: bool,
+        directions: bool = True,
+        limits: Limits,
+    ) -> None:
         self.factory = factory
+        self._directions = directions
         self.generalized = generalized
         self.limits = limits
         self.prefixes: dict[str, str] = {}
@@ -176,22 +187,24 @@ class TermReader:
 
         :raises TermError: they do not go together.
         """
-        langtag = literal.get("langtag") or None
+        langtag = literal.get("langtag")
         datatype = literal.get("datatype")
         if "dtPrefix" in literal:
             if datatype is not None:
                 raise TermError("a literal has two datatypes")
             datatype = self.whole(literal["dtPrefix"])
-        direction = literal.get("baseDirection")
-        if "langdir" in literal:
-            langtag, _, direction = literal["langdir"].partition("--")
+        langtag, mark, direction = (literal.get("langdir") or langtag or "").partition("--")
+        if not mark:
+            direction = literal.get("baseDirection")
         if direction is not None:
+            if not self._directions:
+                raise TermError("a language-tagged string has a base direction: no place for it")
             if direction not in _DIRECTIONS or not langtag:
                 raise TermError(
                     "a base direction is ltr or rtl, and that of a language-tagged string"
                 )
             langtag = f"{langtag}--{direction}"
-        if langtag is None:
+        if not langtag:
             return literal["lex"], None, None if datatype == XSD_STRING else datatype
         if datatype is not None and datatype not in _TAGGED:
             raise TermError("a literal has either a language tag or a datatype, not both")
@@ -206,6 +219,7 @@ class RowDecoder:
     :param quads: whether triples come as quads in the default graph. By default they are triples,
         and quads are quads.
     :param generalized: whether any kind of term may stand in any position.
+    :param directions: whether language-tagged strings may have a base direction.
     :param limits: what is believed of the input; those of a frame hold for a batch.
 
     >>> from jelly_plugins.codec import GenericFactory
@@ -225,6 +239,7 @@ class RowDecoder:
         *,
         quads: bool = False,
         generalized: bool = False,
+        directions: bool = True,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.format = format
@@ -234,7 +249,9 @@ class RowDecoder:
         self.row = 0
         #: The base IRI that was declared last; all IRIs are whole without it.
         self.base: str | None = None
-        self.terms = TermReader(factory, generalized=generalized, limits=limits)
+        self.terms = TermReader(
+            factory, generalized=generalized, directions=directions, limits=limits
+        )
         self._wire: Wire = WIRES[format]
         #: Terms of the statement before, None for each that it does not have.
         self._last: list[Any] = [None] * 4

@@ -147,6 +147,7 @@ class JenaReader(JenaSource):
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
     :param quads: whether triples come as quads in the default graph.
     :param generalized: whether any kind of term may stand in any position.
+    :param directions: whether language-tagged strings may have a base direction.
 
     The other parameters, and what is raised: see :class:`JenaSource`; errors while iterating have
     the row.
@@ -164,12 +165,18 @@ class JenaReader(JenaSource):
         factory: TermFactory[Any] = GENERIC,
         quads: bool = False,
         generalized: bool = False,
+        directions: bool = True,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(src, format=format, limits=limits)
         assert self.format is not None
         self._decoder = RowDecoder(
-            factory, self.format, quads=quads, generalized=generalized, limits=limits
+            factory,
+            self.format,
+            quads=quads,
+            generalized=generalized,
+            directions=directions,
+            limits=limits,
         )
         self._items: Generator[Frame] = self.batches(self._decoder.decode, self._decoder.finish)
 

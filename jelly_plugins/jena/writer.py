@@ -250,6 +250,9 @@ class RowEncoder:
         return row
 
     def _term(self, term: Any, position: int) -> bytes:
+        if isinstance(term, tuple):
+            # Hashing tuples that are nested deeply enough ends the process.
+            return self._wire.encode(TERM, self.terms.term(term, position))
         # The same term may be allowed in one place and not in another.
         key = (term, position)
         encoded = self._encoded.get(key)

@@ -23,13 +23,13 @@ from ..codec import (
 )
 from ..codec.openings import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
-from ..jena.patch_rows import PatchRowReader
 from ..sources import Input, Source
 from ..streams import GENERIC
 from .following import Followed
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
 from .text_reader import PatchTextReader
+from .thrift_rows import PatchRowReader
 
 #: Bytes at the start of a source that are kept to say what it is, if it is no log.
 _OPENING: Final = 1024

@@ -34,11 +34,11 @@ from ..codec.ntriples import Dialect, LineParser, Notation
 from ..codec.operations import END
 from ..codec.text import PIECE
 from ..errors import LimitError, StatementError
-from ..jena.patch_rows import PatchRowWriter
 from ..sinks import Destination, open_output
 from .formats import PatchFormat, format_of
 from .model import Patch
 from .text_writer import PatchTextWriter
+from .thrift_rows import PatchRowWriter
 
 #: Rows that :func:`infer_options` looks at.
 LOOK_AHEAD: Final = 1000

@@ -202,9 +202,11 @@ cdef class RowDecoder(RowReader):
     cdef object make_triple
     cdef object make_quad
 
-    def __cinit__(self, factory, format, *, quads=False, generalized=False, limits=DEFAULT_LIMITS):
+    def __cinit__(self, factory, format, *, quads=False, generalized=False, directions=True,
+                  limits=DEFAULT_LIMITS):
         self._open(reference_reader.RowDecoder(
-            factory, format, quads=quads, generalized=generalized, limits=limits
+            factory, format, quads=quads, generalized=generalized, directions=directions,
+            limits=limits,
         ))
         self.quads = quads
         self.default_graph = factory.default_graph

@@ -1,6 +1,6 @@
 """Binary RDF Patch (``.trp``): rows of patches in Thrift's compact protocol, back to back.
 
-Beside ``patch.text_reader`` and ``patch.text_writer``, whose rules for where patches begin and end
+Beside ``text_reader`` and ``text_writer``, whose rules for where patches begin and end
 these share: what Z is in text is a row ``txn`` of its own kind here.
 
 Apache Jena's schema has ``RDF_Patch_Row``; there is no such format in Protocol Buffers.
@@ -29,15 +29,15 @@ from ..codec.operations import ABORT, BEGIN, COMMIT, END, header
 from ..codec.patch_rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.rules import GRAPH, OBJECT
 from ..errors import JellyError, OrderError, StatementError, TruncatedError, WireError
-from ..patch.text_order import PatchOpening
-from ..patch.text_writer import PatchTextWriter
-from .names import JenaFormat
-from .reader import BATCH_ROWS, TermReader
-from .schema import PATCH_ROW
-from .streams import batches
-from .wire import Incomplete, Wire, check_row_bytes
-from .wires import WIRES
-from .writer import TermWriter
+from ..jena.names import JenaFormat
+from ..jena.reader import BATCH_ROWS, TermReader
+from ..jena.schema import PATCH_ROW
+from ..jena.streams import batches
+from ..jena.wire import Incomplete, Wire, check_row_bytes
+from ..jena.wires import WIRES
+from ..jena.writer import TermWriter
+from .text_order import PatchOpening
+from .text_writer import PatchTextWriter
 
 #: Rows of transactions, by their number: TX, TC, TA, and Z.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
@@ -243,7 +243,10 @@ class PatchRowWriter(PatchTextWriter):
         if kind in _STATEMENT_NAMES:
             if len(value) not in (3, 4):
                 raise StatementError(f"a statement of {len(value)} terms")
-            row = {part: self._terms.term(term, OBJECT) for part, term in zip("spo", value, strict=False)}
+            row = {
+                part: self._terms.term(term, OBJECT)
+                for part, term in zip("spo", value, strict=False)
+            }
             if len(value) == 4:
                 row["g"] = self._graph_value(value[3])
             return _STATEMENT_NAMES[kind], row
