@@ -1,7 +1,8 @@
 """RDF formats other than Jelly: their names, their file endings, and reading them.
 
-N-Triples and N-Quads are read by our own codec, which keeps every term to the letter, and so are RDF
-Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in flat memory. Writing is in ``convert``.
+N-Triples and N-Quads are read by our own codec, which keeps every term to the letter, and so are
+RDF Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in flat
+memory. Writing is in ``convert``.
 """
 
 from __future__ import annotations

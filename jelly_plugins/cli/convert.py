@@ -107,8 +107,8 @@ def convert(
 ) -> None:
     """Convert Jelly, RDF Thrift and RDF Protobuf to other RDF formats and back.
 
-    Or Jelly to other Jelly, and several files to one. Formats are told by the files' endings (.gz, .bz2
-    and .zst after them compress). Memory stays flat.
+    Or Jelly to other Jelly, and several files to one. Formats are told by the files' endings (.gz,
+    .bz2 and .zst after them compress). Memory stays flat.
     """
     from ..convert import OptionChanges
     from ..convert import convert as convert_

@@ -30,7 +30,7 @@ def to_jena(
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[int, dict[str, int]]:
-    """Write what a source says as rows; see :func:`jelly_plugins.convert.convert` for the parameters.
+    """Write what a source says as rows; see :func:`jelly_plugins.convert.convert` for the rest.
 
     :param namespaces: declare the prefixes of text. Those of Jelly and of Jena's formats are always
         declared.
@@ -61,9 +61,7 @@ def to_jena(
             )
             rows = _rows_of_frames(batches, encoder, left_out)
         else:
-            text = TextReader(
-                src, source_format, base=base, generalized=generalized, limits=limits
-            )
+            text = TextReader(src, source_format, base=base, generalized=generalized, limits=limits)
             rows = _rows_of_text(text, encoder, namespaces)
     with open_output(dst) as out:
         for data in rows:

@@ -72,9 +72,7 @@ class _JenaResultSerializer(ResultSerializer):
         if self.result.type != "SELECT":
             raise TermError(f"results of {self.result.type} have no place in this format")
         names = list(self.result.vars or ())
-        solutions = (
-            [solution.get(name) for name in names] for solution in self.result.bindings
-        )
+        solutions = ([solution.get(name) for name in names] for solution in self.result.bindings)
         for row in encode_results(
             [str(name) for name in names], solutions, self.format, describe=describe_node
         ):

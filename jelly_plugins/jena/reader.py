@@ -17,15 +17,13 @@ from ..codec.rules import GRAPH, POSITIONS, undeclared
 from ..codec.terms import RDF_LANG_STRING, XSD_STRING
 from ..errors import (
     JellyError,
-    LimitError,
     LookupTableError,
     StatementError,
     TermError,
     TruncatedError,
-    WireError,
 )
 from .names import JenaFormat
-from .schema import STREAM_ROW, Message
+from .schema import STREAM_ROW
 from .values import lexical_form
 from .wire import Incomplete, Wire
 from .wires import WIRES

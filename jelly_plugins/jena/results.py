@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Describe, Limits, TermFactory, describe
 from ..codec.limits import over

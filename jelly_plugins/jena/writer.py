@@ -116,9 +116,8 @@ class TermWriter:
         if langtag is not None:
             self._check_string(langtag, "a language tag")
             language, mark, direction = langtag.partition("--")
-            if mark:
-                if not language or direction not in ("ltr", "rtl"):
-                    raise TermError(f"{langtag[:80]!r} is no language tag with a base direction")
+            if mark and (not language or direction not in ("ltr", "rtl")):
+                raise TermError(f"{langtag[:80]!r} is no language tag with a base direction")
             if not mark or self._format is JenaFormat.THRIFT:
                 value["langtag"] = language
             if mark:

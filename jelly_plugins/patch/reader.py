@@ -1,5 +1,5 @@
-"""Patches from files: Jelly-Patch, RDF Patch text or binary RDF Patch, compressed or not; as rows or
-as patches.
+"""Patches from files: Jelly-Patch, RDF Patch text or binary RDF Patch, compressed or not; as rows
+or as patches.
 
 Flat in memory: rows come as the source is read.
 """
@@ -43,9 +43,9 @@ class PatchReader:
         and by the name where the content does not tell.
     :param format: the source's format, if it is not to be told.
     :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
-    :param statement_type: for RDF Patch, which does not tell: whether a statement without a graph is a
-        quad in the default graph, or a triple (and then none may have a graph).
-    :param generalized: for text, which does not tell: whether generalized statements are taken.
+    :param statement_type: for RDF Patch, which does not tell: whether a statement without a graph
+        is a quad in the default graph, or a triple (and then none may have a graph).
+    :param generalized: for RDF Patch, which does not tell: whether generalized statements are taken.
     :param wait: makes the reader follow a source that grows. It is called where the source ends for
         now, and says whether to look again; if not, iteration ends, and what is not complete yet is
         no error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file, given by

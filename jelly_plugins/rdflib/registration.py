@@ -35,8 +35,8 @@ def activate() -> None:
 
 
 def register_suffixes() -> None:
-    """Let ``Graph.parse`` tell Jelly by the name of a file: ``.jelly``, also compressed; and RDF Thrift
-    and RDF Protobuf.
+    """Let ``Graph.parse`` tell Jelly by the name of a file: ``.jelly``, also compressed; and RDF
+    Thrift and RDF Protobuf.
 
     rdflib sees the last suffix only, so that ``.gz``, ``.bz2`` and ``.zst`` mean Jelly from now on;
     it reads no other format compressed. Suffixes that something else has claimed stay.

@@ -141,8 +141,14 @@ PROTO_ERRORS = [
         "too long for its type",
     ),
     (
-        proto(field(2, field(1, PROTO_IRI) + field(2, PROTO_IRI) + field(
-            3, field(3, field(1, b"x") + field(2, b"en") + field(9, 1))))),
+        proto(
+            field(
+                2,
+                field(1, PROTO_IRI)
+                + field(2, PROTO_IRI)
+                + field(3, field(3, field(1, b"x") + field(2, b"en") + field(9, 1))),
+            )
+        ),
         "RDF_Literal has more than one kind",
     ),
     (b"\xff" * 10 + b"\x01", "length of a row is no number"),
@@ -202,8 +208,14 @@ def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A0
     error = refused(kernel, declared, format, limits=Limits(prefix_table=4))
     assert (error.row, "Limits.prefix_table" in str(error)) == (4, True)
     # A name that is bound again takes no more room.
-    assert kernel.read(rows(format, *[prefix("p", "urn:")] * 5), format,
-                       limits=Limits(prefix_table=1, lookup_characters=5)) == []
+    assert (
+        kernel.read(
+            rows(format, *[prefix("p", "urn:")] * 5),
+            format,
+            limits=Limits(prefix_table=1, lookup_characters=5),
+        )
+        == []
+    )
     error = refused(kernel, declared, format, limits=Limits(lookup_characters=20))
     assert (error.row, "Limits.lookup_characters" in str(error)) == (3, True)
 
@@ -228,8 +240,10 @@ def test_a_few_bytes_that_become_many(kernel: Kernel, format: JenaFormat) -> Non
     too_long = rows(format, abbreviated[0], triple(S, P, name_of("x", "y")))
     with pytest.raises(LimitError, match="length of an IRI"):
         kernel.read(too_long, format, limits=Limits(string_bytes=1000))
-    huge = [triple(S, P, ("valDecimal", {"value": 1, "scale": scale}))
-            for scale in ((1 << 31) - 1, -(1 << 31))]
+    huge = [
+        triple(S, P, ("valDecimal", {"value": 1, "scale": scale}))
+        for scale in ((1 << 31) - 1, -(1 << 31))
+    ]
     for value in huge:
         error = refused(kernel, rows(format, value), format)
         assert "Limits.string_bytes" in str(error)

@@ -76,8 +76,8 @@ PROTOBUF_TERMS = terms(
 def rows(term: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.fixed_dictionaries({"prefix": TEXT, "uri": TEXT}).map(lambda row: ("prefixDecl", row)),
-        st.fixed_dictionaries({name: term for name in "SPO"}).map(lambda row: ("triple", row)),
-        st.fixed_dictionaries({name: term for name in "SPOG"}).map(lambda row: ("quad", row)),
+        st.fixed_dictionaries(dict.fromkeys("SPO", term)).map(lambda row: ("triple", row)),
+        st.fixed_dictionaries(dict.fromkeys("SPOG", term)).map(lambda row: ("quad", row)),
     )
 
 
@@ -114,9 +114,7 @@ def test_protobuf_rows(values: list[Any]) -> None:
 def test_thrift_results(names: list[str], solution: list[Any]) -> None:
     variables = {"vars": [{"name": name} for name in names]}
     result = {"row": solution}
-    data = peers.thrift_bytes(
-        [(peers.THRIFT_VARIABLES, variables), (peers.THRIFT_RESULT, result)]
-    )
+    data = peers.thrift_bytes([(peers.THRIFT_VARIABLES, variables), (peers.THRIFT_RESULT, result)])
     wire = ThriftWire()
     assert wire.write(VARIABLES, variables) + wire.write(RESULT, result) == data
     value, at = wire.read(data, 0, VARIABLES, DEFAULT_LIMITS)
@@ -135,7 +133,7 @@ def test_protobuf_results(names: list[str], solution: list[Any]) -> None:
     assert (value, *wire.read(data, at, RESULT, DEFAULT_LIMITS)) == (variables, result, len(data))
 
 
-STATEMENT = st.fixed_dictionaries({name: THRIFT_TERMS for name in "spo"})
+STATEMENT = st.fixed_dictionaries(dict.fromkeys("spo", THRIFT_TERMS))
 
 
 @settings(max_examples=50, deadline=None)
@@ -175,9 +173,7 @@ def test_base_in_protobuf_only() -> None:
 @pytest.mark.parametrize("size", [14, 15, 16, 300])
 def test_lists_of_any_length(size: int) -> None:
     result = {"row": [("undefined", {})] * size}
-    assert ThriftWire().write(RESULT, result) == peers.thrift_bytes(
-        [(peers.THRIFT_RESULT, result)]
-    )
+    assert ThriftWire().write(RESULT, result) == peers.thrift_bytes([(peers.THRIFT_RESULT, result)])
     assert ThriftWire().read(ThriftWire().write(RESULT, result), 0, RESULT, DEFAULT_LIMITS)[0] == (
         result
     )
