@@ -9,8 +9,8 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-#: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, and for all but the
-#: first of that one's too.
+#: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, and for all but
+#: the first of that one's too.
 COMPILED = (Path("jelly_plugins/codec"), Path("jelly_plugins/rdflib"), Path("jelly_plugins/jena"))
 
 KERNELS = [str(path) for package in COMPILED for path in sorted((package / "kernel").glob("*.pxi"))]

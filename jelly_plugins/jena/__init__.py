@@ -13,13 +13,14 @@ True
 from __future__ import annotations
 
 from .codec import native
-from .names import JenaFormat, format_named, format_of
+from .names import JenaFormat, detect, format_named, format_of
 from .streams import JenaReader, JenaText, encode, read, write
 
 __all__ = [
     "JenaFormat",
     "JenaReader",
     "JenaText",
+    "detect",
     "encode",
     "format_named",
     "format_of",

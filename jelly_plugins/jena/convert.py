@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from ..codec import DEFAULT_LIMITS, Frame, Limits
 from ..errors import JellyError
@@ -38,7 +39,11 @@ def to_jena(
     :return: number of statements, and of what rows have no place for, by what it is.
     :raises JellyError: the source cannot be read, or a statement cannot be written.
     """
-    settings = {"value_forms": value_forms, "generalized": generalized, "limits": limits}
+    settings: dict[str, Any] = {
+        "value_forms": value_forms,
+        "generalized": generalized,
+        "limits": limits,
+    }
     left_out: dict[str, int] = {}
     rows: Iterator[bytes]
     encoder: RowEncoder

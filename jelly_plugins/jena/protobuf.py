@@ -40,7 +40,7 @@ from .wire import (
 )
 
 _DOUBLE: Final = struct.Struct("<d")
-_EMPTY: Final = {Scalar.STRING: "", Scalar.I32: 0, Scalar.I64: 0}
+_EMPTY: Final[dict[Scalar | Message, Any]] = {Scalar.STRING: "", Scalar.I32: 0, Scalar.I64: 0}
 #: Members of a literal that exclude one another.
 _KINDS: Final = ("langtag", "datatype", "dtPrefix", "langdir", "simple")
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import IO, Any, ClassVar, Final
+from typing import IO, Any, BinaryIO, ClassVar, Final, cast
 
 from rdflib.query import Result, ResultParser, ResultSerializer
 from rdflib.term import Variable
@@ -26,7 +26,7 @@ class _JenaResultParser(ResultParser):
         kwargs.clear()
         result = Result("SELECT")
         factory: Any = RdflibFactory(generalized=True)
-        with read_results(source, format=self.format, factory=factory) as solutions:
+        with read_results(cast(BinaryIO, source), format=self.format, factory=factory) as solutions:
             result.vars = [Variable(name) for name in solutions.variables]
             result.bindings = [
                 {

@@ -31,13 +31,16 @@ from .wires import WIRES
 #: Rows of a batch: the limits of a frame hold for the rows of one.
 BATCH_ROWS: Final = 4096
 
-#: Bytes of a text that a repeat has once more, above which they are counted.
+#: A cache of terms that reaches this many entries starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 #: Datatypes that go without saying where there is a language tag.
 _TAGGED: Final = (RDF_LANG_STRING, _RDF + "dirLangString")
 _DIRECTIONS: Final = ("ltr", "rtl")
+
+#: What Apache Jena calls the default graph, where it does not leave it out.
+DEFAULT_GRAPH_IRIS: Final = ("urn:x-arq:DefaultGraphNode", "urn:x-arq:DefaultGraph")
 
 _VALUES: Final = ("valInteger", "valDouble", "valDecimal")
 #: What stands for no term in a statement, in words.
@@ -335,7 +338,7 @@ class RowDecoder:
         terms = [self._term(value[part], at) for at, part in enumerate("SPO")]
         factory = self.terms.factory
         graph: Any = None
-        if quad and not _is_default(value.get("G")):
+        if quad and not is_default(value.get("G")):
             graph = self._term(value["G"], GRAPH)
         self._last = [*terms, graph]
         self.before = None
@@ -366,9 +369,12 @@ class RowDecoder:
         self.terms.expansion = expansion
 
 
-def _is_default(graph: tuple[str, Any] | None) -> bool:
-    """Whether a quad's graph is the default graph: there is none, or an undefined one."""
-    return graph is None or graph[0] == "undefined"
+def is_default(graph: tuple[str, Any] | None) -> bool:
+    """Whether a graph's name is that of the default graph: there is none, an undefined one, or one
+    of Apache Jena's own."""
+    if graph is None or graph[0] == "undefined":
+        return True
+    return graph[0] == "iri" and graph[1]["iri"] in DEFAULT_GRAPH_IRIS
 
 
 def _size(text: str) -> int:

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Describe, Limits, TermFactory, describe
-from ..codec.limits import over
 from ..errors import JellyError, StatementError, TermError, TruncatedError
 from ..sinks import Destination, open_output
 from ..sources import Source
@@ -156,10 +155,8 @@ def encode_results(
     )
     if len(set(variables)) < len(variables):
         raise TermError("a variable is named twice")
-    # Each is a string of the row.
     for name in variables:
-        if len(name.encode(errors="replace")) > limits.string_bytes:
-            raise over(limits, "string_bytes", len(name), "the length of a variable's name")
+        terms.check_string(name, "a variable's name")
     row = 0
     data = wire.write(VARIABLES, {"vars": [{"name": name} for name in variables]})
     yield _checked(data, row, limits)

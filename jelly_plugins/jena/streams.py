@@ -213,6 +213,9 @@ class JenaText(JenaSource):
     :ivar bytes: bytes of rows so far.
     """
 
+    #: Rows have no frames that an error could name.
+    next_frame: None = None
+
     def __init__(
         self,
         src: Source,

@@ -67,8 +67,8 @@ class TermWriter:
 
         :raises LimitError: there are too many prefixes.
         """
-        self._check_string(name, "a prefix")
-        self._check_string(iri, "an IRI")
+        self.check_string(name, "a prefix")
+        self.check_string(iri, "an IRI")
         self.prefixes[name] = iri
         if len(self.prefixes) > self.limits.prefix_table:
             count = len(self.prefixes)
@@ -91,11 +91,11 @@ class TermWriter:
         if undeclared(position, kind, self._generalized, rdf_star=True) is not None:
             raise StatementError(f"{Kind(kind).name} as {POSITIONS[position]}")
         if kind == Kind.IRI:
-            self._check_string(parts[0], "an IRI")
+            self.check_string(parts[0], "an IRI")
             name = self._prefix_name(parts[0])
             return ("iri", {"iri": parts[0]}) if name is None else ("prefixName", name)
         if kind == Kind.BLANK_NODE:
-            self._check_string(parts[0], "a blank node label")
+            self.check_string(parts[0], "a blank node label")
             return "bnode", {"label": parts[0]}
         if kind == Kind.LITERAL:
             return self._literal(*parts)
@@ -107,14 +107,14 @@ class TermWriter:
         }
 
     def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> tuple[str, Any]:
-        self._check_string(lex, "a lexical form")
+        self.check_string(lex, "a lexical form")
         if self._value_forms:
             form = value_form(lex, datatype, self.limits)
             if form is not None:
                 return form
         value: dict[str, Any] = {"lex": lex}
         if langtag is not None:
-            self._check_string(langtag, "a language tag")
+            self.check_string(langtag, "a language tag")
             language, mark, direction = langtag.partition("--")
             if mark and (not language or direction not in ("ltr", "rtl")):
                 raise TermError(f"{langtag[:80]!r} is no language tag with a base direction")
@@ -124,7 +124,7 @@ class TermWriter:
                 value["langdir"] = langtag
                 value["baseDirection"] = direction
         elif datatype is not None:
-            self._check_string(datatype, "an IRI")
+            self.check_string(datatype, "an IRI")
             name = self._prefix_name(datatype)
             if name is None:
                 value["datatype"] = datatype
@@ -148,8 +148,12 @@ class TermWriter:
                 return {"prefix": prefix, "localName": iri[length:]}
         return None
 
-    def _check_string(self, text: str, what: str) -> None:
-        """Refuse a string that is too long, or has what UTF-8 cannot say."""
+    def check_string(self, text: str, what: str) -> None:
+        """Refuse a string that is too long, or has what UTF-8 cannot say.
+
+        :raises LimitError: it is too long.
+        :raises TermError: it has a surrogate.
+        """
         try:
             size = len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:
@@ -217,6 +221,7 @@ class RowEncoder:
         """
         if self.format is JenaFormat.THRIFT:
             raise OptionsError("RDF Thrift has no row for a base IRI")
+        self.terms.check_string(iri, "an IRI")
         return self._row(("base", {"iri": iri}))
 
     def add(self, statements: Iterable[tuple[Any, ...]]) -> bytes:

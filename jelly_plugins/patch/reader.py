@@ -45,7 +45,8 @@ class PatchReader:
     :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
     :param statement_type: for RDF Patch, which does not tell: whether a statement without a graph
         is a quad in the default graph, or a triple (and then none may have a graph).
-    :param generalized: for RDF Patch, which does not tell: whether generalized statements are taken.
+    :param generalized: for RDF Patch, which does not tell: whether generalized statements are
+        taken.
     :param wait: makes the reader follow a source that grows. It is called where the source ends for
         now, and says whether to look again; if not, iteration ends, and what is not complete yet is
         no error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file, given by

@@ -30,7 +30,7 @@ from ..codec.patch_rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.rules import GRAPH, OBJECT
 from ..errors import JellyError, OrderError, StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
-from ..jena.reader import BATCH_ROWS, TermReader
+from ..jena.reader import BATCH_ROWS, TermReader, is_default
 from ..jena.schema import PATCH_ROW
 from ..jena.streams import batches
 from ..jena.wire import Incomplete, Wire, check_row_bytes
@@ -186,7 +186,7 @@ class PatchRowReader:
 
     def _graph(self, graph: tuple[str, Any] | None, what: str) -> Any:
         """A graph's name; None for the default graph."""
-        if graph is None or graph[0] == "undefined":
+        if graph is None or is_default(graph):
             return None
         if not self._quads:
             raise StatementError(f"{what} has a graph in a patch of triples")
@@ -252,6 +252,7 @@ class PatchRowWriter(PatchTextWriter):
             return _STATEMENT_NAMES[kind], row
         if kind is OperationKind.HEADER:
             key, term = value
+            self._terms.check_string(key, "a header's key")
             return "header", {"name": key, "value": self._terms.term(term, OBJECT)}
         if kind is OperationKind.ADD_NAMESPACE or kind is OperationKind.DELETE_NAMESPACE:
             return self._namespace_value(kind, value)
@@ -259,6 +260,7 @@ class PatchRowWriter(PatchTextWriter):
 
     def _namespace_value(self, kind: OperationKind, namespace: Namespace) -> tuple[str, Any]:
         name, iri, graph = namespace
+        self._terms.check_string(name, "a prefix")
         row: dict[str, Any] = {"prefix": name}
         if graph is not None:
             row["graphNode"] = self._graph_value(graph)
@@ -271,6 +273,7 @@ class PatchRowWriter(PatchTextWriter):
         if iri is None:
             raise StatementError("a namespace is added without an IRI")
         row["iriStr"] = self._of(iri)[1]
+        self._terms.check_string(row["iriStr"], "an IRI")
         return "prefixAdd", row
 
     def _graph_value(self, graph: Any) -> Any:

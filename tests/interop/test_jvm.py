@@ -33,9 +33,15 @@ XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 def jena_label(label: str) -> str:
     """The label that Jena writes for a blank node's label."""
-    return "B" + re.sub(
-        r"[^A-WYZa-z0-9]", lambda found: "XX" if found[0] == "X" else f"X{ord(found[0]):02X}", label
-    )
+    return "B" + re.sub(r"[^A-WYZa-z0-9]", lambda found: _in_hexadecimal(found[0]), label)
+
+
+def _in_hexadecimal(character: str) -> str:
+    if character == "X":
+        return "XX"
+    wide = ord(character) > 0xFF
+    raw = character.encode("utf-16-be" if wide else "latin-1")
+    return "".join(f"X{byte:02X}" for byte in raw)
 
 
 def in_jena(term: Any) -> Any:

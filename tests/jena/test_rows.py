@@ -75,6 +75,19 @@ def test_triples_and_quads(kernel: Kernel, format: JenaFormat) -> None:  # noqa:
     assert written == rows(format, triple(S, P, O), quad(S, P, O, G), triple(S, P, O))
 
 
+@pytest.mark.parametrize("name", ["DefaultGraphNode", "DefaultGraph", "DefaultGraphs"])
+def test_what_jena_calls_the_default_graph(
+    kernel: Kernel,
+    format: JenaFormat,  # noqa: A002
+    name: str,
+) -> None:
+    iri = f"urn:x-arq:{name}"
+    data = rows(format, quad(S, P, O, ("iri", {"iri": iri})))
+    expected = DEFAULT_GRAPH if name != "DefaultGraphs" else Iri(iri)
+    assert kernel.read(data, format) == [Quad(*GENERIC, expected)]
+    assert (iri.encode() in kernel.text(data, format)) is (expected is not DEFAULT_GRAPH)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, None])
 def test_pieces_of_any_size(kernel: Kernel, format: JenaFormat, size: int | None) -> None:  # noqa: A002
     values = [

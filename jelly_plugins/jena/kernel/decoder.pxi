@@ -16,6 +16,19 @@ cdef inline bint has_direction(Slice langtag) noexcept nogil:
     return False
 
 
+# How IRIs begin that stand for the default graph.
+cdef bytes JENA_GRAPHS = reference_reader.DEFAULT_GRAPH_IRIS[1].encode()
+cdef const uint8_t *JENA_GRAPH_BYTES = <const uint8_t *> <const char *> JENA_GRAPHS
+cdef size_t JENA_GRAPH_SIZE = len(JENA_GRAPHS)
+if any(not iri.startswith(JENA_GRAPHS.decode()) for iri in reference_reader.DEFAULT_GRAPH_IRIS):
+    raise ImportError("the kernel's names of the default graph are not those of jena.reader")
+
+
+cdef inline bint may_be_default(Slice iri) noexcept nogil:
+    return iri.size >= JENA_GRAPH_SIZE and same(iri.bytes, JENA_GRAPH_SIZE, JENA_GRAPH_BYTES,
+                                                JENA_GRAPH_SIZE)
+
+
 cdef bint is_usual(Row *row) noexcept nogil:
     """Whether RDF 1.1 has such kinds of terms where they are, and no more is said of a literal than
     is read here."""
@@ -23,7 +36,8 @@ cdef bint is_usual(Row *row) noexcept nogil:
     return (
         is_node(row.terms[0].kind)
         and (row.terms[1].kind == IRI or row.terms[1].kind == PREFIX_NAME)
-        and (row.width == 3 or is_node(row.terms[3].kind))
+        and (row.width == 3 or (is_node(row.terms[3].kind)
+                                and not may_be_default(row.terms[3].text)))
         and (object_.kind != LITERAL or not has_direction(object_.langtag))
     )
 
