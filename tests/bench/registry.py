@@ -27,6 +27,7 @@ GROUPS: Final = {
     "size": ("size_jobs",),
     "memory": ("memory_jobs",),
     "patch": ("patch_jobs", "record_jobs"),
+    "jena": ("jena_jobs",),
 }
 
 
