@@ -10,11 +10,12 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 #: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, if there are any,
-#: and for the second of the first one's too.
+#: and for those of rdflib and Jena of the codec's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
     Path("jelly_plugins/rdflib"),
     Path("jelly_plugins/messages"),
+    Path("jelly_plugins/jena"),
 )
 
 KERNELS = [

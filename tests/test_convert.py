@@ -101,14 +101,14 @@ def test_an_output_needs_no_more_than_write() -> None:
             self.data += data
 
     source = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
-    for form in set(Format) - {JELLY}:
+    for form in (each for each in Format if not each.is_binary):
         out = Out()
         assert jelly_to_text(source, out, format=form).statements == 1
         assert out.data
 
 
 def test_an_empty_stream_is_empty_text() -> None:
-    for form in set(Format) - {JELLY}:
+    for form in (each for each in Format if not each.is_binary):
         out = io.BytesIO()
         assert jelly_to_text(write_bytes([]), out, format=form).statements == 0
         again = io.BytesIO()

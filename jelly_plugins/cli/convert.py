@@ -99,6 +99,13 @@ def convert(
         bool,
         typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs."),
     ] = False,
+    value_forms: Annotated[
+        bool,
+        typer.Option(
+            "--value-forms",
+            help="In rt and rpb, numbers by value; one that would be read otherwise is an error.",
+        ),
+    ] = False,
     strict: settings.Strict = False,
     messages: Annotated[
         bool,
@@ -114,10 +121,10 @@ def convert(
     context: settings.ContextFiles = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Convert Jelly to other RDF formats and back.
+    """Convert Jelly, RDF Thrift and RDF Protobuf to other RDF formats and back.
 
-    Or to other Jelly, and several files to one. Formats are told by the files' endings (.gz, .bz2
-    and .zst after them compress). Memory stays flat. With --messages the files are RDF Message
+    Or Jelly to other Jelly, and several files to one. Formats are told by the files' endings (.gz,
+    .bz2 and .zst after them compress). Memory stays flat. With --messages the files are RDF Message
     Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly.
     """
     from ..formats.convert import OptionChanges
@@ -145,6 +152,7 @@ def convert(
             "--generalized": generalized,
             "--concatenated": concatenated,
             "--lossy": lossy,
+            "--value-forms": value_forms,
         }
         for name, given in refused.items():
             if given:
@@ -170,7 +178,7 @@ def convert(
     source_format, target_format = _formats(
         sources, output, settings.plain_format(from_), settings.plain_format(to)
     )
-    dst = console.destination(output, force=force, binary=target_format is Format.JELLY)
+    dst = console.destination(output, force=force, binary=target_format.is_binary)
     with console.open_sources(sources, "convert") as opened:
         result = convert_(
             opened,
@@ -188,6 +196,7 @@ def convert(
             lossy=lossy,
             notation=notation,
             strict=strict,
+            value_forms=value_forms,
             limits=settings.limits_from(limit),
         )
     for what, number in result.left_out.items():
@@ -244,10 +253,12 @@ def _formats(
             raise WrongUsageError(f"the format of {sources[0]} is not known: --from names it")
         source = Format.JELLY
     if target is None:
-        one_jelly = source is Format.JELLY and len(sources) == 1
+        one_jelly = source.is_binary and len(sources) == 1
         target = Format.N_QUADS if one_jelly else Format.JELLY
-    if Format.JELLY not in (source, target):
-        raise WrongUsageError(f"{source} to {target}: one side of a conversion must be Jelly")
+    if not (source.is_binary or target.is_binary):
+        raise WrongUsageError(
+            f"{source} to {target}: one side of a conversion must be Jelly, rt or rpb"
+        )
     if len(sources) > 1 and not source is target is Format.JELLY:
         raise WrongUsageError("several sources must be Jelly files, and become one Jelly file")
     return source, target

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 class LogFormat(StrEnum):
     JELLY_PATCH = "jellyp"
     RDF_PATCH = "rdfp"
+    RDF_PATCH_THRIFT = "trp"
 
 
 class StreamType(StrEnum):
@@ -603,7 +604,7 @@ def _target(output: str, to: LogFormat | None, *, text_sources: bool = False) ->
 def _destination(output: str, target: PatchFormat, force: bool) -> Destination:
     from ..patch import PatchFormat
 
-    return console.destination(output, force=force, binary=target is PatchFormat.JELLY_PATCH)
+    return console.destination(output, force=force, binary=target is not PatchFormat.RDF_PATCH)
 
 
 @contextmanager

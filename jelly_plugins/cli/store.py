@@ -20,9 +20,12 @@ _STORE_FILE: Final = "CURRENT"
 def load(
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="SRC", help="Jelly files, compressed or not; - for stdin."),
+        typer.Argument(
+            metavar="SRC", help="Jelly, rt and rpb files, compressed or not; - for stdin."
+        ),
     ],
     store: StoreFolder,
+    from_: settings.From = None,
     graph: Annotated[
         str | None, typer.Option("--graph", metavar="IRI", help="Graph that triples go into.")
     ] = None,
@@ -46,7 +49,7 @@ def load(
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Load Jelly files into an Oxigraph store on disk.
+    """Load Jelly, RDF Thrift and RDF Protobuf files into an Oxigraph store on disk.
 
     The store is made if it is not there.
     """
@@ -55,21 +58,28 @@ def load(
     into = graph_name(graph)
     console.require_files(sources)
     opened_store = open_store(store)
+    from ..jena.names import JenaFormat
+    from ..jena.oxigraph import load as load_rows
     from ..oxigraph import load as load_
 
     with console.open_sources(sources, "load") as opened:
         for name, source in zip(sources, opened, strict=True):
-            statements = load_(
-                opened_store,
-                source,
-                graph=into,
-                blank_nodes=blank_nodes.value,
-                atomic=atomic,
-                quoted_triples="reify" if reify else "refuse",
-                limits=limits,
-                concatenated=concatenated,
-                strict=strict,
-            )
+            told = console.told_format(name, from_) or Format.JELLY
+            shared: dict[str, Any] = {
+                "graph": into,
+                "blank_nodes": blank_nodes.value,
+                "atomic": atomic,
+                "quoted_triples": "reify" if reify else "refuse",
+                "limits": limits,
+            }
+            if told.is_jena:
+                statements = load_rows(opened_store, source, format=JenaFormat(told), **shared)
+            elif told is Format.JELLY:
+                statements = load_(
+                    opened_store, source, concatenated=concatenated, strict=strict, **shared
+                )
+            else:
+                raise WrongUsageError(f"{name}: load takes jelly, rt and rpb, not {told}")
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
@@ -82,19 +92,38 @@ def dump(
     graph: Annotated[
         str | None, typer.Option("--graph", metavar="IRI", help="Write this graph only.")
     ] = None,
+    to: Annotated[
+        Format | None,
+        typer.Option(
+            "--to",
+            parser=settings.parse_format,
+            metavar="[jelly|rt|rpb]",
+            help="Format to write; by default the output's ending tells, or it is jelly.",
+        ),
+    ] = None,
     force: settings.Force = False,
 ) -> None:
-    """Write an Oxigraph store, or one graph of it, as Jelly."""
+    """Write an Oxigraph store, or one graph of it, as Jelly, RDF Thrift or RDF Protobuf."""
     refuse_no_store(store)
-    if console.told_format(output, None) is not Format.JELLY:
-        console.refuse_ending(output, "dump writes jelly, and jelly convert other formats of it")
+    told = console.told_format(output, to)
+    if told is None or not told.is_binary:
+        console.refuse_ending(
+            output, "dump writes jelly, rt and rpb, and jelly convert other formats of them"
+        )
     dst = console.destination(output, force=force, binary=True)
     from_graph = graph_name(graph)
     opened_store = open_store(store)
+    from ..jena.names import JenaFormat
+    from ..jena.oxigraph import dump as dump_rows
     from ..oxigraph import dump as dump_
 
     with console.counting("dump") as progress:
-        dump_(opened_store, dst, graph=from_graph, progress=progress)
+        if told is not None and told.is_jena:
+            dump_rows(
+                opened_store, dst, format=JenaFormat(told), graph=from_graph, progress=progress
+            )
+        else:
+            dump_(opened_store, dst, graph=from_graph, progress=progress)
 
 
 def is_store(folder: str) -> bool:

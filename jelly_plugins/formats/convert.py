@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Final
@@ -39,6 +39,8 @@ from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import Input, Source
 from ..io.streams import BATCH, FrameBytes, FrameReader, TextPieces
+from ..jena.names import JenaFormat
+from ..jena.streams import JenaReader, JenaText
 from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
 from .transcode import transcode
@@ -129,9 +131,10 @@ def convert(
     lossy: bool = False,
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
+    value_forms: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
-    """Convert between Jelly and other formats, or between Jelly streams.
+    """Convert between Jelly, or one of Apache Jena's binary formats, and other formats.
 
     :param sources: one source, or several Jelly ones that become one Jelly stream.
     :param dst: path or open binary file. A path is replaced only once everything is written.
@@ -148,8 +151,9 @@ def convert(
     :param lossy: see ``transcode``.
     :param notation: of quoted triples in N-Triples and N-Quads.
     :param strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
+    :param value_forms: where RDF Thrift or RDF Protobuf is written, see ``jena.write``.
     :raises JellyError: a source cannot be read, or the target cannot say what it says.
-    :raises ValueError: neither side is Jelly, or several sources do not become one Jelly stream.
+    :raises ValueError: both sides are text, or several sources do not become one Jelly stream.
 
     >>> import io
     >>> jelly, text = io.BytesIO(), io.BytesIO()
@@ -161,9 +165,9 @@ def convert(
     >>> print(text.getvalue().decode().splitlines()[0])
     <http://example.org/s> <http://example.org/p> <http://example.org/o> .
     """
-    if Format.JELLY not in (source_format, target_format):
-        raise ValueError("one side of a conversion must be Jelly")
-    if source_format == target_format:
+    if not (source_format.is_binary or target_format.is_binary):
+        raise ValueError("one side of a conversion must be Jelly, RDF Thrift or RDF Protobuf")
+    if source_format is target_format is Format.JELLY:
         statements = transcode(
             list(sources),
             dst,
@@ -180,6 +184,34 @@ def convert(
         return Conversion(statements=statements)
     if len(sources) != 1:
         raise ValueError("several sources must be Jelly, and become one Jelly stream")
+    generalized = changes.generalized_statements or False
+    if target_format.is_jena:
+        from ..jena.convert import to_jena
+
+        statements, left_out = to_jena(
+            sources[0],
+            dst,
+            source_format=source_format,
+            target_format=JenaFormat(target_format),
+            namespaces=namespaces,
+            value_forms=value_forms,
+            generalized=generalized,
+            base=base,
+            concatenated=concatenated,
+            strict=strict,
+            limits=limits,
+        )
+        return Conversion(statements=statements, left_out=left_out)
+    if source_format.is_jena and target_format is not Format.JELLY:
+        return jena_to_text(
+            sources[0],
+            dst,
+            source_format=JenaFormat(source_format),
+            format=target_format,
+            notation=notation,
+            generalized=generalized,
+            limits=limits,
+        )
     if target_format is Format.JELLY:
         return text_to_jelly(
             sources[0],
@@ -480,6 +512,47 @@ def jelly_to_text(
     )
 
 
+def jena_to_text(
+    src: Source,
+    dst: Destination,
+    *,
+    source_format: JenaFormat,
+    format: Format,  # noqa: A002
+    notation: Notation = Notation.RDF_1_2,
+    generalized: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Conversion:
+    """Write RDF Thrift or RDF Protobuf as RDF text; see :func:`convert` for the parameters.
+
+    Prefixes become those of the text as :func:`jelly_to_text` has it.
+
+    :raises TermError: the format cannot say a term, or has no graphs; with the row.
+    """
+    if format in _LINES:
+        lines = JenaText(
+            src,
+            format=source_format,
+            graphs=format.has_graphs,
+            notation=notation,
+            generalized=generalized,
+            limits=limits,
+        )
+        with lines, open_output(dst) as out:
+            for piece in lines:
+                out.write(piece)
+        return Conversion(statements=lines.statements)
+    counter = _Counter()
+    factory = _CheckedFactory(format)
+    with (
+        JenaReader(
+            src, format=source_format, factory=factory, directions=False, limits=limits
+        ) as batches,
+        open_output(dst) as out,
+    ):
+        _serialize(counter.counted(batches), out, format)
+    return Conversion(statements=counter.statements)
+
+
 class _Counter:
     """Counts what passes by in frames."""
 
@@ -493,7 +566,7 @@ class _Counter:
         self.metadata += len(frame.metadata)
         self.empty_graphs += len(frame.empty_graphs)
 
-    def counted(self, frames: FrameReader) -> Iterator[Frame]:
+    def counted(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         for frame in frames:
             self.count(frame)
             yield frame

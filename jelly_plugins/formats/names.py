@@ -19,6 +19,18 @@ class Format(StrEnum):
     TRIG = "trig"
     RDF_XML = "rdf"
     JSON_LD = "jsonld"
+    RDF_THRIFT = "rt"
+    RDF_PROTOBUF = "rpb"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the format is no text."""
+        return self is Format.JELLY or self.is_jena
+
+    @property
+    def is_jena(self) -> bool:
+        """Whether the format is one of Apache Jena's binary ones."""
+        return self in (Format.RDF_THRIFT, Format.RDF_PROTOBUF)
 
     @property
     def has_graphs(self) -> bool:
@@ -26,9 +38,22 @@ class Format(StrEnum):
         return self in _WITH_GRAPHS
 
 
-_WITH_GRAPHS: Final = frozenset({Format.JELLY, Format.N_QUADS, Format.TRIG, Format.JSON_LD})
+_WITH_GRAPHS: Final = frozenset(
+    {
+        Format.JELLY,
+        Format.N_QUADS,
+        Format.TRIG,
+        Format.JSON_LD,
+        Format.RDF_THRIFT,
+        Format.RDF_PROTOBUF,
+    }
+)
 
-_ENDINGS: Final = {f".{each}": each for each in Format} | {".xml": Format.RDF_XML}
+_ENDINGS: Final = {f".{each}": each for each in Format} | {
+    ".xml": Format.RDF_XML,
+    ".trdf": Format.RDF_THRIFT,
+    ".pbrdf": Format.RDF_PROTOBUF,
+}
 
 
 #: What else people call the formats, besides their file endings; without hyphens.
@@ -38,6 +63,8 @@ _ALIASES: Final = {
     "turtle": Format.TURTLE,
     "rdfxml": Format.RDF_XML,
     "xml": Format.RDF_XML,
+    "rdfthrift": Format.RDF_THRIFT,
+    "rdfprotobuf": Format.RDF_PROTOBUF,
 }
 
 

@@ -1,7 +1,8 @@
 """Reading RDF formats other than Jelly.
 
-N-Triples and N-Quads are read by our own codec, which keeps every term to the letter; the others by
-pyoxigraph. Both work statement by statement, in flat memory. Writing is in ``convert``.
+N-Triples and N-Quads are read by our own codec, which keeps every term to the letter, and so are
+RDF Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in flat
+memory. Writing is in ``convert``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Final, Self
 
 from ..backends import get_backend
@@ -28,6 +30,9 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
 from ..errors import JellyError, MissingExtraError, SourceError, TextError
 from ..io.sources import PIECE, Input, Source
+from ..jena.codec import RowDecoder
+from ..jena.names import JenaFormat
+from ..jena.streams import GENERIC, batches
 from .names import Format
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.
@@ -64,7 +69,8 @@ def rdf_format(name: Format) -> Any:
 
 
 class TextReader:
-    """Reads RDF text: an iterator of generic statements, and a context manager.
+    """Reads RDF text, and rows of Apache Jena's: an iterator of generic statements, and a context
+    manager.
 
     Triples in formats without graphs, otherwise quads. Blank node labels are kept. pyoxigraph
     lower-cases language tags, so formats other than N-Triples and N-Quads come with such.
@@ -72,7 +78,7 @@ class TextReader:
     :param src: path, URL, open binary file or bytes; compression is told by content.
     :param format: any but Jelly.
     :param base: IRI that relative ones are resolved against; without it they are refused.
-    :param generalized: whether generalized statements are taken, in N-Triples and N-Quads.
+    :param generalized: whether generalized statements are taken, where our own codec reads.
     :param limits: what is believed of N-Triples and N-Quads.
     :raises JellyError: while iterating: the text is malformed; the message has the line.
 
@@ -98,6 +104,20 @@ class TextReader:
         elif format is Format.N_QUADS:
             self._statements = parse_nquads(
                 self._input.pieces(), generalized=generalized, limits=limits
+            )
+        elif format.is_jena:
+            # A base direction has no place in Jelly.
+            rows = RowDecoder(
+                GENERIC,
+                JenaFormat(format),
+                generalized=generalized,
+                directions=False,
+                limits=limits,
+            )
+            self._parser = rows
+            self._statements = chain.from_iterable(
+                batch.statements
+                for batch in batches(self._input.pieces(), rows.decode, rows.finish)
             )
         else:
             self._statements = self._parse(format, base, limits)

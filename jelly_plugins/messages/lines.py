@@ -180,14 +180,14 @@ class LineLog:
                 )
             if found := _LINE.match(text, pos):
                 try:
-                    self._judge(text, found, counts, firsts)
+                    self._validator(text, found, counts, firsts)
                 except TextError:
                     del text[pos:]
                     raise
                 self._line += 1
                 pos = found.end()
 
-    def _judge(
+    def _validator(
         self,
         text: bytearray,
         found: re.Match[bytes],

@@ -1,4 +1,4 @@
-"""The two formats of patches: their names, and how to tell one from the other."""
+"""The formats of patches: their names, and how to tell one from the others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 from ..codec.common.wire import read_varint
 from ..errors import WireError
 from ..io.sinks import SUFFIXES
+from ..jena.names import format_of as jena_format_of
 
 #: Bytes of a source that tell its format, or all there are.
 DETECTION_BYTES: Final = 24
@@ -17,6 +18,8 @@ DETECTION_BYTES: Final = 24
 _FIRST_FIELD: Final = 0x0A
 #: How RDF Patch text starts.
 _TEXT: Final = re.compile(rb"\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
+#: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
+_THRIFT: Final = re.compile(rb"\x1c\x18|[\x2c\x3c]\x1c|[\x4c\x5c][\x1c\x28]|\x65[\x00-\x06]\x00")
 
 
 class PatchFormat(StrEnum):
@@ -24,6 +27,8 @@ class PatchFormat(StrEnum):
 
     JELLY_PATCH = "jellyp"
     RDF_PATCH = "rdfp"
+    #: Binary RDF Patch, as Apache Jena has it.
+    RDF_PATCH_THRIFT = "trp"
 
 
 def format_of(name: str) -> PatchFormat | None:
@@ -55,6 +60,9 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
         return PatchFormat.JELLY_PATCH
     if _TEXT.match(head):
         return PatchFormat.RDF_PATCH
+    # Statements of RDF Thrift look like added ones: there the name decides.
+    if _THRIFT.match(head) and jena_format_of(name) is None:
+        return PatchFormat.RDF_PATCH_THRIFT
     return told
 
 

@@ -1,4 +1,5 @@
-"""Patches from files: Jelly-Patch or RDF Patch text, compressed or not; as rows or as patches.
+"""Patches from files: Jelly-Patch, RDF Patch text or binary RDF Patch, compressed or not; as rows
+or as patches.
 
 Flat in memory: rows come as the source is read.
 """
@@ -28,6 +29,7 @@ from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
 from .text.reader import PatchTextReader
+from .thrift_rows import PatchRowReader
 
 #: Bytes at the start of a source that are kept to say what it is, if it is no log.
 _OPENING: Final = 1024
@@ -42,9 +44,10 @@ class PatchReader:
         and by the name where the content does not tell.
     :param format: the source's format, if it is not to be told.
     :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
-    :param statement_type: for text, which does not tell: whether a statement without a graph is a
-        quad in the default graph, or a triple (and then none may have a graph).
-    :param generalized: for text, which does not tell: whether generalized statements are taken.
+    :param statement_type: for RDF Patch, which does not tell: whether a statement without a graph
+        is a quad in the default graph, or a triple (and then none may have a graph).
+    :param generalized: for RDF Patch, which does not tell: whether generalized statements are
+        taken.
     :param wait: makes the reader follow a source that grows. It is called where the source ends for
         now, and says whether to look again; if not, iteration ends, and what is not complete yet is
         no error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file, given by
@@ -88,9 +91,13 @@ class PatchReader:
         self._limits = limits
         self._splitter = FrameSplitter(limits=limits)
         self._decoder = PatchDecoder(factory, limits=limits, strict=strict)
-        self._text = PatchTextReader(
-            factory, statement_type=statement_type, generalized=generalized, limits=limits
-        )
+        self._settings: dict[str, Any] = {
+            "statement_type": statement_type,
+            "generalized": generalized,
+            "limits": limits,
+        }
+        self._factory = factory
+        self._text: PatchTextReader | PatchRowReader = PatchTextReader(factory, **self._settings)
         #: Whether nothing tells that the source is a log.
         self._guessed = False
         self._opening = b""
@@ -130,7 +137,7 @@ class PatchReader:
     def inside_patch(self) -> bool:
         """Whether something was read that is not complete: rows after the last END, or part of a
         frame or line. A stream of type FLAT is one patch, of which there may always be more."""
-        if self.format is PatchFormat.RDF_PATCH:
+        if self.format is not None and self.format is not PatchFormat.JELLY_PATCH:
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
 
@@ -169,7 +176,9 @@ class PatchReader:
             if self.format is None:
                 self.format = detect(head, self.name)
                 self._guessed = self.format is None
-            if self.format is PatchFormat.RDF_PATCH:
+            if self.format is PatchFormat.RDF_PATCH_THRIFT:
+                self._text = PatchRowReader(self._factory, **self._settings)
+            if self.format is not None and self.format is not PatchFormat.JELLY_PATCH:
                 yield self._read_text(pieces)
             else:
                 self.format = PatchFormat.JELLY_PATCH

@@ -100,6 +100,10 @@ class LogWriter:
         self._sync = sync
         self._limits = limits
         self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
+        if self.format is PatchFormat.RDF_PATCH_THRIFT:
+            raise SourceError(
+                "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
+            )
         self._lock = RLock()
         #: Where the log ends, in one piece, so that an interrupt finds all of it or none changed.
         self.place = Place()

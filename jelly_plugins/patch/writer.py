@@ -1,4 +1,4 @@
-"""Patches to files: Jelly-Patch or RDF Patch text; from patches or from rows.
+"""Patches to files: Jelly-Patch, RDF Patch text or binary RDF Patch; from patches or from rows.
 
 Flat in memory: rows are written as they come.
 """
@@ -38,6 +38,7 @@ from ..io.sinks import Destination, open_output
 from .formats import PatchFormat, format_of
 from .model import Patch
 from .text.writer import PatchTextWriter
+from .thrift_rows import PatchRowWriter
 
 #: Rows that :func:`infer_options` looks at.
 LOOK_AHEAD: Final = 1000
@@ -86,8 +87,9 @@ class PatchSerializer:
         self._describe = known
         self._limits = limits
         self._text: PatchTextWriter | None = None
-        if format is PatchFormat.RDF_PATCH:
-            self._text = PatchTextWriter(
+        if format is not PatchFormat.JELLY_PATCH:
+            writer = PatchTextWriter if format is PatchFormat.RDF_PATCH else PatchRowWriter
+            self._text = writer(
                 known, continues=continues, notation=notation, strict=strict, limits=limits
             )
             return
@@ -298,12 +300,13 @@ def write_patches(
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
-    """Write patches as Jelly-Patch or as RDF Patch text; those that stream are read as they go.
+    """Write patches as Jelly-Patch or as RDF Patch, text or binary; those that stream are read as
+    they go.
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: by default what the path's ending says, ``.jellyp`` or ``.rdfp``, and Jelly-Patch
-        where it says nothing.
+    :param format: by default what the path's ending says, ``.jellyp``, ``.rdfp`` or ``.trp``, and
+        Jelly-Patch where it says nothing.
     :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
         tell what else it needs: all of them where they are a list and in memory, otherwise the
         first rows, see :func:`infer_options`.

@@ -28,6 +28,7 @@ GROUPS: Final = {
     "memory": ("memory_jobs",),
     "patch": ("patch_jobs", "record_jobs"),
     "messages": ("message_jobs",),
+    "jena": ("jena_jobs",),
 }
 
 

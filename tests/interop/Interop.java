@@ -4,36 +4,93 @@ import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.zip.GZIPInputStream;
 import org.apache.jena.rdfpatch.RDFPatch;
 import org.apache.jena.rdfpatch.RDFPatchOps;
 import org.apache.jena.riot.Lang;
+import org.apache.jena.riot.RDFFormat;
 import org.apache.jena.riot.RDFLanguages;
 import org.apache.jena.riot.RDFParser;
+import org.apache.jena.riot.ResultSetMgr;
 import org.apache.jena.riot.lang.LabelToNode;
+import org.apache.jena.riot.resultset.ResultSetLang;
 import org.apache.jena.riot.system.StreamRDF;
+import org.apache.jena.riot.system.StreamRDFLib;
 import org.apache.jena.riot.system.StreamRDFWriter;
 import org.apache.jena.sys.JenaSystem;
 
 /**
- * Has Apache Jena, with Jelly-JVM, read a file and write it in another format: "rdf" for statements
- * and "patch" for RDF Patch text. Formats are told by the files' endings.
+ * Has Apache Jena, with Jelly-JVM, read a file and write it in another format: "rdf" for
+ * statements, "values" for statements with value forms, "patch" for RDF Patch and "results" for
+ * SPARQL results. Formats are told by the files' endings. "batch" does it for each line of a file,
+ * which has what to do, the source and the target, and prints whether it was done. "time" reads a
+ * file again and again, and prints how long each time took.
  */
 public final class Interop {
     private Interop() {}
 
     public static void main(String[] arguments) throws Exception {
         JenaSystem.init();
-        String source = arguments[1];
+        if (arguments[0].equals("time")) {
+            time(arguments[1], Integer.parseInt(arguments[2]));
+        } else if (arguments[0].equals("batch")) {
+            for (String line : Files.readAllLines(Path.of(arguments[1]))) {
+                String[] parts = line.split("\t");
+                try {
+                    convert(parts[0], parts[1], parts[2]);
+                    System.out.println("done");
+                } catch (Exception | StackOverflowError error) {
+                    System.out.println("failed " + String.valueOf(error).replaceAll("\\s+", " "));
+                }
+            }
+        } else {
+            convert(arguments[0], arguments[1], arguments[2]);
+        }
+    }
+
+    private static void convert(String what, String source, String target) throws Exception {
         try (InputStream in = open(source);
                 OutputStream out =
-                        new BufferedOutputStream(new FileOutputStream(arguments[2]), 1 << 16)) {
-            if (arguments[0].equals("patch")) {
-                RDFPatch patch = RDFPatchOps.read(in);
-                RDFPatchOps.write(out, patch);
+                        new BufferedOutputStream(new FileOutputStream(target), 1 << 16)) {
+            if (what.equals("patch")) {
+                patch(in, source.endsWith(".trp"), out, target.endsWith(".trp"));
+            } else if (what.equals("results")) {
+                ResultSetMgr.write(out, ResultSetMgr.read(in, results(source)), results(target));
             } else {
-                convert(in, format(source), out, format(arguments[2]));
+                Lang to = format(target);
+                StreamRDF writer = StreamRDFWriter.getWriterStream(out, to);
+                if (what.equals("values")) {
+                    boolean thrift = to.equals(Lang.RDFTHRIFT);
+                    writer =
+                            StreamRDFWriter.getWriterStream(
+                                    out,
+                                    thrift
+                                            ? RDFFormat.RDF_THRIFT_VALUES
+                                            : RDFFormat.RDF_PROTO_VALUES);
+                }
+                parse(in, format(source), writer);
             }
+        }
+    }
+
+    private static void patch(InputStream in, boolean fromBinary, OutputStream out, boolean toBinary) {
+        RDFPatch patch = fromBinary ? RDFPatchOps.readBinary(in) : RDFPatchOps.read(in);
+        if (toBinary) {
+            RDFPatchOps.writeBinary(out, patch);
+        } else {
+            RDFPatchOps.write(out, patch);
+        }
+    }
+
+    private static void time(String source, int rounds) throws Exception {
+        for (int round = 0; round < rounds; round++) {
+            long start = System.nanoTime();
+            try (InputStream in = open(source)) {
+                parse(in, format(source), StreamRDFLib.sinkNull());
+            }
+            System.out.println((System.nanoTime() - start) / 1e9);
         }
     }
 
@@ -50,8 +107,18 @@ public final class Interop {
         return found;
     }
 
-    private static void convert(InputStream in, Lang from, OutputStream out, Lang to) {
-        StreamRDF writer = StreamRDFWriter.getWriterStream(out, to);
-        RDFParser.source(in).lang(from).labelToNode(LabelToNode.createUseLabelAsGiven()).parse(writer);
+    private static Lang results(String name) {
+        if (name.endsWith(".srt")) {
+            return ResultSetLang.RS_Thrift;
+        }
+        return name.endsWith(".srp") ? ResultSetLang.RS_Protobuf : ResultSetLang.RS_JSON;
+    }
+
+    private static void parse(InputStream in, Lang from, StreamRDF target) {
+        RDFParser.source(in)
+                .lang(from)
+                .base("http://example.org/base/")
+                .labelToNode(LabelToNode.createUseLabelAsGiven())
+                .parse(target);
     }
 }

@@ -10,12 +10,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,53 +25,23 @@ from jelly_plugins.patch.writer import write_rows
 
 from ..cli.command import jelly
 from ..shared_data import shared
+from .conftest import Jvm
 
 FLAT = PatchStreamType.FLAT
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
-HERE = Path(__file__).parent
-
-#: Converts a file ("rdf" or "patch") to another one, by their endings.
-Jvm = Callable[[str, Path, Path], None]
-
-
-@pytest.fixture(scope="module")
-def jvm(tmp_path_factory: pytest.TempPathFactory) -> Jvm:
-    if not os.environ.get("JELLY_PLUGINS_JVM"):
-        pytest.skip("downloads Apache Jena and Jelly-JVM: set JELLY_PLUGINS_JVM=1 to run this")
-    for program in ("java", "mvn"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
-    folder = tmp_path_factory.mktemp("jvm")
-    built = subprocess.run(
-        [
-            *("mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), f"-Dfolder={folder}"),
-            *("compile", "dependency:build-classpath", f"-Dmdep.outputFile={folder}/classpath"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if built.returncode and "Could not " in built.stdout:
-        pytest.skip(f"Maven cannot get what is needed: {built.stdout[:300]}")
-    assert built.returncode == 0, built.stdout
-    libraries = (folder / "classpath").read_text().strip()
-
-    def convert(what: str, src: Path, dst: Path) -> None:
-        command = ["java", "-cp", f"{folder}/classes:{libraries}", "Interop", what]
-        done = subprocess.run(
-            [*command, str(src), str(dst)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-
-    return convert
-
 
 def jena_label(label: str) -> str:
     """The label that Jena writes for a blank node's label."""
-    return "B" + re.sub(
-        r"[^A-WYZa-z0-9]", lambda found: "XX" if found[0] == "X" else f"X{ord(found[0]):02X}", label
-    )
+    return "B" + re.sub(r"[^A-WYZa-z0-9]", lambda found: _in_hexadecimal(found[0]), label)
+
+
+def _in_hexadecimal(character: str) -> str:
+    if character == "X":
+        return "XX"
+    wide = ord(character) > 0xFF
+    raw = character.encode("utf-16-be" if wide else "latin-1")
+    return "".join(f"X{byte:02X}" for byte in raw)
 
 
 def in_jena(term: Any) -> Any:

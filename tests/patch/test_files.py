@@ -110,13 +110,13 @@ def test_files(tmp_path: Path, format: PatchFormat, ending: str) -> None:  # noq
         with PatchReader(src) as reader:
             assert list(reader) == ROWS
             assert reader.format is format
-            assert (reader.options is None) is (format is PatchFormat.RDF_PATCH)
+            assert (reader.options is None) is (format is not PatchFormat.JELLY_PATCH)
             assert not reader.inside_patch
 
 
 def test_format_is_told_by_content(tmp_path: Path) -> None:
     # Whatever the name says.
-    for format, other in (FORMATS, FORMATS[::-1]):  # noqa: A001
+    for format, other in itertools.permutations(FORMATS, 2):  # noqa: A001
         path = tmp_path / f"log.{other}"
         path.write_bytes(written(ROWS, format))
         assert list(PatchReader(path)) == ROWS

@@ -137,8 +137,11 @@ class LineParser(LineReader):
         limits: Limits,
         *,
         quads: bool,
+        base_directions: bool = False,
     ) -> None:
         super().__init__(limits)
+        #: Whether a language tag may have a base direction behind it, which stays a part of it.
+        self.base_directions = base_directions
         self.dialect = dialect
         self.generalized = generalized
         self.relative_iris = relative_iris
@@ -321,9 +324,15 @@ class _Line:
             term = parser.blank_node(label)
         else:
             self._check(position, Kind.LITERAL)
-            if langtag is not None and _DIRECTION.match(text, found.end()):
-                self._fail("Jelly cannot carry the base direction of a language-tagged string")
+            direction = None if langtag is None else _DIRECTION.match(text, found.end())
+            if direction is not None:
+                if not parser.base_directions:
+                    self._fail("Jelly cannot carry the base direction of a language-tagged string")
+                langtag = f"{langtag}{direction[0]}"
             term = parser.literal(lex, langtag, datatype, text, start)
+            if direction is not None:
+                self.pos = direction.end()
+                return term
         self.pos = found.end()
         return term
 

@@ -75,6 +75,13 @@ class _ValidatedText(str):
         return validated
 
 
+def validated_as(validated: str, text: str) -> str:
+    """Another text for a term, with what a validator made of it."""
+    return (
+        _ValidatedText.of(text, validated.term) if isinstance(validated, _ValidatedText) else text
+    )
+
+
 class ValidatingFactory(TextFactory):
     """Makes text of what another factory can make terms and statements of."""
 

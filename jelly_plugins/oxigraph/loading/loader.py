@@ -126,43 +126,70 @@ def load(
         text = text_of(
             frames, graph=graph, blank_nodes=blank_nodes, limits=limits, on_namespace=on_namespace
         )
-    feed: QuadReader | NQuadsReader
-    if text is not None and blank_nodes == "fresh":
-        feed = text
-        lines: Iterable[bytes] = text if bookkeeping else _checked_text(text, frames)
-        with refusals_as_ours(frames.name):
-            _add_text_at_once(store, text, graph, _told(lines, text, progress))
+    feed: QuadReader | NQuadsReader | None = text
+    if feed is None:
+        feed = QuadReader(
+            frames,
+            graph=graph,
+            blank_nodes=blank_nodes,
+            quoted_triples=quoted_triples,
+            limits=limits,
+            concatenated=concatenated,
+            on_namespace=on_namespace,
+        )
+    return add_feed(
+        store,
+        feed,
+        frames.name,
+        graph=graph,
+        blank_nodes=blank_nodes,
+        atomic=atomic,
+        progress=progress,
+        bookkeeping=bookkeeping,
+    )
+
+
+def add_feed(
+    store: Store,
+    feed: QuadReader | NQuadsReader,
+    name: str,
+    *,
+    graph: GraphName | None,
+    blank_nodes: BlankNodes,
+    atomic: bool,
+    progress: Progress | None,
+    bookkeeping: bool,
+) -> int:
+    """Add what a source says to a store; see :func:`load` for the parameters.
+
+    :param name: the source's.
+    :return: number of statements in the source, repeats included.
+    """
+    if isinstance(feed, NQuadsReader) and blank_nodes == "fresh":
+        lines: Iterable[bytes] = feed if bookkeeping else _checked_text(feed, name)
+        with refusals_as_ours(name):
+            _add_text_at_once(store, feed, graph, _told(lines, feed, progress))
     else:
-        if text is not None:
-            feed = text
-            pieces = text if bookkeeping else _checked_text(text, frames)
-            parts: Iterable[Iterable[Quad]] = text.quads(graph, pieces)
+        if isinstance(feed, NQuadsReader):
+            pieces = feed if bookkeeping else _checked_text(feed, name)
+            parts: Iterable[Iterable[Quad]] = feed.quads(graph, pieces)
         else:
-            feed = QuadReader(
-                frames,
-                graph=graph,
-                blank_nodes=blank_nodes,
-                quoted_triples=quoted_triples,
-                limits=limits,
-                concatenated=concatenated,
-                on_namespace=on_namespace,
-            )
-            parts = feed if bookkeeping else _checked_quads(feed, frames)
+            parts = feed if bookkeeping else _checked_quads(feed, name)
         quads = chain.from_iterable(_told(parts, feed, progress))
-        with refusals_as_ours(frames.name):
+        with refusals_as_ours(name):
             if atomic:
                 _add_at_once(store, quads)
             else:
                 while batch := list(islice(quads, BATCH)):
                     _add_at_once(store, iter(batch))
-    for name in feed.empty_graphs:
-        store.add_graph(name)
+    for empty in feed.empty_graphs:
+        store.add_graph(empty)
     if progress is not None:
         progress(feed.statements, feed.bytes)
     return feed.statements
 
 
-def _checked_text(feed: NQuadsReader, frames: FrameBytes) -> Iterator[bytes]:
+def _checked_text(feed: NQuadsReader, name: str) -> Iterator[bytes]:
     """The pieces of a text, if no statement and no graph in it is reserved.
 
     :raises TermError: one is.
@@ -170,12 +197,12 @@ def _checked_text(feed: NQuadsReader, frames: FrameBytes) -> Iterator[bytes]:
     for text in feed:
         # A line has one end, and no term that holds another.
         if feed.has_graphs and _RESERVED_LINE in text:
-            _refuse(frames)
+            _refuse(name)
         yield text
-    _check_graphs(feed, frames)
+    _check_graphs(feed, name)
 
 
-def _checked_quads(feed: QuadReader, frames: FrameBytes) -> Iterator[list[Quad]]:
+def _checked_quads(feed: QuadReader, name: str) -> Iterator[list[Quad]]:
     """The quads of a feed, if none of them and no graph is reserved.
 
     :raises TermError: one is.
@@ -186,21 +213,21 @@ def _checked_quads(feed: QuadReader, frames: FrameBytes) -> Iterator[list[Quad]]
             for quad in quads
             if isinstance(quad.graph_name, NamedNode)
         ):
-            _refuse(frames)
+            _refuse(name)
         yield quads
-    _check_graphs(feed, frames)
+    _check_graphs(feed, name)
 
 
-def _check_graphs(feed: QuadReader | NQuadsReader, frames: FrameBytes) -> None:
+def _check_graphs(feed: QuadReader | NQuadsReader, name: str) -> None:
     if any(is_reserved(graph.value) for graph in feed.empty_graphs):
-        _refuse(frames)
+        _refuse(name)
 
 
-def _refuse(frames: FrameBytes) -> None:
+def _refuse(name: str) -> None:
     try:
         refuse_graph(BOOKKEEPING_IRI)
     except JellyError as error:
-        error.locate(source=frames.name)
+        error.locate(source=name)
         raise
 
 

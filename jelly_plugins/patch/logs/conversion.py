@@ -131,7 +131,7 @@ def convert(
         ]
         first = [list(islice(reader, LOOK_AHEAD)) for reader in readers]
         known = [
-            reader.options or _options_of_text(rows, source, start)
+            reader.options or _options_of_rows(reader, rows, source, start)
             for reader, rows, source, start in zip(readers, first, sources, starts, strict=True)
         ]
         logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
@@ -148,15 +148,18 @@ def convert(
         )
 
 
-def _options_of_text(first: Sequence[Operation], source: Source, start: int | None) -> PatchOptions:
-    """The options that the rows of a text need.
+def _options_of_rows(
+    reader: PatchReader, first: Sequence[Operation], source: Source, start: int | None
+) -> PatchOptions:
+    """The options that rows of RDF Patch need, which has none of its own.
 
     :param first: the first of them, at most :data:`LOOK_AHEAD`.
     :param start: where the source starts; None if it can be read only once.
     """
     more = len(first) == LOOK_AHEAD
     options = infer_options(first, more=more)
-    if more and start is not None and not _has_quoted_triples(source, start):
+    text = reader.format is PatchFormat.RDF_PATCH
+    if text and more and start is not None and not _has_quoted_triples(source, start):
         return replace(options, rdf_star=False)
     return options
 

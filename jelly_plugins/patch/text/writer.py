@@ -51,6 +51,9 @@ class PatchTextWriter:
         terms that a patch repeats.
     """
 
+    #: What ends a patch.
+    mark = b"Z .\n"
+
     def __init__(
         self,
         describe: Describe = describe,
@@ -86,17 +89,18 @@ class PatchTextWriter:
         for kind, value in rows:
             if kind is OperationKind.HEADER:
                 self._open(value[0])
-            line = self._line(kind, value)
+            self._check(kind)
+            row = self.row(kind, value)
             if self._ended:
                 self._ended = False
-                yield b"Z .\n"
+                yield self.mark
             if kind is OperationKind.END:
                 self._repeated = 0
                 self._ended = self.inside_patch
                 if not self._ended:
-                    yield b"Z .\n"
+                    yield self.mark
             else:
-                yield line.encode()
+                yield row
             self._step(kind)
 
     def finish(self) -> None:
@@ -112,11 +116,21 @@ class PatchTextWriter:
         if kind is not OperationKind.HEADER:
             self._opening.row(kind)
 
-    def _line(self, kind: OperationKind, value: Any) -> str:
+    def _check(self, kind: OperationKind) -> None:
+        """Refuse a row that may not stand here.
+
+        :raises OrderError: it may not.
+        """
         if ROW_OF.get(kind, PatchRow.PUNCTUATION) not in NEXT[self._state]:
             inside = self._state is PatchState.PUNCTUATED_TRANSACTION
             where = "inside" if inside else "outside"
             raise OrderError(f"a row {kind.code} {where} a transaction")
+
+    def row(self, kind: OperationKind, value: Any) -> bytes:
+        """A row's line.
+
+        :raises JellyError: it cannot be written.
+        """
         if kind in _STATEMENTS:
             if len(value) not in (3, 4):
                 raise StatementError(f"a statement of {len(value)} terms")
@@ -132,7 +146,7 @@ class PatchTextWriter:
             parts = self._header(*value)
         else:
             parts = []
-        return " ".join([kind.code, *parts, ".\n"])
+        return " ".join([kind.code, *parts, ".\n"]).encode()
 
     def _open(self, key: str) -> None:
         """End the patch before a header that opens another.

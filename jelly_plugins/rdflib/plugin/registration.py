@@ -35,12 +35,19 @@ def activate() -> None:
 
 
 def register_suffixes() -> None:
-    """Let ``Graph.parse`` tell Jelly by the name of a file: ``.jelly``, also compressed.
+    """Let ``Graph.parse`` tell Jelly by the name of a file: ``.jelly``, also compressed; and RDF
+    Thrift and RDF Protobuf.
 
     rdflib sees the last suffix only, so that ``.gz``, ``.bz2`` and ``.zst`` mean Jelly from now on;
     it reads no other format compressed. Suffixes that something else has claimed stay.
     """
     endings = rdflib.util.SUFFIX_FORMAT_MAP
-    endings.setdefault("jelly", "jelly")
+    for format_, names in {
+        "jelly": ("jelly",),
+        "rdf-thrift": ("rt", "trdf"),
+        "rdf-protobuf": ("rpb", "pbrdf"),
+    }.items():
+        for name in names:
+            endings.setdefault(name, format_)
     for compressed in ("gz", "bz2", "zst"):
         endings.setdefault(compressed, OWN_NAME)

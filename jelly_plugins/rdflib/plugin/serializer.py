@@ -57,7 +57,7 @@ class JellySerializer(Serializer):
             raise SourceError(
                 "Jelly is binary: give serialize() a destination, or any encoding= to get bytes"
             )
-        with compressed(stream, _compression(stream)) as out:
+        with compressed(stream, compression_asked(stream)) as out:
             dump(
                 self.store,
                 out,
@@ -69,7 +69,7 @@ class JellySerializer(Serializer):
             )
 
 
-def _compression(stream: object) -> str | None:
+def compression_asked(stream: object) -> str | None:
     """The compression that the name of a plain file asks for; whoever compresses the stream himself
     gives something else than a plain file."""
     if isinstance(stream, io.BufferedWriter) and isinstance(stream.raw, io.FileIO):

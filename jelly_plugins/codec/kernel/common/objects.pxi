@@ -68,6 +68,10 @@ cdef inline str text_of(Slice slice):
     return PyUnicode_DecodeUTF8(<const char *> slice.bytes, slice.size, NULL) if slice.size else ""
 
 
+cdef inline Slice slice_of_bytes(bytes text):
+    return Slice(<const uint8_t *> PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+
+
 cdef inline object new_iri(str value):
     """What `Iri(value)` gives."""
     iri = new_object(Iri)

@@ -49,29 +49,6 @@ cdef struct WriterTable:
     uint8_t row_tag
 
 
-cdef struct Place:
-    # Where a value was found in a lookup; it still is there if the entry's serial is this one.
-    uint32_t id
-    uint64_t serial
-
-
-cdef struct EncodedTerm:
-    # A term that is to be written, with the places where its parts were found last.
-    int kind
-    # An IRI's characters; of other terms what stands on the wire, without a datatype.
-    Slice text
-    size_t characters
-    # Of an IRI, its prefix, once it is cut; of a literal, its datatype's IRI, if it has one.
-    bint cut
-    size_t prefix_size
-    size_t prefix_characters
-    bint typed
-    Slice datatype
-    size_t datatype_characters
-    Place prefix_place
-    Place name_place
-
-
 cdef struct TermTags:
     # Tag of the field for each position and kind; size 0 where the term may not stand.
     uint8_t bytes[4][5][2]

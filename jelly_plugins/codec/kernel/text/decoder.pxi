@@ -400,7 +400,3 @@ cdef class TextDecoder(PieceDecoder):
         piece = (<const char *> self.lines.out.bytes)[:self.lines.out.size]
         self.lines.out.size = 0
         return piece
-
-
-cdef Slice slice_of_bytes(bytes text):
-    return Slice(<const uint8_t *> PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))

@@ -1,0 +1,114 @@
+# Terms that are plainly well-formed, so that nobody who is strict about terms needs to see them. What
+# may be called plain is less than what the specifications allow. Nothing here needs the GIL.
+#
+# Reference: RFC 3987 (IRIs), BCP 47 (language tags), RDF 1.2 Concepts, section "Triples".
+
+# Bytes that may stand anywhere behind an IRI's scheme; 2 for those that take a closer look.
+cdef uint8_t PLAIN_IRI_BYTES[256]
+cdef bytes RDF_NAMESPACE_BYTES = f"<{ntriples._RDF}".encode()
+cdef const uint8_t *RDF_NAMESPACE = <const uint8_t *> <const char *> RDF_NAMESPACE_BYTES
+cdef size_t RDF_NAMESPACE_SIZE = len(RDF_NAMESPACE_BYTES)
+
+
+cdef int load_validation_rules() except -1:
+    memset(PLAIN_IRI_BYTES, 0, sizeof(PLAIN_IRI_BYTES))
+    for code in b"-._~!$&'()*+,;=:@/?":
+        PLAIN_IRI_BYTES[<int> code] = 1
+    for code in range(128):
+        if chr(code).isalnum():
+            PLAIN_IRI_BYTES[<int> code] = 1
+    for code in b"#%":
+        PLAIN_IRI_BYTES[<int> code] = 2
+    for code in range(128, 256):
+        PLAIN_IRI_BYTES[<int> code] = 2
+    return 0
+
+
+cdef bint is_plain_iri(Slice text) noexcept nogil:
+    """Whether an IRI as N-Triples has it, in brackets, is absolute and well-formed for sure."""
+    cdef const uint8_t *pos = text.bytes + 1
+    cdef const uint8_t *end = text.bytes + text.size - 1
+    cdef uint32_t code = 0
+    cdef bint in_fragment = False
+    if not has_scheme(pos, end):
+        return False
+    pos = <const uint8_t *> memchr(pos, c":", end - pos) + 1
+    if end - pos >= 2 and pos[0] == c"/" and pos[1] == c"/":
+        pos = plain_authority_end(pos + 2, end)
+        if pos == NULL:
+            return False
+    while pos < end:
+        if PLAIN_IRI_BYTES[pos[0]] == 1:
+            pos += 1
+        elif pos[0] >= 0x80:
+            pos = read_character(pos, &code)
+            # The larger part of what is called ucschar.
+            if not (0xA0 <= code <= 0xD7FF or 0xF900 <= code <= 0xFDCF or 0xFDF0 <= code <= 0xFFEF):
+                return False
+        elif pos[0] == c"#" and not in_fragment:
+            in_fragment = True
+            pos += 1
+        elif (pos[0] == c"%" and end - pos >= 3 and hexadecimal(pos[1]) >= 0
+              and hexadecimal(pos[2]) >= 0):
+            pos += 3
+        else:
+            return False
+    return True
+
+
+cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Where an authority ends that is a host's name and perhaps a port; NULL if it is not."""
+    cdef const uint8_t *start = pos
+    while pos < end and (is_letter(pos[0]) or c"0" <= pos[0] <= c"9" or pos[0] == c"-"
+                         or pos[0] == c"."):
+        pos += 1
+    if pos == start:
+        return NULL
+    if pos < end and pos[0] == c":":
+        pos += 1
+        while pos < end and c"0" <= pos[0] <= c"9":
+            pos += 1
+    if pos < end and pos[0] != c"/" and pos[0] != c"?" and pos[0] != c"#":
+        return NULL
+    return pos
+
+
+cdef bint is_plain_datatype(Slice text) noexcept nogil:
+    """Whether a datatype, as its literals have it, is an IRI as above, and none of RDF's own, some
+    of which need a language tag."""
+    cdef Slice iri = Slice(text.bytes + 2, text.size - 2)
+    if iri.size >= RDF_NAMESPACE_SIZE and same(iri.bytes, RDF_NAMESPACE_SIZE, RDF_NAMESPACE,
+                                               RDF_NAMESPACE_SIZE):
+        return False
+    return is_plain_iri(iri)
+
+
+cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:
+    """Whether a literal's datatype is plain, and its language tag a language, perhaps with a region
+    of two letters or a script."""
+    cdef const uint8_t *tag = langtag.bytes
+    cdef size_t size = langtag.size
+    cdef size_t language = 0
+    if datatype != NULL and datatype.needs_validation:
+        return False
+    if size == 0:
+        return True
+    while language < size and is_letter(tag[language]):
+        language += 1
+    if language != 2 and language != 3:
+        return False
+    if language == size:
+        return True
+    if tag[language] != c"-" or (size - language != 3 and size - language != 5):
+        return False
+    for at in range(language + 1, size):
+        if not is_letter(tag[at]):
+            return False
+    return True
+
+
+cdef bint is_plain_triple(Term **terms) noexcept nogil:
+    """Whether a quoted triple has its kinds of terms where RDF 1.2 has them, and none that a validator
+    has to see."""
+    return ((terms[0].kind == IRI or terms[0].kind == BLANK_NODE) and terms[1].kind == IRI
+            and not (terms[0].needs_validation or terms[1].needs_validation or terms[2].needs_validation))

@@ -1,0 +1,535 @@
+# Lines of N-Triples and N-Quads, read term by term without the GIL.
+#
+# Only lines of the usual form are read here: IRIs, blank nodes and literals where RDF 1.1 has them,
+# nothing wrong with them. Any other line (quoted triples, errors, what a limit refuses) is left to
+# the reference's parser, which reads it or says what is wrong with it.
+
+cdef enum Line:
+    LINE_WRITTEN
+    # A comment or nothing.
+    LINE_EMPTY
+    LINE_UNUSUAL
+
+
+cdef struct PreviousTerm:
+    # A term of the statement before; kind -1 for none.
+    int kind
+    Buffer text
+    bint typed
+    Buffer datatype
+
+
+cdef enum:
+    # IRIs that are known by their text; a power of two.
+    KNOWN_IRIS = 1 << 10
+    # Bytes of such an IRI, at most.
+    KNOWN_BYTES = 120
+
+
+cdef struct KnownIri:
+    # An IRI that was written before: it is as it should be, and this is where its parts were found
+    # last. Of size 0, none.
+    uint32_t hash
+    # Of the one that came last and is not this one. Only what comes twice is worth a place.
+    uint32_t other
+    uint32_t size
+    uint32_t characters
+    uint32_t prefix_size
+    uint32_t prefix_characters
+    Place prefix_place
+    Place name_place
+    # As a datatype.
+    Place datatype_place
+    uint8_t text[KNOWN_BYTES]
+
+
+cdef struct LineReader:
+    bint quads
+    bint relative_iris
+    uint64_t string_bytes
+    # The terms of the line, and what they point to where it does not stand in the line.
+    EncodedTerm encoded[4]
+    # Where their IRIs have their place among those that are known, by position and, the last, for
+    # a literal's datatype; and these, made when they are first needed.
+    KnownIri *places[5]
+    KnownIri *known
+    # Whether a term is known to be the one of the statement before.
+    bint repeated[4]
+    Buffer wire
+    Buffer unescaped
+    PreviousTerm last[4]
+
+
+# Bytes that may stand in an IRI and in a string without an escape; 2 for those beyond ASCII.
+cdef uint8_t IRI_BYTES[256]
+cdef uint8_t STRING_BYTES[256]
+cdef uint8_t SHORT_ESCAPES[256]
+# Datatypes that some dialects refuse, and what their names point to.
+cdef Slice TAGGED_DATATYPES[2]
+cdef tuple TAGGED_NAMES
+
+
+cdef int load_line_rules() except -1:
+    global TAGGED_NAMES
+    plain_iri = re.compile(lines.IRI)
+    plain_string = re.compile(lines.STRING)
+    for code in range(128):
+        IRI_BYTES[code] = plain_iri.fullmatch(f"<{chr(code)}>") is not None
+        STRING_BYTES[code] = plain_string.fullmatch(f'"{chr(code)}"') is not None
+    for code in range(128, 256):
+        IRI_BYTES[code] = STRING_BYTES[code] = 2
+    for code in range(0x20, 0x7F):
+        if STRING_BYTES[code] != (chr(code) not in '"\\'):
+            raise ImportError("the kernel's plain characters are not those of codec.text.lines")
+    for letter, character in lines._ESCAPED_CHARACTERS.items():
+        SHORT_ESCAPES[<int> ord(letter)] = ord(character)
+    TAGGED_NAMES = tuple(name.encode() for name in ntriples._TAGGED_DATATYPES)
+    for at in range(2):
+        TAGGED_DATATYPES[at] = slice_of_bytes(TAGGED_NAMES[at])
+    return 0
+
+
+cdef inline const uint8_t *skip_space(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    while pos < end and (pos[0] == c" " or pos[0] == c"\t"):
+        pos += 1
+    return pos
+
+
+# IRIs that are known
+
+cdef inline uint64_t quick_hash(Slice iri) noexcept nogil:
+    """Who knows what it gives gains nothing: more IRIs are looked up in full."""
+    cdef uint64_t hash = iri.size
+    cdef uint64_t word
+    if iri.size > 24:
+        # IRIs differ towards their end.
+        iri.bytes += iri.size - 24
+        iri.size = 24
+    while iri.size >= 8:
+        memcpy(&word, iri.bytes, 8)
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
+        hash ^= hash >> 29
+        iri.bytes += 8
+        iri.size -= 8
+    word = 0
+    memcpy(&word, iri.bytes, iri.size)
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
+    return hash ^ hash >> 32
+
+
+cdef bint find_known(LineReader *lines, const uint8_t *pos, const uint8_t *end, Slice *iri,
+                     KnownIri **place) noexcept nogil:
+    """Whether the IRI in brackets that starts at `pos` is known; `place` is where it stands, or is
+    to stand, if anywhere."""
+    cdef const uint8_t *stop
+    cdef KnownIri *known
+    cdef uint64_t hash
+    cdef uint32_t tag
+    place[0] = NULL
+    if lines.known == NULL or pos == end or pos[0] != c"<":
+        return False
+    stop = <const uint8_t *> memchr(pos + 1, c">", end - pos - 1)
+    if stop == NULL or stop == pos + 1 or stop - pos > KNOWN_BYTES:
+        return False
+    iri[0] = Slice(pos + 1, stop - pos - 1)
+    hash = quick_hash(iri[0])
+    tag = <uint32_t> (hash >> 32)
+    known = &lines.known[hash & (KNOWN_IRIS - 1)]
+    if known.hash == tag and same(known.text, known.size, iri.bytes, iri.size):
+        place[0] = known
+        return True
+    if known.other == tag:
+        place[0] = known
+    known.other = tag
+    return False
+
+
+cdef inline void recall_iri(KnownIri *known, EncodedTerm *encoded) noexcept nogil:
+    encoded.characters = known.characters
+    encoded.cut = True
+    encoded.prefix_size = known.prefix_size
+    encoded.prefix_characters = known.prefix_characters
+    encoded.prefix_place = known.prefix_place
+    encoded.name_place = known.name_place
+
+
+cdef inline bint is_known(KnownIri *known, Slice iri) noexcept nogil:
+    return same(known.text, known.size, iri.bytes, iri.size)
+
+
+cdef void forget_known(LineReader *lines) noexcept nogil:
+    PyMem_RawFree(lines.known)
+    lines.known = NULL
+
+
+cdef void begin_text(LineReader *lines, bint quads, bint relative_iris,
+                     uint64_t string_bytes) noexcept nogil:
+    """Get ready for lines or columns."""
+    if lines.relative_iris != relative_iris or lines.string_bytes != string_bytes:
+        # What was as it should be may not be so any more.
+        forget_known(lines)
+    lines.quads = quads
+    lines.relative_iris = relative_iris
+    lines.string_bytes = string_bytes
+    if lines.known == NULL:
+        # It works without.
+        lines.known = <KnownIri *> PyMem_RawCalloc(KNOWN_IRIS, sizeof(KnownIri))
+
+
+cdef void end_text(LineReader *lines) noexcept nogil:
+    """Forget what points into lines or columns."""
+    memset(lines.encoded, 0, sizeof(lines.encoded))
+
+
+# Terms. Each function reads a term that starts at `pos` and returns the position after it, NULL if
+# it is not of the usual form.
+
+cdef const uint8_t *parse_iri(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                             Slice *value, size_t *characters) noexcept nogil:
+    """Read an IRI between its brackets."""
+    cdef const uint8_t *start = pos + 1
+    cdef uint8_t classes = 0
+    cdef Py_ssize_t count
+    if pos == end or pos[0] != c"<":
+        return NULL
+    pos = start
+    while pos < end and IRI_BYTES[pos[0]]:
+        classes |= IRI_BYTES[pos[0]]
+        pos += 1
+    if pos == end or pos[0] != c">" or not (lines.relative_iris or has_scheme(start, pos)):
+        return NULL
+    value[0] = Slice(start, pos - start)
+    characters[0] = value.size
+    if classes & 2:
+        count = characters_in(start, pos)
+        if count < 0:
+            return NULL
+        characters[0] = count
+    return pos + 1 if value.size <= lines.string_bytes else NULL
+
+
+cdef inline bint has_scheme(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    if pos == end or not is_letter(pos[0]):
+        return False
+    while pos < end and (is_letter(pos[0]) or c"0" <= pos[0] <= c"9" or pos[0] == c"+"
+                         or pos[0] == c"-" or pos[0] == c"."):
+        pos += 1
+    return pos < end and pos[0] == c":"
+
+
+cdef const uint8_t *parse_label(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                               Slice *value) noexcept nogil:
+    """Read a blank node's label, which the text has after `_:`."""
+    cdef const uint8_t *start = pos + 2
+    cdef uint8_t classes = 0
+    if end - pos < 3 or pos[1] != c":":
+        return NULL
+    pos = start
+    while pos < end and (pos[0] >= 0x80 or LABEL_PART.ascii[pos[0]] or pos[0] == c"."):
+        classes |= pos[0]
+        pos += 1
+    while pos > start and (pos - 1)[0] == c".":
+        pos -= 1
+    if classes >= 0x80 and characters_in(start, pos) < 0:
+        return NULL
+    value[0] = Slice(start, pos - start)
+    if opens_as_stand_in(value[0]):
+        # The reference knows what it may stand for.
+        return NULL
+    return pos if is_label(value[0]) and value.size <= lines.string_bytes else NULL
+
+
+cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Pass over what can be printed in ASCII and needs no escape, eight bytes at a time."""
+    cdef uint64_t word
+    cdef uint64_t quote
+    cdef uint64_t backslash
+    while end - pos >= 8:
+        memcpy(&word, pos, 8)
+        quote = word ^ 0x2222222222222222ULL
+        backslash = word ^ 0x5C5C5C5C5C5C5C5CULL
+        # The highest bit of a byte is set where it is beyond ASCII, a control character, the
+        # quote, the backslash or (which is looked at again) DEL; perhaps of one above such, too.
+        if (word | ((word - 0x2020202020202020ULL) & ~word)
+                | ((quote - 0x0101010101010101ULL) & ~quote)
+                | ((backslash - 0x0101010101010101ULL) & ~backslash)
+                | (word + 0x0101010101010101ULL)) & 0x8080808080808080ULL:
+            break
+        pos += 8
+    return pos
+
+
+cdef const uint8_t *parse_string(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                                Slice *value) noexcept nogil:
+    """Read a string between its quotes."""
+    cdef const uint8_t *start = pos + 1
+    cdef const uint8_t *run = start
+    cdef Buffer *out = &lines.unescaped
+    cdef uint8_t classes = 0
+    cdef bint escaped = False
+    pos = start
+    out.size = 0
+    while True:
+        pos = skip_plain(pos, end)
+        while pos < end and STRING_BYTES[pos[0]]:
+            classes |= STRING_BYTES[pos[0]]
+            pos += 1
+        if pos == end or (pos[0] != c"\\" and pos[0] != c'"'):
+            return NULL
+        if pos[0] == c'"' and not escaped:
+            break
+        escaped = True
+        if not append(out, run, pos - run):
+            return NULL
+        if pos[0] == c'"':
+            break
+        pos = parse_escape(out, pos, end)
+        if pos == NULL:
+            return NULL
+        run = pos
+    if classes & 2 and characters_in(start, pos) < 0:
+        return NULL
+    value[0] = Slice(out.bytes, out.size) if escaped else Slice(start, pos - start)
+    return pos + 1 if value.size <= lines.string_bytes else NULL
+
+
+cdef const uint8_t *parse_escape(Buffer *out, const uint8_t *pos,
+                                const uint8_t *end) noexcept nogil:
+    """Read the escape that starts at `pos`, and append the character that it stands for."""
+    cdef int digits
+    cdef uint32_t code = 0
+    cdef int digit
+    if end - pos < 2 or not reserve(out, 4):
+        return NULL
+    if SHORT_ESCAPES[pos[1]]:
+        put_byte(out, SHORT_ESCAPES[pos[1]])
+        return pos + 2
+    digits = 4 if pos[1] == c"u" else 8 if pos[1] == c"U" else 0
+    pos += 2
+    if digits == 0 or end - pos < digits:
+        return NULL
+    for _ in range(digits):
+        digit = hexadecimal(pos[0])
+        if digit < 0 or code >> 28:
+            return NULL
+        code = code << 4 | <uint32_t> digit
+        pos += 1
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        return NULL
+    if code < 0x80:
+        put_byte(out, <uint8_t> code)
+    elif code < 0x800:
+        put_byte(out, <uint8_t> (0xC0 | code >> 6))
+        put_byte(out, <uint8_t> (0x80 | code & 0x3F))
+    elif code < 0x10000:
+        put_byte(out, <uint8_t> (0xE0 | code >> 12))
+        put_byte(out, <uint8_t> (0x80 | code >> 6 & 0x3F))
+        put_byte(out, <uint8_t> (0x80 | code & 0x3F))
+    else:
+        put_byte(out, <uint8_t> (0xF0 | code >> 18))
+        put_byte(out, <uint8_t> (0x80 | code >> 12 & 0x3F))
+        put_byte(out, <uint8_t> (0x80 | code >> 6 & 0x3F))
+        put_byte(out, <uint8_t> (0x80 | code & 0x3F))
+    return pos
+
+
+cdef inline int hexadecimal(uint8_t byte) noexcept nogil:
+    if c"0" <= byte <= c"9":
+        return byte - c"0"
+    byte |= 0x20
+    return byte - c"a" + 10 if c"a" <= byte <= c"f" else -1
+
+
+cdef const uint8_t *parse_langtag(const uint8_t *pos, const uint8_t *end,
+                                 Slice *value) noexcept nogil:
+    """Read a language tag after its `@`, with no subtag of more than eight characters."""
+    cdef const uint8_t *start = pos
+    cdef const uint8_t *subtag = pos
+    while pos < end and (is_letter(pos[0]) or pos[0] == c"-" or c"0" <= pos[0] <= c"9"):
+        if pos[0] == c"-":
+            subtag = pos + 1
+        elif pos - subtag == 8:
+            return NULL
+        pos += 1
+    value[0] = Slice(start, pos - start)
+    return pos if is_langtag(value[0]) else NULL
+
+
+cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                                 EncodedTerm *encoded) noexcept nogil:
+    """Read a literal and put its wire form together."""
+    cdef Buffer *wire = &lines.wire
+    cdef Slice lex = Slice(NULL, 0)
+    cdef Slice langtag = Slice(NULL, 0)
+    cdef KnownIri **place = &lines.places[4]
+    encoded.kind = LITERAL
+    encoded.typed = False
+    encoded.datatype = Slice(NULL, 0)
+    place[0] = NULL
+    pos = parse_string(lines, pos, end, &lex)
+    if pos == NULL:
+        return NULL
+    if pos < end and pos[0] == c"@":
+        pos = parse_langtag(pos + 1, end, &langtag)
+    elif end - pos >= 2 and pos[0] == c"^" and pos[1] == c"^":
+        if find_known(lines, pos + 2, end, &encoded.datatype, place):
+            encoded.datatype_characters = place[0].characters
+            encoded.prefix_place = place[0].datatype_place
+            pos = encoded.datatype.bytes + encoded.datatype.size + 1
+        else:
+            pos = parse_iri(lines, pos + 2, end, &encoded.datatype, &encoded.datatype_characters)
+        if pos == NULL or is_tagged_datatype(encoded.datatype):
+            return NULL
+        encoded.typed = not same(encoded.datatype.bytes, encoded.datatype.size,
+                              XSD_STRING_BYTES, XSD_STRING_SIZE)
+    if pos == NULL or langtag.size > lines.string_bytes:
+        return NULL
+    wire.size = 0
+    if not reserve(wire, lex.size + langtag.size + 22):
+        return NULL
+    if lex.size:
+        put_byte(wire, 1 << 3 | BYTES)
+        put_varint(wire, lex.size)
+        put(wire, lex.bytes, lex.size)
+    if langtag.size:
+        put_byte(wire, 2 << 3 | BYTES)
+        put_varint(wire, langtag.size)
+        put(wire, langtag.bytes, langtag.size)
+    encoded.text = Slice(wire.bytes, wire.size)
+    return pos
+
+
+cdef inline bint is_tagged_datatype(Slice iri) noexcept nogil:
+    for at in range(2):
+        if same(iri.bytes, iri.size, TAGGED_DATATYPES[at].bytes, TAGGED_DATATYPES[at].size):
+            return True
+    return False
+
+
+cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                              int position, EncodedTerm *encoded) noexcept nogil:
+    """Read any term that may stand in a position of an RDF 1.1 statement."""
+    lines.repeated[position] = False
+    if pos == end:
+        return NULL
+    if pos[0] == c"<" and is_same_iri(&lines.last[position], pos, end):
+        # What was heard before needs no second look.
+        lines.repeated[position] = True
+        return pos + lines.last[position].text.size + 2
+    encoded.prefix_place.serial = 0
+    encoded.name_place.serial = 0
+    encoded.typed = False
+    encoded.cut = False
+    if pos[0] == c"<":
+        encoded.kind = IRI
+        if find_known(lines, pos, end, &encoded.text, &lines.places[position]):
+            recall_iri(lines.places[position], encoded)
+            return encoded.text.bytes + encoded.text.size + 1
+        return parse_iri(lines, pos, end, &encoded.text, &encoded.characters)
+    if pos[0] == c"_" and position != 1:
+        encoded.kind = BLANK_NODE
+        return parse_label(lines, pos, end, &encoded.text)
+    if pos[0] == c'"' and position == 2:
+        return parse_literal(lines, pos, end, encoded)
+    return NULL
+
+
+cdef inline bint is_same_iri(PreviousTerm *previous, const uint8_t *pos,
+                             const uint8_t *end) noexcept nogil:
+    """Whether the IRI of the statement before stands at `pos`, letter by letter."""
+    cdef size_t size = previous.text.size
+    return (previous.kind == IRI and <size_t> (end - pos) >= size + 2 and pos[size + 1] == c">"
+            and same(pos + 1, size, previous.text.bytes, size))
+
+
+# Lines
+
+cdef const uint8_t *parse_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                              Line *line) noexcept nogil:
+    """Read a line and the line ends after it; return the position after them."""
+    cdef int position
+    line[0] = LINE_UNUSUAL
+    pos = skip_space(pos, end)
+    if pos == end or pos[0] == c"#" or pos[0] == c"\n" or pos[0] == c"\r":
+        line[0] = LINE_EMPTY
+        return parse_line_end(pos, end, line)
+    for position in range(3):
+        pos = parse_term(lines, pos, end, position, &lines.encoded[position])
+        if pos == NULL:
+            return NULL
+        pos = skip_space(pos, end)
+    if lines.quads:
+        lines.repeated[3] = False
+        lines.encoded[3].kind = DEFAULT_GRAPH
+        lines.encoded[3].typed = False
+        lines.encoded[3].text.size = 0
+        if pos < end and pos[0] != c".":
+            pos = parse_term(lines, pos, end, 3, &lines.encoded[3])
+            if pos == NULL:
+                return NULL
+            pos = skip_space(pos, end)
+    if pos == end or pos[0] != c".":
+        return NULL
+    line[0] = LINE_WRITTEN
+    return parse_line_end(skip_space(pos + 1, end), end, line)
+
+
+cdef const uint8_t *parse_line_end(const uint8_t *pos, const uint8_t *end,
+                                  Line *line) noexcept nogil:
+    """Read a comment and line ends."""
+    cdef const uint8_t *start = pos
+    if pos < end and pos[0] == c"#":
+        while pos < end and pos[0] != c"\n" and pos[0] != c"\r":
+            pos += 1
+        if characters_in(start, pos) < 0:
+            line[0] = LINE_UNUSUAL
+            return NULL
+    start = pos
+    while pos < end and (pos[0] == c"\n" or pos[0] == c"\r"):
+        pos += 1
+    if pos == start and pos < end:
+        line[0] = LINE_UNUSUAL
+        return NULL
+    return pos
+
+
+cdef const uint8_t *line_after(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Where the line that starts at `pos` ends, its line ends included."""
+    while pos < end and pos[0] != c"\n" and pos[0] != c"\r":
+        pos += 1
+    while pos < end and (pos[0] == c"\n" or pos[0] == c"\r"):
+        pos += 1
+    return pos
+
+
+cdef uint64_t line_ends_in(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Number of line ends: LF, CR, or both together."""
+    return count_bytes(pos, end, c"\n", 0) + count_bytes(pos, end, c"\r", c"\n")
+
+
+cdef uint64_t count_bytes(const uint8_t *pos, const uint8_t *end, uint8_t byte,
+                          uint8_t but_before) noexcept nogil:
+    """How often a byte stands in a text, without those before another byte."""
+    cdef uint64_t count = 0
+    while pos < end:
+        pos = <const uint8_t *> memchr(pos, byte, end - pos)
+        if pos == NULL:
+            break
+        pos += 1
+        if pos == end or pos[0] != but_before or but_before == 0:
+            count += 1
+    return count
+
+
+cdef void forget_heard(LineReader *lines) noexcept nogil:
+    for position in range(4):
+        lines.last[position].kind = -1
+
+
+cdef void close_line_reader(LineReader *lines) noexcept nogil:
+    for position in range(4):
+        release(&lines.last[position].text)
+        release(&lines.last[position].datatype)
+    release(&lines.wire)
+    release(&lines.unescaped)
+    forget_known(lines)

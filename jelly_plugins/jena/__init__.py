@@ -1,0 +1,30 @@
+"""Apache Jena's binary formats: RDF Thrift (``.rt``, ``.trdf``) and RDF Protobuf (``.rpb``,
+``.pbrdf``), SPARQL results in both (``.srt``, ``.srp``), and binary RDF Patch (``.trp``).
+
+>>> import io
+>>> from jelly_plugins import Iri, Literal, Triple
+>>> file = io.BytesIO()
+>>> people = [Triple(Iri("http://example.org/a"), Iri("http://example.org/name"), Literal("A"))]
+>>> write(people, file, format=JenaFormat.THRIFT, prefixes={"ex": "http://example.org/"})
+>>> list(read(file.getvalue())) == people
+True
+"""
+
+from __future__ import annotations
+
+from .codec import native
+from .names import JenaFormat, detect, format_named, format_of
+from .streams import JenaReader, JenaText, encode, read, write
+
+__all__ = [
+    "JenaFormat",
+    "JenaReader",
+    "JenaText",
+    "detect",
+    "encode",
+    "format_named",
+    "format_of",
+    "native",
+    "read",
+    "write",
+]

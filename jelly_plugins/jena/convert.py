@@ -1,0 +1,128 @@
+"""Any format to RDF Thrift or RDF Protobuf: what ``convert`` does where these are the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from ..codec import DEFAULT_LIMITS, Frame, Limits
+from ..errors import JellyError
+from ..formats.names import Format
+from ..formats.reading import TextReader
+from ..io.sinks import Destination, open_output
+from ..io.sources import Input, Source
+from ..io.streams import FrameBytes, FrameReader
+from .codec import LineEncoder, RowEncoder
+from .names import JenaFormat
+from .streams import BATCH, JenaReader
+
+
+def to_jena(
+    src: Source,
+    dst: Destination,
+    *,
+    source_format: Format,
+    target_format: JenaFormat,
+    namespaces: bool = False,
+    value_forms: bool = False,
+    generalized: bool = False,
+    base: str | None = None,
+    concatenated: bool = False,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> tuple[int, dict[str, int]]:
+    """Write what a source says as rows; see :func:`~jelly_plugins.formats.convert.convert`.
+
+    :param namespaces: declare the prefixes of text. Those of Jelly and of Jena's formats are always
+        declared.
+    :param value_forms: see :func:`~jelly_plugins.jena.write`.
+    :return: number of statements, and of what rows have no place for, by what it is.
+    :raises JellyError: the source cannot be read, or a statement cannot be written.
+    """
+    settings: dict[str, Any] = {
+        "value_forms": value_forms,
+        "generalized": generalized,
+        "limits": limits,
+    }
+    left_out: dict[str, int] = {}
+    rows: Iterator[bytes]
+    encoder: RowEncoder
+    if source_format in (Format.N_TRIPLES, Format.N_QUADS):
+        lines = LineEncoder(target_format, quads=source_format is Format.N_QUADS, **settings)
+        encoder = lines.rows
+        rows = _rows_of_lines(src, lines)
+    else:
+        encoder = RowEncoder(target_format, **settings)
+        if source_format is Format.JELLY:
+            frames = FrameReader(
+                FrameBytes(src, limits=limits, strict=strict),
+                limits=limits,
+                concatenated=concatenated,
+            )
+            rows = _rows_of_frames(frames, encoder, left_out)
+        elif source_format.is_jena:
+            batches = JenaReader(
+                src, format=JenaFormat(source_format), generalized=generalized, limits=limits
+            )
+            rows = _rows_of_frames(batches, encoder, left_out)
+        else:
+            text = TextReader(src, source_format, base=base, generalized=generalized, limits=limits)
+            rows = _rows_of_text(text, encoder, namespaces)
+    with open_output(dst) as out:
+        for data in rows:
+            out.write(data)
+    return encoder.statements, left_out
+
+
+def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
+    with Input(src) as source:
+        try:
+            yield from lines.encode(source.pieces())
+        except JellyError as error:
+            raise _as_of(source.name, error) from error
+
+
+def _rows_of_frames(
+    frames: FrameReader | JenaReader, encoder: RowEncoder, left_out: dict[str, int]
+) -> Iterator[bytes]:
+    with frames:
+        for frame in frames:
+            try:
+                for name, iri in frame.namespaces:
+                    yield encoder.add_prefix(name, iri.value)
+                yield encoder.add(frame.statements)
+            except JellyError as error:
+                raise _as_of(frames.name, error) from error
+            _count(frame, left_out)
+
+
+def _count(frame: Frame, left_out: dict[str, int]) -> None:
+    for what, number in (
+        ("frame metadata entries", len(frame.metadata)),
+        ("empty graphs", len(frame.empty_graphs)),
+    ):
+        if number:
+            left_out[what] = left_out.get(what, 0) + number
+
+
+def _rows_of_text(text: TextReader, encoder: RowEncoder, namespaces: bool) -> Iterator[bytes]:
+    declared: dict[str, str] = {}
+    with text:
+        while batch := list(islice(text, BATCH)):
+            if namespaces:
+                for name, iri in text.prefixes.items():
+                    if declared.get(name) != iri:
+                        declared[name] = iri
+                        yield encoder.add_prefix(name, iri)
+            try:
+                yield encoder.add(batch)
+            except JellyError as error:
+                raise _as_of(text.name, error) from error
+
+
+def _as_of(name: str, error: JellyError) -> JellyError:
+    """The error as one of the source: rows of the output say nothing about it."""
+    if error.source is None:
+        error.row = None
+    return error.locate(source=name)

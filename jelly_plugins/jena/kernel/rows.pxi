@@ -1,0 +1,36 @@
+# What a row says, whatever its encoding. Nothing here needs the GIL.
+
+cdef enum Found:
+    # A statement of the usual form.
+    ROW_READ
+    # The bytes end inside it.
+    ROW_INCOMPLETE
+    # Anything else: the reference reads it.
+    ROW_UNUSUAL
+
+
+cdef enum:
+    # Besides IRI, BLANK_NODE and LITERAL: an IRI that is a prefix name.
+    PREFIX_NAME = 6
+
+
+cdef struct RowTerm:
+    # A term of a row. Its Slices are the row's.
+    int kind
+    # All of it, as it stands in the row: what says the same term again is the same bytes.
+    Slice wire
+    # An IRI, a label, a lexical form, or a prefix's name.
+    Slice text
+    # What is behind a prefix name's prefix.
+    Slice local
+    # Of a literal: what it has, of size 0 what it has not. A datatype is an IRI or a prefix name.
+    Slice langtag
+    Slice datatype
+    Slice prefix
+    bint has_prefix
+
+
+cdef struct Row:
+    # Three terms, or four where there is a graph.
+    int width
+    RowTerm terms[4]

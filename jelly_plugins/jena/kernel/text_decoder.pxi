@@ -1,0 +1,193 @@
+# The decoder of `text.py`: rows of the usual form become lines, with no object made on the way.
+
+cdef struct WrittenTerm:
+    # A term of the line before in the same call: its bytes in its row, where its text stands in the
+    # output, and the number of bytes that were made of fewer.
+    Slice wire
+    size_t start
+    size_t size
+    uint64_t expanded
+
+
+cdef class RowTextDecoder(RowReader):
+    """See :class:`jelly_plugins.jena.text.RowTextDecoder`, which this is the compiled form of."""
+
+    cdef Buffer out
+    cdef WrittenTerm before[4]
+    cdef bint validated
+    cdef bint graphs
+    cdef uint64_t count
+
+    def __cinit__(self, format, *, graphs=True, notation=ntriples.Notation.RDF_1_2, validator=None,
+                  generalized=False, limits=DEFAULT_LIMITS):
+        self._open(reference_jena_text.RowTextDecoder(
+            format, graphs=graphs, notation=notation, validator=validator, generalized=generalized,
+            limits=limits,
+        ))
+        self.validated = validator is not None
+        self.graphs = graphs
+
+    def __dealloc__(self):
+        release(&self.out)
+
+    @property
+    def statements(self):
+        """Number of statements so far."""
+        return self.count + self.reference.statements
+
+    @property
+    def declared(self):
+        """Prefixes that were declared since they were last taken from here, as name and IRI."""
+        return self.reference.declared
+
+    cdef int _redeclared(self) except -1:
+        self._forget()
+        return 0
+
+    cdef void _forget(self):
+        for position in range(4):
+            self.before[position].wire.size = 0
+
+    def decode_text(self, data, at=0):
+        """Decode rows up to the end of the batch, or the last whole row; see the reference."""
+        if type(data) is not bytes:
+            data = bytes(memoryview(data))
+        self._enter()
+        data = held(data)
+        self.out.size = 0
+        try:
+            stop = self._decode(data, at)
+        finally:
+            self._forget()
+            self._leave()
+            let_go(data)
+        return (<const char *> self.out.bytes)[:self.out.size] if self.out.size else b"", stop
+
+    cdef Py_ssize_t _decode(self, bytes data, Py_ssize_t at) except -1:
+        cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
+        cdef const uint8_t *end = start + PyBytes_GET_SIZE(data)
+        cdef const uint8_t *pos = start + at
+        cdef const uint8_t *stop = NULL
+        cdef Found found = ROW_READ
+        cdef bint more = True
+        cdef bytes lines
+        if not 0 <= at <= end - start:
+            raise IndexError("the position is outside the data")
+        while more and pos < end:
+            with nogil:
+                while pos < end:
+                    found = self._read(pos, end, &stop)
+                    if found != ROW_READ:
+                        break
+                    if not self._line():
+                        found = ROW_UNUSUAL
+                        break
+                    self.count += 1
+                    self._note(pos, stop)
+                    pos = stop
+                    if self.rows % BATCH_ROWS == 0:
+                        more = False
+                        break
+            if found == ROW_READ:
+                break
+            if found == ROW_INCOMPLETE and <size_t> (end - pos) <= self.row_bytes:
+                break
+            frame = Frame(0)
+            stop = start + self._hand_over(data, pos - start, frame)
+            if stop == pos:
+                break
+            pos = stop
+            lines = self.reference.lines(frame)
+            if not append(&self.out, PyBytes_AS_STRING(lines), PyBytes_GET_SIZE(lines)):
+                raise MemoryError
+            more = self.rows % BATCH_ROWS != 0
+        return pos - start
+
+    cdef bint _line(self) noexcept nogil:
+        """Write the line of the row that was read; False if it is for the reference, and then
+        nothing is written."""
+        cdef Buffer *out = &self.out
+        cdef size_t start = out.size
+        cdef size_t term
+        cdef uint64_t expanded = 0
+        cdef uint64_t counted
+        cdef WrittenTerm written[4]
+        cdef int position
+        if self.encoded.width == 4 and not self.graphs:
+            return False
+        for position in range(self.encoded.width):
+            term = out.size
+            counted = expanded
+            if not self._text(&self.encoded.terms[position], &self.before[position], &expanded):
+                out.size = start
+                return False
+            written[position].wire = self.encoded.terms[position].wire
+            written[position].start = term
+            written[position].size = out.size - term
+            written[position].expanded = expanded - counted
+            if not reserve(out, 3):
+                out.size = start
+                return False
+            put_byte(out, c" ")
+        put_byte(out, c".")
+        put_byte(out, c"\n")
+        for position in range(self.encoded.width):
+            self.before[position] = written[position]
+        self.expanded += expanded
+        return True
+
+    cdef bint _text(self, RowTerm *term, WrittenTerm *before, uint64_t *expanded) noexcept nogil:
+        cdef Buffer *out = &self.out
+        cdef size_t start = out.size
+        cdef Slice text = term.text
+        if before.wire.size and same(before.wire.bytes, before.wire.size,
+                                     term.wire.bytes, term.wire.size):
+            expanded[0] += before.expanded
+            # First of all, because it may move what is copied.
+            if not reserve(out, before.size):
+                return False
+            put(out, out.bytes + before.start, before.size)
+            return self.expanded + expanded[0] <= self.frame_expansion
+        if term.kind == LITERAL:
+            return self._literal(term, expanded)
+        if term.kind == PREFIX_NAME:
+            if not self._expand(term.text, term.local, &text, expanded):
+                return False
+        if characters_in(text.bytes, text.bytes + text.size) < 0:
+            return False
+        if term.kind == BLANK_NODE:
+            # Where terms are validated, one that is written with its own label.
+            return append_label(out, text) and (
+                not self.validated or out.size - start == text.size + 2
+            )
+        return append_iri(out, text.bytes, text.size) and (
+            not self.validated or is_plain_iri(Slice(out.bytes + start, out.size - start))
+        )
+
+    cdef bint _literal(self, RowTerm *term, uint64_t *expanded) noexcept nogil:
+        cdef Buffer *out = &self.out
+        cdef Slice datatype = term.datatype
+        cdef size_t start
+        if (characters_in(term.text.bytes, term.text.bytes + term.text.size) < 0
+                or not append(out, <const char *> b'"', 1)
+                or not append_string(out, term.text.bytes, term.text.size)
+                or not append(out, <const char *> b'"', 1)):
+            return False
+        if term.langtag.size:
+            return (is_langtag(term.langtag)
+                    and (not self.validated or is_plain_literal(term.langtag, NULL))
+                    and append(out, <const char *> b"@", 1)
+                    and append(out, term.langtag.bytes, term.langtag.size))
+        if term.has_prefix:
+            if not self._expand(term.prefix, term.datatype, &datatype, expanded):
+                return False
+        elif datatype.size == 0:
+            return True
+        if same(datatype.bytes, datatype.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
+            return True
+        start = out.size
+        return (characters_in(datatype.bytes, datatype.bytes + datatype.size) >= 0
+                and append(out, <const char *> b"^^", 2)
+                and append_iri(out, datatype.bytes, datatype.size)
+                and (not self.validated
+                     or is_plain_datatype(Slice(out.bytes + start, out.size - start))))

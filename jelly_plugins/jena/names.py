@@ -1,0 +1,87 @@
+"""The encodings of Jena RDF Binary: their names, and telling them by a name or by content."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from typing import Final
+
+from ..io.sinks import SUFFIXES
+
+#: Bytes of a source that tell its encoding, or all there are.
+DETECTION_BYTES: Final = 16
+
+
+class JenaFormat(StrEnum):
+    """An encoding by its usual file ending."""
+
+    THRIFT = "rt"
+    PROTOBUF = "rpb"
+
+
+_ENDINGS: Final = {
+    ".rt": JenaFormat.THRIFT,
+    ".trdf": JenaFormat.THRIFT,
+    ".rpb": JenaFormat.PROTOBUF,
+    ".pbrdf": JenaFormat.PROTOBUF,
+    ".srt": JenaFormat.THRIFT,
+    ".srp": JenaFormat.PROTOBUF,
+}
+
+_TITLES: Final = {
+    "rdfthrift": JenaFormat.THRIFT,
+    "application/rdf+thrift": JenaFormat.THRIFT,
+    "thrift": JenaFormat.THRIFT,
+    "rdfprotobuf": JenaFormat.PROTOBUF,
+    "application/rdf+protobuf": JenaFormat.PROTOBUF,
+    "protobuf": JenaFormat.PROTOBUF,
+}
+
+
+def format_named(name: str) -> JenaFormat:
+    """The encoding that somebody calls by a name: its file ending, title or media type.
+
+    :raises ValueError: there is none of that name.
+
+    >>> format_named("rdf-thrift"), format_named("rpb")
+    (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>)
+    """
+    plain = name.lower().replace("-", "")
+    found = _TITLES.get(plain) or _ENDINGS.get(f".{plain}")
+    if found is None:
+        raise ValueError(f"{name!r} is none of the formats {', '.join(JenaFormat)}")
+    return found
+
+
+def format_of(name: str) -> JenaFormat | None:
+    """The encoding that a file's name tells, compressed or not; None if it tells none.
+
+    >>> format_of("data/x.rt.gz"), format_of("x.pbrdf"), format_of("x.nt")
+    (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>, None)
+    """
+    stem, ending = os.path.splitext(name)
+    if ending in SUFFIXES:
+        ending = os.path.splitext(stem)[1]
+    return _ENDINGS.get(ending.lower())
+
+
+def detect(head: bytes) -> JenaFormat | None:
+    """The encoding by how the content opens: a row, or the variables of results; None if it opens
+    like neither.
+
+    :param head: the first :data:`DETECTION_BYTES`, or all there are.
+
+    >>> detect(bytes.fromhex("1c1802657818047572")), detect(bytes.fromhex("080a060a0165"))
+    (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>)
+    """
+    if len(head) > 1 and (
+        (head[0] in (0x1C, 0x2C, 0x3C) and head[1] in (0x18, 0x1C))
+        or (head[0] == 0x19 and head[1] & 15 == 0x0C)
+    ):
+        return JenaFormat.THRIFT
+    at = 0
+    while at < len(head) and head[at] & 0x80:
+        at += 1
+    if at + 1 < len(head) and head[at + 1] in (0x0A, 0x12, 0x1A, 0x22):
+        return JenaFormat.PROTOBUF
+    return None

@@ -1,0 +1,321 @@
+"""RDF Thrift and RDF Protobuf in and out of Oxigraph stores: :func:`load`, :func:`dump`,
+:func:`read_quads`.
+
+Rows become text for Oxigraph's own parser, and its text becomes rows, with no term made in Python
+(see ``oxigraph.lines``); what that cannot do goes through terms. Language-tagged strings keep their
+base direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from pyoxigraph import BaseDirection, Literal, Quad, RdfFormat, Store
+
+from ..backends import BlankNodes
+from ..codec import DEFAULT_LIMITS, Kind, Limits
+from ..errors import JellyError, OptionsError
+from ..io.sinks import Destination, open_output
+from ..io.sources import Source
+from ..oxigraph.descriptors import POSSIBLE
+from ..oxigraph.dumping.store_text import StoreText, is_possible
+from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_feed
+from ..oxigraph.loading.nquads_reader import NQuadsReader
+from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
+from ..oxigraph.loading.reify import ReifyingFactory
+from ..oxigraph.patches.bookkeeping import BOOKKEEPING
+from ..oxigraph.terms import DEFAULT_GRAPH, GraphName, QuadFactory, describe
+from .codec import LineEncoder, RowEncoder
+from .names import JenaFormat
+from .streams import BATCH, JenaReader, JenaText, format_for
+from .writer import declared
+
+_DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
+
+
+class _Literals(QuadFactory):
+    """Makes literals with base directions too."""
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        language, mark, direction = (langtag or "").partition("--")
+        if not mark:
+            return super().literal(lex, langtag, datatype)
+        # The language is validated as that of any literal is.
+        super().literal(lex, language, None)
+        return Literal(lex, language=language, direction=_DIRECTIONS[direction])
+
+
+class _ReifyingLiterals(_Literals, ReifyingFactory):
+    """The same, where quoted triples are reified."""
+
+
+def describe_directed(term: object) -> tuple[Any, ...]:
+    """Take a term of pyoxigraph apart, see ``codec.Describe``; a base direction comes in the
+    language tag.
+
+    :raises TermError: it is no term.
+
+    >>> describe_directed(Literal("x", language="en", direction=BaseDirection.LTR))
+    (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
+    """
+    if isinstance(term, Literal) and term.direction is not None:
+        return (Kind.LITERAL, term.value, f"{term.language}--{term.direction}", None)
+    return describe(term)
+
+
+class _JenaNQuadsReader(NQuadsReader):
+    """A source as text; see :class:`.nquads_reader.NQuadsReader`."""
+
+    def __init__(self, text: JenaText, *, quads: bool) -> None:
+        self.bytes = 0
+        self.empty_graphs = set()
+        self.has_graphs = quads
+        self._text: Any = text
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in super().__iter__():
+            self.bytes = self._text.bytes
+            yield piece
+
+
+class _JenaQuadReader(QuadReader):
+    """A source as quads made one by one; see :class:`.quad_reader.QuadReader`."""
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        format: JenaFormat | None,  # noqa: A002
+        graph: GraphName | None,
+        blank_nodes: BlankNodes,
+        quoted_triples: QuotedTriples,
+        on_prefix: Callable[[str, str], object] | None,
+        limits: Limits,
+    ) -> None:
+        self.statements = 0
+        self.bytes = 0
+        self.empty_graphs = set()
+        self._added: list[Quad] = []
+        self._on_prefix = on_prefix
+        settings: dict[str, Any] = {
+            "graph": DEFAULT_GRAPH if graph is None else graph,
+            "blank_nodes": blank_nodes,
+            "limits": limits,
+        }
+        if quoted_triples == "reify":
+            self._factory = _ReifyingLiterals(self._added, **settings)
+        else:
+            self._factory = _Literals(**settings)
+        factory: Any = self._factory if graph is None else _OneGraph(self._factory)
+        self._batches = JenaReader(src, format=format, factory=factory, limits=limits)
+        self.name = self._batches.name
+
+    def __iter__(self) -> Iterator[list[Quad]]:
+        with self._batches as batches:
+            for batch in batches:
+                if self._on_prefix is not None:
+                    for name, iri in batch.namespaces:
+                        self._on_prefix(name, iri.value)
+                self.statements += len(batch.statements)
+                self.bytes += batch.size
+                quads = batch.statements + self._added
+                self._added.clear()
+                self._factory.begin_frame()
+                yield quads
+
+
+class _OneGraph:
+    """Makes what a factory does, but no quads in graphs of their own."""
+
+    def __init__(self, factory: QuadFactory) -> None:
+        self.default_graph = factory.default_graph
+        self.iri = factory.iri
+        self.blank_node = factory.blank_node
+        self.literal = factory.literal
+        self.quoted_triple = factory.quoted_triple
+        self.triple = factory.triple
+
+    def quad(self, terms: tuple[Any, ...]) -> Any:
+        if terms[3] != DEFAULT_GRAPH:
+            raise _names_graphs()
+        return self.triple((terms[0], terms[1], terms[2]))
+
+
+def _names_graphs() -> JellyError:
+    return OptionsError("a quad names its graph itself: leave graph out")
+
+
+def load(
+    store: Store,
+    src: Source,
+    *,
+    format: JenaFormat | None = None,  # noqa: A002
+    graph: GraphName | None = None,
+    blank_nodes: BlankNodes = "fresh",
+    atomic: bool = True,
+    quoted_triples: QuotedTriples = "refuse",
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    on_namespace: Callable[[str, str], object] | None = None,
+    bookkeeping: bool = False,
+) -> int:
+    """Read RDF Thrift or RDF Protobuf into a store, in memory or on disk.
+
+    :param format: how rows are encoded; by default the name tells, or the content.
+    :param graph: the graph that triples go into, by default the default graph. Quads in a named
+        graph are refused with one.
+
+    The other parameters, and what is raised: see :func:`jelly_plugins.oxigraph.load`.
+
+    >>> import io
+    >>> from pyoxigraph import NamedNode
+    >>> store, copy, file = Store(), Store(), io.BytesIO()
+    >>> store.add(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o")))
+    >>> dump(store, file, format=JenaFormat.THRIFT)
+    1
+    >>> load(copy, file.getvalue())
+    1
+    >>> set(copy) == set(store)
+    True
+    """
+    check_settings(graph, blank_nodes, quoted_triples)
+    # As in oxigraph.load: reifiers are made of terms, and fresh labels take a pipe, or terms.
+    if quoted_triples == "refuse" and (blank_nodes == "keep" or (atomic and POSSIBLE)):
+        text = _text(src, format, graph, limits, on_namespace)
+        feed: _JenaNQuadsReader | _JenaQuadReader = _JenaNQuadsReader(text, quads=graph is None)
+        name = text.name
+    else:
+        feed = _JenaQuadReader(
+            src,
+            format=format,
+            graph=graph,
+            blank_nodes=blank_nodes,
+            quoted_triples=quoted_triples,
+            on_prefix=on_namespace,
+            limits=limits,
+        )
+        name = feed.name
+    return add_feed(
+        store,
+        feed,
+        name,
+        graph=graph,
+        blank_nodes=blank_nodes,
+        atomic=atomic,
+        progress=progress,
+        bookkeeping=bookkeeping,
+    )
+
+
+def read_quads(
+    src: Source,
+    *,
+    format: JenaFormat | None = None,  # noqa: A002
+    graph: GraphName | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Quad]:
+    """Read RDF Thrift or RDF Protobuf as pyoxigraph quads, one after the other, with their labels;
+    see :func:`load` for the parameters.
+
+    :raises JellyError: while iterating, with source and row.
+    """
+    check_settings(graph, "keep", "refuse")
+    text = _text(src, format, graph, limits, None)
+    yield from _JenaNQuadsReader(text, quads=graph is None).all_quads(graph)
+
+
+def _text(
+    src: Source,
+    format: JenaFormat | None,  # noqa: A002
+    graph: GraphName | None,
+    limits: Limits,
+    on_prefix: Callable[[str, str], object] | None,
+) -> JenaText:
+    # The validator's nodes are for nothing but to be refused; labels are the text's.
+    validator: Any = _Literals(graph=DEFAULT_GRAPH, blank_nodes="keep")
+    return JenaText(
+        src,
+        format=format,
+        graphs=graph is None,
+        validator=validator,
+        on_prefix=on_prefix,
+        limits=limits,
+    )
+
+
+def dump(
+    store: Store,
+    dst: Destination,
+    *,
+    format: JenaFormat | None = None,  # noqa: A002
+    graph: GraphName | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    bookkeeping: bool = False,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write a store, or one graph of it, as RDF Thrift or RDF Protobuf.
+
+    Blank nodes have the labels that the store has for them. Empty graphs have no place in rows.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param format: how rows are encoded; by default the name tells.
+    :param graph: write this graph only, as triples.
+    :param namespaces: prefixes to declare first, IRI by name; in RDF Thrift IRIs are abbreviated
+        with them.
+    :param bookkeeping: write the graph :data:`~jelly_plugins.oxigraph.BOOKKEEPING` too.
+    :param progress: called every 10,000 statements and at the end, with the number of statements
+        and of bytes written so far, before compression.
+    :param limits: bounds of what is written.
+    :return: number of statements written.
+    :raises ValueError: no format is given, and the name tells none.
+    :raises JellyError: a term cannot be written.
+    """
+    format = format or format_for(dst)  # noqa: A001
+    hidden = graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING)
+    if is_possible() and not hidden:
+        lines = LineEncoder(format, quads=graph is None, limits=limits)
+        encoder = lines.rows
+        rows = _rows_of_text(store, graph, lines)
+    else:
+        encoder = RowEncoder(format, describe_directed, limits=limits)
+        rows = _rows_of_quads(store, graph, encoder, hidden)
+    size = 0
+    due = PROGRESS_STATEMENTS
+    with open_output(dst) as out:
+        out.write(declared(encoder, namespaces, None))
+        for data in rows:
+            out.write(data)
+            size += len(data)
+            if progress is not None and encoder.statements >= due:
+                due = encoder.statements + PROGRESS_STATEMENTS
+                progress(encoder.statements, size)
+    if progress is not None:
+        progress(encoder.statements, size)
+    return encoder.statements
+
+
+def _rows_of_text(store: Store, graph: GraphName | None, lines: LineEncoder) -> Iterator[bytes]:
+    text = StoreText(store, RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES, graph)
+    try:
+        yield from lines.encode(text.pieces())
+    finally:
+        text.close()
+
+
+def _rows_of_quads(
+    store: Store, graph: GraphName | None, encoder: RowEncoder, hidden: bool
+) -> Iterator[bytes]:
+    width = 4 if graph is None else 3
+    quads: Iterable[Quad] = store.quads_for_pattern(None, None, None, graph)
+    if hidden:
+        quads = (quad for quad in quads if quad.graph_name != BOOKKEEPING)
+    statements = (tuple(quad)[:width] for quad in quads)
+    while batch := list(islice(statements, BATCH)):
+        yield encoder.add(batch)
+
+
+__all__ = ["describe_directed", "dump", "load", "read_quads"]

@@ -1,0 +1,273 @@
+"""rdflib's parser and serializer plugins: ``graph.parse("x.rt", format="rdf-thrift")``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
+
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
+from rdflib.parser import InputSource, Parser, URLInputSource
+from rdflib.serializer import Serializer
+
+from ..backends import BlankNodes
+from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Frame, Limits, PhysicalType
+from ..errors import JellyError, SourceError
+from ..io.sinks import Destination, compressed, open_output
+from ..io.sources import Source
+from ..rdflib import oxigraph_store
+from ..rdflib.callers import text_is_expected
+from ..rdflib.namespaces import DeclaredNamespaces
+from ..rdflib.patches.watch import is_watched
+from ..rdflib.plugin.dump import Namespaces, namespaces_of, parts_of
+from ..rdflib.plugin.load import Target
+from ..rdflib.plugin.serializer import compression_asked
+from ..rdflib.terms import EncoderTerms, RdflibFactory
+from .codec import RowEncoder
+from .names import JenaFormat
+from .streams import JenaReader, format_for
+from .writer import declared
+
+
+def load(
+    graph: Graph,
+    src: Source,
+    *,
+    format: JenaFormat | None = None,  # noqa: A002
+    blank_nodes: BlankNodes = "fresh",
+    generalized: bool = False,
+    atomic: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Read RDF Thrift or RDF Protobuf into a graph, and bind the prefixes that it declares.
+
+    :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
+        ConjunctiveGraph, which also take named graphs.
+    :param format: how rows are encoded; by default the name tells, or the content.
+
+    The other parameters: see :func:`jelly_plugins.rdflib.plugin.load.load`.
+
+    :return: the number of statements read, repeats included.
+    :raises JellyError: with source and row.
+    """
+    target = Target(graph)
+    whole = target.named_graphs
+    namespaces = DeclaredNamespaces()
+    inner = oxigraph_store.inner_store(graph)
+    if (
+        inner is not None
+        and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
+        and not is_watched(graph.store)
+        and not generalized
+    ):
+        from .oxigraph import load as load_into_oxigraph
+
+        count = load_into_oxigraph(
+            inner,
+            src,
+            format=format,
+            graph=None if whole else oxigraph_store.graph_name(target.default),
+            blank_nodes=blank_nodes,
+            atomic=atomic,
+            limits=limits,
+            on_namespace=namespaces.add,
+        )
+        namespaces.bind(target.default)
+        return count
+    factory: Any = RdflibFactory(
+        blank_nodes=blank_nodes, generalized=generalized, named_graphs=whole
+    )
+    count = 0
+    held: list[Frame] = []
+    with JenaReader(
+        src,
+        format=format,
+        factory=factory,
+        quads=whole,
+        generalized=generalized,
+        directions=False,
+        limits=limits,
+    ) as batches:
+        for batch in batches:
+            for name, iri in batch.namespaces:
+                namespaces.add(name, str(iri))
+            count += len(batch.statements)
+            if not atomic:
+                target.add([batch])
+            elif batch.statements:
+                held.append(batch)
+    namespaces.bind(target.default)
+    target.add(held)
+    return count
+
+
+def dump(
+    graph: Graph,
+    dst: Destination,
+    *,
+    format: JenaFormat | None = None,  # noqa: A002
+    namespaces: Namespaces = False,
+    value_forms: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write a Graph, Dataset or ConjunctiveGraph as RDF Thrift or RDF Protobuf.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param format: how rows are encoded; by default the name tells.
+    :param namespaces: prefixes to declare first: those given, all that the graph has, or none. In
+        RDF Thrift IRIs are abbreviated with them.
+    :param value_forms: see :func:`jelly_plugins.jena.write`.
+    :param limits: bounds of what is written.
+    :return: the number of statements written. Empty graphs have no place in rows.
+    :raises JellyError: a term cannot be written.
+    """
+    format = format or format_for(dst)  # noqa: A001
+    inner = oxigraph_store.inner_store(graph)
+    if (
+        inner is not None
+        and (isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph))
+        and not value_forms
+    ):
+        from .oxigraph import dump as dump_from_oxigraph
+
+        return dump_from_oxigraph(
+            inner,
+            dst,
+            format=format,
+            graph=None if isinstance(graph, Dataset) else oxigraph_store.graph_name(graph),
+            namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
+            limits=limits,
+        )
+    terms = EncoderTerms()
+    encoder = RowEncoder(format, terms.describe, value_forms=value_forms, limits=limits)
+    prefixes = {name: str(iri) for name, iri in namespaces_of(graph, namespaces)}
+    with open_output(dst) as out:
+        out.write(declared(encoder, prefixes, None))
+        for rows in _rows(graph, encoder, terms):
+            out.write(rows)
+    return encoder.statements
+
+
+def _rows(graph: Graph, encoder: RowEncoder, terms: EncoderTerms) -> Iterator[bytes]:
+    for part in parts_of(graph):
+        default = part.name is DEFAULT_GRAPH
+        width = PhysicalType.TRIPLES if default else PhysicalType.QUADS
+        for batch in part.batches(width, terms):
+            yield encoder.add(batch)
+
+
+class _JenaParser(Parser):
+    format: ClassVar[JenaFormat]
+
+    def parse(
+        self,
+        source: InputSource,
+        sink: Graph,
+        *,
+        blank_nodes: BlankNodes = "fresh",
+        generalized: bool = False,
+        atomic: bool = True,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        """Read a source; keyword arguments of ``Graph.parse`` come here, see :func:`load`."""
+        stream: Any = source.getByteStream()
+        if stream is None:
+            raise SourceError("rdflib gives no bytes of this source, and this format is no text")
+        try:
+            load(
+                sink,
+                stream,
+                format=self.format,
+                blank_nodes=blank_nodes,
+                generalized=generalized,
+                atomic=atomic,
+                limits=limits,
+            )
+        except JellyError as error:
+            if isinstance(source, URLInputSource):
+                error.source = source.url
+            raise
+
+
+class ThriftParser(_JenaParser):
+    """Reads RDF Thrift into a Graph, Dataset or ConjunctiveGraph.
+
+    >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
+    >>> rows = bytes.fromhex("2c" + "".join(terms) + "0000")
+    >>> len(Graph().parse(data=rows, format="rdf-thrift"))
+    1
+    """
+
+    format: ClassVar = JenaFormat.THRIFT
+
+
+class ProtobufParser(_JenaParser):
+    """Reads RDF Protobuf into a Graph, Dataset or ConjunctiveGraph."""
+
+    format: ClassVar = JenaFormat.PROTOBUF
+
+
+class _JenaSerializer(Serializer):
+    format: ClassVar[JenaFormat]
+
+    def serialize(
+        self,
+        stream: Any,
+        base: str | None = None,  # noqa: ARG002
+        encoding: str | None = None,  # noqa: ARG002
+        *,
+        namespaces: Namespaces = False,
+        value_forms: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        **_: Any,
+    ) -> None:
+        """Write the graph; keyword arguments of ``Graph.serialize`` come here, see :func:`dump`.
+
+        :param stream: what rdflib opened. A plain file is compressed as its name says.
+        :param base: of no use: IRIs are written whole.
+        :param encoding: of no use; but without one rdflib would make a string of what it returns.
+        :raises SourceError: rdflib would make a string of it.
+        """
+        if text_is_expected():
+            raise SourceError(
+                "this format is binary: give serialize() a destination, or any encoding= to get "
+                "bytes"
+            )
+        with compressed(stream, compression_asked(stream)) as out:
+            dump(
+                self.store,
+                out,
+                format=self.format,
+                namespaces=namespaces,
+                value_forms=value_forms,
+                limits=limits,
+            )
+
+
+class ThriftSerializer(_JenaSerializer):
+    """Writes RDF Thrift.
+
+    >>> from rdflib import RDF, URIRef
+    >>> graph = Graph().add((URIRef("urn:s"), RDF.type, URIRef("urn:t")))
+    >>> rows = graph.serialize(format="rdf-thrift", encoding="utf-8")
+    >>> Graph().parse(data=rows, format="rdf-thrift").isomorphic(graph)
+    True
+    """
+
+    format: ClassVar = JenaFormat.THRIFT
+
+
+class ProtobufSerializer(_JenaSerializer):
+    """Writes RDF Protobuf."""
+
+    format: ClassVar = JenaFormat.PROTOBUF
+
+
+__all__: Final = [
+    "ProtobufParser",
+    "ProtobufSerializer",
+    "ThriftParser",
+    "ThriftSerializer",
+    "dump",
+    "load",
+]

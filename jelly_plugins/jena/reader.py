@@ -1,0 +1,379 @@
+"""Rows of Jena RDF Binary to statements: the Python codec, which the compiled one follows.
+
+Bytes in, terms of the caller's factory out; no I/O. Rows have no frames around them: what one call
+reads is a batch, of so many rows at most, and some limits hold for the batch.
+
+What the rows mean: RDF Binary (Apache Jena), sections "RDF terms" and "Thrift encoding of RDF
+Graphs and RDF Datasets".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..codec import DEFAULT_LIMITS, Frame, Kind, Limits, TermFactory
+from ..codec.common.limits import over
+from ..codec.common.positions import GRAPH, POSITIONS, undeclared
+from ..codec.common.terms import RDF_LANG_STRING, XSD_STRING
+from ..errors import JellyError, LookupTableError, StatementError, TermError, TruncatedError
+from .names import JenaFormat
+from .schema import STREAM_ROW
+from .values import lexical_form
+from .wire import Incomplete, Wire
+from .wires import WIRES
+
+#: Rows of a batch: the limits of a frame hold for the rows of one.
+BATCH_ROWS: Final = 4096
+
+#: A cache of terms that reaches this many entries starts afresh.
+_CACHE_ENTRIES: Final = 1 << 16
+
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+#: Datatypes that go without saying where there is a language tag.
+_TAGGED: Final = (RDF_LANG_STRING, _RDF + "dirLangString")
+_DIRECTIONS: Final = ("ltr", "rtl")
+
+#: What Apache Jena calls the default graph, where it does not leave it out.
+DEFAULT_GRAPH_IRIS: Final = ("urn:x-arq:DefaultGraphNode", "urn:x-arq:DefaultGraph")
+
+_VALUES: Final = ("valInteger", "valDouble", "valDecimal")
+#: What stands for no term in a statement, in words.
+_NO_TERMS: Final = {
+    "variable": "a variable",
+    "any": "a pattern for any term",
+    "undefined": "an undefined term",
+}
+
+
+class TermReader:
+    """Makes a factory's terms of those that rows have, by the prefixes that were declared.
+
+    :param directions: whether language-tagged strings may have a base direction. The factory gets
+        both as one: ``en--ltr``.
+
+    :ivar prefixes: IRI by name, as declared so far.
+    :ivar expansion: bytes that the rows of the batch have made of fewer: IRIs of prefix names,
+        numbers, and what repeats copy.
+    """
+
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        *,
+        generalized: bool,
+        directions: bool = True,
+        limits: Limits,
+    ) -> None:
+        self.factory = factory
+        self._directions = directions
+        self.generalized = generalized
+        self.limits = limits
+        self.prefixes: dict[str, str] = {}
+        self.expansion = 0
+        self._prefix_bytes = 0
+        self._made: dict[Any, Any] = {}
+
+    def declare(self, name: str, iri: str) -> None:
+        """Bind a prefix's name.
+
+        :raises LimitError: there are too many prefixes, or they are too long together.
+        """
+        before = self.prefixes.get(name)
+        count = len(self.prefixes) + (before is None)
+        if count > self.limits.prefix_table:
+            raise over(self.limits, "prefix_table", count, "the number of prefixes")
+        size = _size(iri) - (-_size(name) if before is None else _size(before))
+        self._prefix_bytes += size
+        if self._prefix_bytes > self.limits.lookup_characters:
+            what = "the length of all prefixes"
+            raise over(self.limits, "lookup_characters", self._prefix_bytes, what)
+        self.prefixes[name] = iri
+
+    def expand(self, size: int) -> None:
+        """Count bytes that were made of fewer.
+
+        :raises LimitError: they are too many in this batch.
+        """
+        self.expansion += size
+        if self.expansion > self.limits.frame_expansion:
+            what = f"what {BATCH_ROWS} rows make of prefix names, numbers and repeats"
+            raise over(self.limits, "frame_expansion", self.expansion, what)
+
+    def term(self, term: tuple[str, Any], position: int) -> Any:
+        """A term that is none of those that stand for another, or for none.
+
+        :param position: where it stands in its statement.
+        :raises JellyError: it is no term, or none for this place.
+        """
+        name, value = term
+        if name == "iri":
+            self._check(position, Kind.IRI)
+            return self.make(self.factory.iri, value["iri"])
+        if name == "prefixName":
+            self._check(position, Kind.IRI)
+            return self.make(self.factory.iri, self.whole(value))
+        if name == "bnode":
+            self._check(position, Kind.BLANK_NODE)
+            return self.make(self.factory.blank_node, value["label"])
+        if name == "literal":
+            self._check(position, Kind.LITERAL)
+            return self.make(self.factory.literal, *self._literal(value))
+        if name in _VALUES:
+            self._check(position, Kind.LITERAL)
+            lex, datatype = lexical_form(term, self.limits)
+            self.expand(len(lex))
+            return self.make(self.factory.literal, lex, None, datatype)
+        if name == "tripleTerm":
+            self._check(position, Kind.TRIPLE)
+            parts = [self.term(value[part], at) for at, part in enumerate("SPO")]
+            return self.build(self.factory.quoted_triple, *parts)
+        if name == "repeat":
+            raise StatementError("a repeat stands in a quoted triple")
+        raise TermError(f"{_NO_TERMS[name]} stands as {POSITIONS[position]}")
+
+    def whole(self, name: dict[str, str]) -> str:
+        """The IRI of a prefix name.
+
+        :raises LookupTableError: the prefix was not declared.
+        :raises LimitError: the IRI is too long, or it is one too many.
+        """
+        prefix, local = name["prefix"], name["localName"]
+        iri = self.prefixes.get(prefix)
+        if iri is None:
+            raise LookupTableError(f"the prefix {prefix[:80]!r} was not declared")
+        size = _size(iri) + _size(local)
+        if size > self.limits.string_bytes:
+            raise over(self.limits, "string_bytes", size, "the length of an IRI")
+        self.expand(size)
+        return iri + local
+
+    def make(self, make: Any, *parts: Any) -> Any:
+        """A term out of the factory, or out of the cache."""
+        key = (make, *parts)
+        try:
+            return self._made[key]
+        except KeyError:
+            pass
+        made = self.build(make, *parts)
+        if len(self._made) >= _CACHE_ENTRIES:
+            self._made.clear()
+        self._made[key] = made
+        return made
+
+    @staticmethod
+    def build(make: Any, *parts: Any) -> Any:
+        """What the factory makes.
+
+        :raises TermError: it refuses to.
+        """
+        try:
+            return make(*parts)
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(str(error)) from error
+
+    def _check(self, position: int, kind: Kind) -> None:
+        if undeclared(position, kind, self.generalized, rdf_star=True) is not None:
+            raise StatementError(f"{kind.name} as {POSITIONS[position]}")
+
+    def _literal(self, literal: dict[str, Any]) -> tuple[str, str | None, str | None]:
+        """Lexical form, language tag and datatype, as a factory takes them.
+
+        :raises TermError: they do not go together.
+        """
+        langtag = literal.get("langtag")
+        datatype = literal.get("datatype")
+        if "dtPrefix" in literal:
+            if datatype is not None:
+                raise TermError("a literal has two datatypes")
+            datatype = self.whole(literal["dtPrefix"])
+        langtag, mark, direction = (literal.get("langdir") or langtag or "").partition("--")
+        if not mark:
+            direction = literal.get("baseDirection")
+        if direction is not None:
+            if not self._directions:
+                raise TermError("a language-tagged string has a base direction: no place for it")
+            if direction not in _DIRECTIONS or not langtag:
+                raise TermError(
+                    "a base direction is ltr or rtl, and that of a language-tagged string"
+                )
+            langtag = f"{langtag}--{direction}"
+        if not langtag:
+            return literal["lex"], None, None if datatype == XSD_STRING else datatype
+        if datatype is not None and datatype not in _TAGGED:
+            raise TermError("a literal has either a language tag or a datatype, not both")
+        return literal["lex"], langtag, None
+
+
+class RowDecoder:
+    """Reads the rows of one stream, in order.
+
+    :param factory: makes terms and statements.
+    :param format: how rows are encoded.
+    :param quads: whether triples come as quads in the default graph. By default they are triples,
+        and quads are quads.
+    :param generalized: whether any kind of term may stand in any position.
+    :param directions: whether language-tagged strings may have a base direction.
+    :param limits: the limits on untrusted input; those of a frame hold for a batch.
+
+    >>> from jelly_plugins.codec import GenericFactory
+    >>> decoder = RowDecoder(GenericFactory(), JenaFormat.THRIFT)
+    >>> batch, _ = decoder.decode(bytes.fromhex("1c180178180475726e3a0000"))
+    >>> batch.namespaces
+    [('x', Iri(value='urn:'))]
+    """
+
+    #: Whether statements have copies of their terms, so that repeats cost what they repeat.
+    _copies = False
+
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        format: JenaFormat,  # noqa: A002
+        *,
+        quads: bool = False,
+        generalized: bool = False,
+        directions: bool = True,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.format = format
+        self.limits = limits
+        self.quads = quads
+        #: Number of the row that is next.
+        self.row = 0
+        #: The base IRI that was declared last; all IRIs are whole without it.
+        self.base: str | None = None
+        self.terms = TermReader(
+            factory, generalized=generalized, directions=directions, limits=limits
+        )
+        self._wire: Wire = WIRES[format]
+        #: Terms of the statement before, None for each that it does not have.
+        self._last: list[Any] = [None] * 4
+        #: The row of the statement before, where somebody else has read it.
+        self.before: bytes | None = None
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes that were declared so far, IRI by name."""
+        return self.terms.prefixes
+
+    @property
+    def expansion(self) -> int:
+        """Bytes that the rows of the batch have made of fewer."""
+        return self.terms.expansion
+
+    @expansion.setter
+    def expansion(self, size: int) -> None:
+        self.terms.expansion = size
+
+    def decode(self, data: bytes, at: int = 0) -> tuple[Frame, int]:
+        """Decode rows up to the end of the batch, or the last whole row.
+
+        :param at: where they start.
+        :return: what they say, and the position after them.
+        :raises JellyError: with the row, whatever is wrong.
+        """
+        frame = Frame(self.row // BATCH_ROWS)
+        start = at
+        first = self.row
+        while at < len(data):
+            stop = self.decode_row(data, at, frame)
+            if stop == at:
+                break
+            at = stop
+            if self.row % BATCH_ROWS == 0:
+                break
+        frame.rows = self.row - first
+        frame.size = at - start
+        return frame, at
+
+    def decode_row(self, data: bytes, at: int, frame: Frame) -> int:
+        """Decode one row into a batch.
+
+        :return: the position after it, ``at`` if it is not complete.
+        :raises JellyError: with the row, whatever is wrong.
+        """
+        if self.row % BATCH_ROWS == 0:
+            self.terms.expansion = 0
+        try:
+            row, stop = self._wire.read(data, at, STREAM_ROW, self.limits)
+            self._take(row, frame)
+        except Incomplete:
+            return at
+        except JellyError as error:
+            raise error.locate(row=self.row) from error.__cause__
+        self.row += 1
+        return stop
+
+    def finish(self, rest: bytes = b"") -> None:
+        """Say that nothing follows.
+
+        :param rest: what no row was made of.
+        :raises TruncatedError: that is a part of one.
+        """
+        if rest:
+            raise TruncatedError("the input ends inside a row", row=self.row)
+
+    def _take(self, row: tuple[str, Any], frame: Frame) -> None:
+        name, value = row
+        if name == "prefixDecl":
+            # What was read under the prefixes so far.
+            self._recall()
+            iri = self.terms.build(self.terms.factory.iri, value["uri"])
+            self.terms.declare(value["prefix"], value["uri"])
+            frame.namespaces.append((value["prefix"], iri))
+        elif name == "base":
+            self.base = value["iri"]
+        else:
+            frame.statements.append(self._statement(name == "quad", value))
+
+    def _statement(self, quad: bool, value: dict[str, Any]) -> Any:
+        terms = [self._term(value[part], at) for at, part in enumerate("SPO")]
+        factory = self.terms.factory
+        graph: Any = None
+        if quad and not is_default(value.get("G")):
+            graph = self._term(value["G"], GRAPH)
+        self._last = [*terms, graph]
+        self.before = None
+        if not quad and not self.quads:
+            return self.terms.build(factory.triple, tuple(terms))
+        terms.append(factory.default_graph if graph is None else graph)
+        return self.terms.build(factory.quad, tuple(terms))
+
+    def _term(self, term: tuple[str, Any], position: int) -> Any:
+        if term[0] != "repeat":
+            return self.terms.term(term, position)
+        self._recall()
+        again = self._last[position]
+        if again is None:
+            raise StatementError(f"a repeat stands as {POSITIONS[position]}, with none before it")
+        if self._copies:
+            self.terms.expand(_size(again))
+        return again
+
+    def _recall(self) -> None:
+        """Know the terms of the statement before, where somebody else has read it."""
+        if self.before is None:
+            return
+        row, self.before = self.before, None
+        expansion, self.terms.expansion = self.terms.expansion, 0
+        (name, value), _ = self._wire.read(row, 0, STREAM_ROW, self.limits)
+        self._statement(name == "quad", value)
+        self.terms.expansion = expansion
+
+
+def is_default(graph: tuple[str, Any] | None) -> bool:
+    """Whether a graph's name is that of the default graph: there is none, an undefined one, or one
+    of Apache Jena's own."""
+    if graph is None or graph[0] == "undefined":
+        return True
+    return graph[0] == "iri" and graph[1]["iri"] in DEFAULT_GRAPH_IRIS
+
+
+def _size(text: str) -> int:
+    """Bytes of a text."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+__all__ = ["BATCH_ROWS", "RowDecoder", "TermReader"]

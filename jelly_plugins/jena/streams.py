@@ -1,0 +1,374 @@
+"""Whole files of rows: RDF Thrift and RDF Protobuf to statements and back, in generic or any other
+terms.
+
+A row has no frame around it, so that an error has the number of its row in the file, from 0.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Final, Self, TypeVar
+
+from ..codec import (
+    DEFAULT_LIMITS,
+    Describe,
+    Frame,
+    GenericFactory,
+    Limits,
+    Statement,
+    TermFactory,
+    describe,
+)
+from ..codec.text.ntriples import Notation
+from ..errors import JellyError, SourceError
+from ..io.sinks import Destination, open_output
+from ..io.sources import PIECE, Input, Source
+from .codec import RowDecoder, RowEncoder, RowTextDecoder
+from .names import DETECTION_BYTES, JenaFormat, detect, format_of
+from .writer import declared
+
+#: Statements that are handed to the encoder at once.
+BATCH: Final = 1024
+
+GENERIC: Final[TermFactory[Any]] = GenericFactory()
+
+_T = TypeVar("_T")
+
+
+class JenaSource:
+    """An open source of rows; a context manager that closes it.
+
+    :param src: path, URL, open binary file or bytes; compression is told by content.
+    :param format: how rows are encoded; by default the name tells, or the content.
+    :param limits: the limits on untrusted input.
+    :raises SourceError: the source cannot be opened, or is neither encoding.
+    """
+
+    def __init__(self, src: Source, *, format: JenaFormat | None, limits: Limits) -> None:  # noqa: A002
+        self._input = Input(src)
+        self._limits = limits
+        self._items: Generator[Any] | None = None
+        try:
+            head, self._pieces = peek(self._input.pieces())
+            self.format = format or format_of(self.name) or detect(head)
+            if self.format is None and head:
+                raise SourceError(
+                    "neither RDF Thrift nor RDF Protobuf: name the format", source=self.name
+                )
+            self.format = self.format or JenaFormat.THRIFT
+        except BaseException:
+            self._input.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._input.name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        if self._items is not None:
+            self._items.close()
+        self._input.close()
+
+    def batches(
+        self, decode: Callable[[bytes, int], tuple[_T, int]], finish: Callable[[bytes], object]
+    ) -> Generator[_T]:
+        """What ``decode`` makes of the rows, as they come.
+
+        :raises JellyError: with source and row.
+        """
+        try:
+            yield from batches(self._pieces, decode, finish)
+        except JellyError as error:
+            error.locate(source=self.name)
+            raise
+        finally:
+            self._input.close()
+
+
+def peek(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """A source's first bytes, and all its pieces."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= DETECTION_BYTES:
+            break
+    return head[:DETECTION_BYTES], chain((head,), pieces)
+
+
+def batches(
+    pieces: Iterable[bytes],
+    decode: Callable[[bytes, int], tuple[_T, int]],
+    finish: Callable[[bytes], object],
+) -> Generator[_T]:
+    """What a decoder makes of rows that come in pieces.
+
+    :param decode: takes bytes and a position, and gives what the rows from there on say, and the
+        position after the last whole one.
+    :param finish: takes what no row was made of.
+    """
+    pending: list[bytes] = []
+    size = wanted = 0
+    rest = b""
+    for piece in chain(pieces, (b"",)):
+        pending.append(piece)
+        size += len(piece)
+        # A long row is not looked at again before there is twice as much of it.
+        if piece and size < wanted:
+            continue
+        rest = b"".join(pending)
+        at = 0
+        while at < len(rest):
+            batch, stop = decode(rest, at)
+            yield batch
+            if stop == at:
+                break
+            at = stop
+        rest = rest[at:]
+        pending = [rest]
+        size = len(rest)
+        wanted = 2 * size if size > PIECE else 0
+    finish(rest)
+
+
+class JenaReader(JenaSource):
+    """Reads a source batch by batch: an iterator of what some rows say, as a
+    :class:`~jelly_plugins.Frame` with statements and namespaces; and a context manager.
+
+    :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
+    :param quads: whether triples come as quads in the default graph.
+    :param generalized: whether any kind of term may stand in any position.
+    :param directions: whether language-tagged strings may have a base direction.
+
+    The other parameters, and what is raised: see :class:`JenaSource`; errors while iterating have
+    the row.
+
+    >>> with JenaReader(bytes.fromhex("1c180178180475726e3a0000")) as batches:
+    ...     [batch.namespaces for batch in batches], batches.prefixes
+    ([[('x', Iri(value='urn:'))]], {'x': 'urn:'})
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        format: JenaFormat | None = None,  # noqa: A002
+        factory: TermFactory[Any] = GENERIC,
+        quads: bool = False,
+        generalized: bool = False,
+        directions: bool = True,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(src, format=format, limits=limits)
+        assert self.format is not None
+        self._decoder = RowDecoder(
+            factory,
+            self.format,
+            quads=quads,
+            generalized=generalized,
+            directions=directions,
+            limits=limits,
+        )
+        self._items: Generator[Frame] = self.batches(self._decoder.decode, self._decoder.finish)
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes that were declared so far, IRI by name."""
+        return self._decoder.prefixes
+
+    @property
+    def base(self) -> str | None:
+        """The base IRI that was declared last. All IRIs are whole without it."""
+        return self._decoder.base
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Frame:
+        return next(self._items)
+
+
+class JenaText(JenaSource):
+    """Reads a source as lines of N-Quads, or of N-Triples: an iterator of pieces of text, each of
+    whole lines; and a context manager.
+
+    :param graphs: whether named graphs are taken; N-Triples has none.
+    :param notation: how quoted triples are written.
+    :param validator: the factory of what the text is for, see
+        :class:`~jelly_plugins.jena.text.RowTextDecoder`.
+    :param generalized: whether any kind of term may stand in any position.
+    :param on_prefix: called with name and IRI of each prefix that is declared.
+
+    The other parameters, and what is raised: see :class:`JenaReader`.
+
+    :ivar bytes: bytes of rows so far.
+    """
+
+    #: Rows have no frames that an error could name.
+    next_frame: None = None
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        format: JenaFormat | None = None,  # noqa: A002
+        graphs: bool = True,
+        notation: Notation = Notation.RDF_1_2,
+        validator: TermFactory[Any] | None = None,
+        generalized: bool = False,
+        on_prefix: Callable[[str, str], object] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(src, format=format, limits=limits)
+        assert self.format is not None
+        self.bytes = 0
+        self._on_prefix = on_prefix
+        self._decoder = RowTextDecoder(
+            self.format,
+            graphs=graphs,
+            notation=notation,
+            validator=validator,
+            generalized=generalized,
+            limits=limits,
+        )
+        self._items: Generator[bytes] = self.batches(self._decode, self._decoder.finish)
+
+    @property
+    def statements(self) -> int:
+        """Number of statements so far."""
+        return self._decoder.statements
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (text for text in self._items if text)
+
+    def _decode(self, data: bytes, at: int) -> tuple[bytes, int]:
+        text, stop = self._decoder.decode_text(data, at)
+        self.bytes += stop - at
+        declared = self._decoder.declared
+        if self._on_prefix is not None:
+            for name, iri in declared:
+                self._on_prefix(name, iri)
+        declared.clear()
+        return text, stop
+
+
+def read(
+    src: Source,
+    *,
+    format: JenaFormat | None = None,  # noqa: A002
+    generalized: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[Statement]:
+    """Read RDF Thrift or RDF Protobuf as one sequence of statements, in generic terms.
+
+    Blank node labels are kept as they are. A language-tagged string with a base direction has both
+    in its language tag, as N-Triples of RDF 1.2 writes them: ``en--ltr``.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param format: how rows are encoded; by default the name tells, or the content.
+    :param generalized: whether any kind of term may stand in any position.
+    :param limits: the limits on untrusted input.
+    :return: triples and quads, as the rows are.
+    :raises JellyError: while iterating, with source and row.
+
+    >>> from jelly_plugins import Iri, Triple
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file, format=JenaFormat.THRIFT)
+    >>> list(read(file.getvalue()))
+    [Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
+    """
+    with JenaReader(src, format=format, generalized=generalized, limits=limits) as batches:
+        for batch in batches:
+            yield from batch.statements
+
+
+def encode(
+    statements: Iterable[tuple[Any, ...]],
+    format: JenaFormat,  # noqa: A002
+    *,
+    prefixes: Mapping[str, str] | None = None,
+    base: str | None = None,
+    value_forms: bool = False,
+    generalized: bool = False,
+    describe: Describe = describe,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[bytes]:
+    """Encode statements; see :func:`write`."""
+    encoder = RowEncoder(
+        format, describe, value_forms=value_forms, generalized=generalized, limits=limits
+    )
+    if opening := declared(encoder, prefixes, base):
+        yield opening
+    iterator = iter(statements)
+    while batch := list(islice(iterator, BATCH)):
+        yield encoder.add(batch)
+
+
+def write(
+    statements: Iterable[tuple[Any, ...]],
+    dst: Destination,
+    *,
+    format: JenaFormat | None = None,  # noqa: A002
+    prefixes: Mapping[str, str] | None = None,
+    base: str | None = None,
+    value_forms: bool = False,
+    generalized: bool = False,
+    describe: Describe = describe,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write statements as RDF Thrift or RDF Protobuf.
+
+    :param statements: triples or quads, also mixed. Quads in the default graph become triples, as
+        Apache Jena has them.
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param format: how rows are encoded; by default the name tells.
+    :param prefixes: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
+        with them, as Apache Jena does.
+    :param base: a base IRI to declare, in RDF Protobuf; IRIs are written whole all the same.
+    :param value_forms: write xsd:integer, xsd:decimal and xsd:double by their value. What would be
+        read with another lexical form, such as ``"007"``, is refused then.
+    :param generalized: whether any kind of term may stand in any position.
+    :param describe: takes the statements' terms apart, see ``codec.Describe``.
+    :param limits: bounds of what is written.
+    :raises ValueError: no format is given, and the name tells none.
+    :raises JellyError: with the row, whatever cannot be written.
+    :raises OptionsError: RDF Thrift has no base IRI.
+    """
+    rows = encode(
+        statements,
+        format or format_for(dst),
+        prefixes=prefixes,
+        base=base,
+        value_forms=value_forms,
+        generalized=generalized,
+        describe=describe,
+        limits=limits,
+    )
+    with open_output(dst) as out:
+        for data in rows:
+            out.write(data)
+
+
+def format_for(dst: Destination) -> JenaFormat:
+    """The encoding that a destination's name asks for.
+
+    :raises ValueError: it asks for none.
+    """
+    name = dst if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
+    found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
+    if found is None:
+        raise ValueError(
+            f"the name {name!r} tells neither RDF Thrift nor RDF Protobuf: give format"
+        )
+    return found

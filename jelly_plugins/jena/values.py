@@ -1,0 +1,124 @@
+"""Value forms of literals: numbers that stand for lexical forms, and which of those they stand for.
+
+A number has one lexical form here, whatever it was written from: an integer and a decimal in plain
+digits, a double in its canonical form. (Apache Jena writes derived types of integers and numbers
+with other forms so too, and integers of more than 64 bits wrong; what they were cannot be told.)
+
+Reference: XML Schema 1.1 Part 2, sections 3.3.3, 3.3.5 and 3.4.13.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import Any, Final
+
+from ..codec.common.limits import Limits, over
+from ..errors import TermError
+
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+XSD_INTEGER: Final = _XSD + "integer"
+XSD_DECIMAL: Final = _XSD + "decimal"
+XSD_DOUBLE: Final = _XSD + "double"
+
+_NUMBER: Final = re.compile(r"-?[0-9]{1,19}(?:\.[0-9]{1,19})?")
+_LONGEST: Final = 64
+
+
+def integer_text(value: int) -> str:
+    """The lexical form of an integer."""
+    return str(value)
+
+
+def double_text(value: float) -> str:
+    """The lexical form of a double.
+
+    >>> double_text(1.0), double_text(-1500.25), double_text(1e-7), double_text(float("inf"))
+    ('1.0E0', '-1.50025E3', '1.0E-7', 'INF')
+    """
+    if math.isnan(value):
+        return "NaN"
+    sign = "-" if math.copysign(1, value) < 0 else ""
+    if math.isinf(value):
+        return f"{sign}INF"
+    if value == 0:
+        return f"{sign}0.0E0"
+    _, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    first, *rest = map(str, digits)
+    return f"{sign}{first}.{''.join(rest) or '0'}E{int(exponent) + len(rest)}"
+
+
+def decimal_text(value: int, scale: int, limits: Limits) -> str:
+    """The lexical form of ``value`` times ten to the power of ``-scale``.
+
+    :raises LimitError: it is longer than a string may be.
+
+    >>> from jelly_plugins.codec import DEFAULT_LIMITS
+    >>> decimal_text(-25, 1, DEFAULT_LIMITS), decimal_text(5, -2, DEFAULT_LIMITS)
+    ('-2.5', '500')
+    """
+    digits = str(abs(value))
+    size = max(len(digits) - min(scale, 0), scale + 1)
+    if size > limits.string_bytes:
+        raise over(limits, "string_bytes", size, "the length of a decimal number")
+    sign = "-" if value < 0 else ""
+    if scale <= 0:
+        return f"{sign}{digits}{'0' * -scale if value else ''}"
+    digits = digits.rjust(scale + 1, "0")
+    return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
+
+
+def value_form(lex: str, datatype: str | None, limits: Limits) -> tuple[str, Any] | None:
+    """A literal as a term that has its value; None for a literal of another datatype.
+
+    :raises TermError: it would be read with another lexical form than it has.
+
+    >>> from jelly_plugins.codec import DEFAULT_LIMITS
+    >>> value_form("7", XSD_INTEGER, DEFAULT_LIMITS), value_form("x", None, DEFAULT_LIMITS)
+    (('valInteger', 7), None)
+    """
+    if datatype not in (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE):
+        return None
+    if datatype == XSD_DOUBLE:
+        form: tuple[str, Any] | None = _double(lex)
+    else:
+        form = _number(lex, datatype)
+    if form is None or lexical_form(form, limits)[0] != lex:
+        shown = lex if len(lex) <= _LONGEST else f"{lex[:_LONGEST]}…"
+        raise TermError(f"the value form of {shown!r}, of type {datatype}, would be read otherwise")
+    return form
+
+
+def lexical_form(form: tuple[str, Any], limits: Limits) -> tuple[str, str]:
+    """The lexical form and the datatype that a term with a value stands for.
+
+    :raises LimitError: the lexical form is too long.
+    """
+    name, value = form
+    if name == "valInteger":
+        return integer_text(value), XSD_INTEGER
+    if name == "valDouble":
+        return double_text(value), XSD_DOUBLE
+    return decimal_text(value["value"], value["scale"], limits), XSD_DECIMAL
+
+
+def _double(lex: str) -> tuple[str, Any] | None:
+    if len(lex) > _LONGEST or not lex.isascii() or "_" in lex:
+        return None
+    try:
+        return "valDouble", float(lex)
+    except ValueError:
+        return None
+
+
+def _number(lex: str, datatype: str) -> tuple[str, Any] | None:
+    if _NUMBER.fullmatch(lex) is None:
+        return None
+    whole, _, fraction = lex.partition(".")
+    value = int(whole + fraction)
+    if not -(1 << 63) <= value < 1 << 63:
+        return None
+    if datatype == XSD_INTEGER:
+        return None if fraction else ("valInteger", value)
+    return "valDecimal", {"value": value, "scale": len(fraction)}

@@ -1,0 +1,283 @@
+"""Binary RDF Patch (``.trp``): rows of patches in Thrift's compact protocol, back to back.
+
+Beside ``text_reader`` and ``text_writer``, whose rules for where patches begin and end
+these share: what Z is in text is a row ``txn`` of its own kind here.
+
+Apache Jena's schema has ``RDF_Patch_Row``; there is no such format in Protocol Buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from ..codec import (
+    DEFAULT_LIMITS,
+    Describe,
+    Kind,
+    Limits,
+    Namespace,
+    Operation,
+    OperationKind,
+    PatchStatementType,
+    TermFactory,
+    describe,
+)
+from ..codec.common.positions import GRAPH, OBJECT
+from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
+from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
+from ..codec.text.ntriples import Notation
+from ..errors import JellyError, OrderError, StatementError, TruncatedError, WireError
+from ..jena.names import JenaFormat
+from ..jena.reader import BATCH_ROWS, TermReader, is_default
+from ..jena.schema import PATCH_ROW
+from ..jena.streams import batches
+from ..jena.wire import Incomplete, Wire, check_row_bytes
+from ..jena.wires import WIRES
+from ..jena.writer import TermWriter
+from .text.order import PatchOpening
+from .text.writer import PatchTextWriter
+
+#: Rows of transactions, by their number: TX, TC, TA, and Z.
+_TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
+_TRANSACTION_NUMBERS: Final = {row.kind: number for number, row in enumerate(_TRANSACTIONS)}
+_STATEMENTS: Final = {"dataAdd": OperationKind.ADD, "dataDel": OperationKind.DELETE}
+_STATEMENT_NAMES: Final = {kind: name for name, kind in _STATEMENTS.items()}
+
+
+class PatchRowReader:
+    """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
+    whose interface this has.
+
+    :param factory: makes terms and statements.
+    :param statement_type: what a statement without a graph is. The rows do not tell.
+    :param generalized: whether any kind of term may stand in any position.
+    :param limits: the limits on untrusted input.
+
+    >>> from jelly_plugins.codec import GenericFactory
+    >>> reader = PatchRowReader(GenericFactory())
+    >>> [row.kind.name for row in reader.rows([bytes.fromhex("650000" "650200")])]
+    ['BEGIN', 'COMMIT']
+    """
+
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        *,
+        statement_type: PatchStatementType = PatchStatementType.QUADS,
+        generalized: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._terms = TermReader(factory, generalized=generalized, limits=limits)
+        self._limits = limits
+        self._quads = statement_type is PatchStatementType.QUADS
+        self._wire: Wire = WIRES[JenaFormat.THRIFT]
+        self._row = 0
+        self._state = PatchState.BETWEEN_MARKS
+        self._opening = PatchOpening()
+        self._growing = False
+        self._last: list[Any] = [None] * 4
+        #: Bytes of a last row that was not complete, in a source that grows.
+        self.pending = 0
+        #: Whether the source has ended behind headers.
+        self.ends_behind_headers = False
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether there was something after the last END: rows, or part of one."""
+        return self._state is not PatchState.BETWEEN_MARKS or self.pending > 0
+
+    def rows(self, pieces: Iterable[bytes], *, growing: bool = False) -> Iterator[Operation]:
+        """Read rows. END comes where the source has it, and where the headers of the next patch
+        begin; for the last patch, :meth:`finish` has it.
+
+        :param growing: whether a last row that is not complete is left out.
+        :raises JellyError: with the row, while iterating.
+        """
+        self._growing = growing
+        return chain.from_iterable(batches(pieces, self._decode, self._end_of_rows))
+
+    def finish(self) -> list[Operation]:
+        """Say that the source has ended.
+
+        :return: END, unless there were no rows after the last one.
+        :raises TruncatedError: it ended inside a transaction.
+        """
+        if self._state is PatchState.PUNCTUATED_TRANSACTION:
+            raise TruncatedError("the input ends inside a transaction", row=self._row)
+        if self._state is PatchState.BETWEEN_MARKS:
+            return []
+        self.ends_behind_headers = not self._opening.has_operations
+        self._state = PatchState.BETWEEN_MARKS
+        return [END]
+
+    def _end_of_rows(self, rest: bytes) -> None:
+        self.pending = len(rest)
+        if rest and not self._growing:
+            raise TruncatedError("the input ends inside a row", row=self._row)
+
+    def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
+        found: list[Operation] = []
+        try:
+            while at < len(data):
+                if self._row % BATCH_ROWS == 0:
+                    self._terms.expansion = 0
+                (name, value), at = self._wire.read(data, at, PATCH_ROW, self._limits)
+                found += self._operations(name, value)
+                self._row += 1
+                if self._row % BATCH_ROWS == 0:
+                    break
+        except Incomplete:
+            pass
+        except JellyError as error:
+            error.locate(row=self._row)
+            raise
+        return found, at
+
+    def _operations(self, name: str, value: Any) -> list[Operation]:
+        before: list[Operation] = []
+        if name == "header":
+            key = value["name"]
+            row = header(key, self._term(value["value"], OBJECT))
+            if self._opening.header(key):
+                self._state = PatchState.BETWEEN_MARKS
+                before = [END]
+        elif name == "txn":
+            if not 0 <= value < len(_TRANSACTIONS):
+                raise WireError(f"{value} is no row of a transaction")
+            row = _TRANSACTIONS[value]
+        elif name in _STATEMENTS:
+            row = Operation(_STATEMENTS[name], self._statement(value))
+        else:
+            row = self._namespace(name, value)
+        step = ROW_OF.get(row.kind, PatchRow.PUNCTUATION)
+        after = NEXT[self._state].get(step)
+        if after is None:
+            inside = self._state is PatchState.PUNCTUATED_TRANSACTION
+            where = "inside" if inside else "outside"
+            raise OrderError(f"a row {row.kind.code} {where} a transaction")
+        self._state = after
+        if name != "header":
+            self._opening.row(row.kind)
+        return [*before, row]
+
+    def _statement(self, value: dict[str, Any]) -> Any:
+        terms = [self._term(value[part], at) for at, part in enumerate("spo")]
+        graph = self._graph(value.get("g"), "a statement")
+        self._last = [*terms, graph]
+        factory = self._terms.factory
+        if not self._quads:
+            return self._terms.build(factory.triple, tuple(terms))
+        terms.append(factory.default_graph if graph is None else graph)
+        return self._terms.build(factory.quad, tuple(terms))
+
+    def _namespace(self, name: str, value: dict[str, Any]) -> Operation:
+        graph = self._graph(value.get("graphNode"), "a namespace")
+        if graph is None and self._quads:
+            graph = self._terms.factory.default_graph
+        prefix = value["prefix"]
+        if name == "prefixDel":
+            self._terms.prefixes.pop(prefix, None)
+            return Operation(OperationKind.DELETE_NAMESPACE, Namespace(prefix, None, graph))
+        iri = self._terms.build(self._terms.factory.iri, value["iriStr"])
+        self._terms.declare(prefix, value["iriStr"])
+        return Operation(OperationKind.ADD_NAMESPACE, Namespace(prefix, iri, graph))
+
+    def _graph(self, graph: tuple[str, Any] | None, what: str) -> Any:
+        """A graph's name; None for the default graph."""
+        if graph is None or is_default(graph):
+            return None
+        if not self._quads:
+            raise StatementError(f"{what} has a graph in a patch of triples")
+        return self._term(graph, GRAPH)
+
+    def _term(self, term: tuple[str, Any], position: int) -> Any:
+        if term[0] != "repeat":
+            return self._terms.term(term, position)
+        again = self._last[position]
+        if again is None:
+            raise StatementError("a repeat stands with no such term before it")
+        return again
+
+
+class PatchRowWriter(PatchTextWriter):
+    """Writes the rows of one source; see
+    :class:`~jelly_plugins.patch.text.writer.PatchTextWriter` for the parameters.
+
+    >>> b"".join(PatchRowWriter().write([BEGIN, COMMIT])).hex()
+    '650000650200'
+    """
+
+    mark = bytes.fromhex("650600")
+
+    def __init__(
+        self,
+        describe: Describe = describe,
+        *,
+        continues: bool = False,
+        notation: Notation = Notation.RDF_1_2,
+        strict: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(
+            describe, continues=continues, notation=notation, strict=strict, limits=limits
+        )
+        self._row_limits = limits
+        self._of = describe
+        self._wire: Wire = WIRES[JenaFormat.THRIFT]
+        self._terms = TermWriter(
+            describe, format=JenaFormat.THRIFT, value_forms=False, generalized=True, limits=limits
+        )
+
+    def row(self, kind: OperationKind, value: Any) -> bytes:
+        """A row's bytes.
+
+        :raises JellyError: it cannot be written.
+        """
+        data = self._wire.write(PATCH_ROW, self._value(kind, value))
+        check_row_bytes(len(data), self._row_limits)
+        return data
+
+    def _value(self, kind: OperationKind, value: Any) -> tuple[str, Any]:
+        if kind in _STATEMENT_NAMES:
+            if len(value) not in (3, 4):
+                raise StatementError(f"a statement of {len(value)} terms")
+            row = {
+                part: self._terms.term(term, OBJECT)
+                for part, term in zip("spo", value, strict=False)
+            }
+            if len(value) == 4:
+                row["g"] = self._graph_value(value[3])
+            return _STATEMENT_NAMES[kind], row
+        if kind is OperationKind.HEADER:
+            key, term = value
+            self._terms.check_string(key, "a header's key")
+            return "header", {"name": key, "value": self._terms.term(term, OBJECT)}
+        if kind is OperationKind.ADD_NAMESPACE or kind is OperationKind.DELETE_NAMESPACE:
+            return self._namespace_value(kind, value)
+        return "txn", _TRANSACTION_NUMBERS[kind]
+
+    def _namespace_value(self, kind: OperationKind, namespace: Namespace) -> tuple[str, Any]:
+        name, iri, graph = namespace
+        self._terms.check_string(name, "a prefix")
+        row: dict[str, Any] = {"prefix": name}
+        if graph is not None:
+            row["graphNode"] = self._graph_value(graph)
+        if kind is OperationKind.DELETE_NAMESPACE:
+            if iri is not None:
+                raise StatementError(
+                    "binary RDF Patch has no place for the IRI of a namespace that is deleted"
+                )
+            return "prefixDel", row
+        if iri is None:
+            raise StatementError("a namespace is added without an IRI")
+        row["iriStr"] = self._of(iri)[1]
+        self._terms.check_string(row["iriStr"], "an IRI")
+        return "prefixAdd", row
+
+    def _graph_value(self, graph: Any) -> Any:
+        """A graph's name; None, which is not written, for the default graph."""
+        if self._of(graph)[0] == Kind.DEFAULT_GRAPH:
+            return None
+        return self._terms.term(graph, GRAPH)

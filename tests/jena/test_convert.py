@@ -1,0 +1,148 @@
+"""``convert``, ``load`` and ``dump``, as functions and as commands."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import Iri, JellyError, Literal, Quad, TermError, Triple, read
+from jelly_plugins.codec import DEFAULT_GRAPH, Limits
+from jelly_plugins.formats.convert import convert
+from jelly_plugins.formats.names import Format
+from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
+from jelly_plugins.jena import read as read_rows
+
+from ..cli.command import jelly
+from ..shared_data import shared
+
+TEXT = b'<urn:s> <urn:p> "x"@en .\n_:b <urn:p> <urn:o> <urn:g> .\n'
+JENA = [Format.RDF_THRIFT, Format.RDF_PROTOBUF]
+OTHERS = [Format.JELLY, Format.N_QUADS, Format.TRIG, Format.JSON_LD, *JENA]
+
+
+def converted(data: bytes, source: Format, target: Format, **settings: Any) -> bytes:
+    out = io.BytesIO()
+    convert([data], out, source_format=source, target_format=target, **settings)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("jena", JENA)
+@pytest.mark.parametrize("other", OTHERS)
+def test_every_format_and_back(jena: Format, other: Format) -> None:
+    rows = converted(TEXT, Format.N_QUADS, jena)
+    there = converted(rows, jena, other)
+    back = converted(there, other, jena)
+    assert converted(back, jena, Format.N_QUADS).splitlines() == TEXT.splitlines()
+
+
+@pytest.mark.parametrize("jena", JENA)
+def test_prefixes_come_along(jena: Format) -> None:
+    turtle = b"@prefix e: <http://e/> . e:s e:p e:o ."
+    rows = converted(turtle, Format.TURTLE, jena, namespaces=True)
+    with JenaReader(rows) as batches:
+        assert sum(len(batch.statements) for batch in batches) == 1
+        assert batches.prefixes == {"e": "http://e/"}
+    assert b"@prefix e: <http://e/>" in converted(rows, jena, Format.TURTLE)
+    jelly_ = converted(rows, jena, Format.JELLY, namespaces=True)
+    assert converted(jelly_, Format.JELLY, jena) == rows
+    other = JENA[1 - JENA.index(jena)]
+    assert converted(converted(rows, jena, other), other, jena) == rows
+    plain = converted(turtle, Format.TURTLE, jena)
+    assert b"prefix" not in converted(plain, jena, Format.TURTLE)
+
+
+@pytest.mark.parametrize("jena", JENA)
+def test_what_a_target_cannot_say(jena: Format) -> None:
+    rows = converted(TEXT, Format.N_QUADS, jena)
+    for target in (Format.N_TRIPLES, Format.TURTLE, Format.RDF_XML):
+        with pytest.raises(TermError, match="graph") as caught:
+            converted(rows, jena, target)
+        assert (caught.value.row, caught.value.source) == (1, "<bytes>")
+    directed = b'<urn:s> <urn:p> "x"@en--ltr .\n'
+    rows = converted(directed, Format.N_TRIPLES, jena)
+    assert converted(rows, jena, Format.N_TRIPLES) == directed
+    for target in (Format.JELLY, Format.TURTLE):
+        with pytest.raises(TermError, match="base direction"):
+            converted(rows, jena, target)
+    seven = b'<urn:s> <urn:p> "007"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    assert converted(converted(seven, Format.N_TRIPLES, jena), jena, Format.N_TRIPLES) == seven
+    with pytest.raises(TermError, match="would be read otherwise") as caught:
+        converted(seven, Format.N_TRIPLES, jena, value_forms=True)
+    assert caught.value.row is None
+    with pytest.raises(ValueError, match="one side"):
+        converted(TEXT, Format.N_QUADS, Format.TRIG)
+
+
+def test_a_text_reader_reads_rows() -> None:
+    rows = converted(TEXT, Format.N_QUADS, Format.RDF_THRIFT)
+    with TextReader(rows, Format.RDF_THRIFT) as text:
+        assert [len(statement) for statement in text] == [3, 4]
+    with pytest.raises(JellyError) as caught, TextReader(rows[:-1], Format.RDF_THRIFT) as text:
+        list(text)
+    assert (caught.value.row, caught.value.source) == (1, "<bytes>")
+
+
+def test_formats_are_told(tmp_path: Path) -> None:
+    statements = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("x"))]
+    for name in ("x.rt", "x.trdf.gz", "x.rpb", "x.pbrdf.bz2"):
+        write(statements, tmp_path / name)
+        assert list(read_rows(tmp_path / name)) == statements
+        plain = tmp_path / "plain"
+        plain.write_bytes((tmp_path / name).read_bytes())
+        assert list(read_rows(plain)) == statements
+    with pytest.raises(ValueError, match="tells neither"):
+        write(statements, tmp_path / "x.nt")
+    with pytest.raises(ValueError, match="tells neither"):
+        write(statements, io.BytesIO())
+    with pytest.raises(JellyError, match="neither RDF Thrift nor RDF Protobuf"):
+        list(read_rows(b"<urn:s> <urn:p> <urn:o> ."))
+    assert list(read_rows(b"")) == []
+    assert detect(b"\x0a\x1c") is None
+
+
+def test_commands(tmp_path: Path) -> None:
+    text = tmp_path / "in.nq"
+    text.write_bytes(TEXT)
+    for name in ("x.rt", "x.rpb.gz"):
+        made, store = tmp_path / name, tmp_path / f"{name}.store"
+        assert jelly("convert", text, "-o", made).code == 0
+        assert jelly("convert", made).text == TEXT.decode()
+        assert jelly("convert", made, "-o", tmp_path / f"{name}.jelly").code == 0
+        quads = list(read(tmp_path / f"{name}.jelly"))
+        assert quads[0] == Quad(Iri("urn:s"), Iri("urn:p"), Literal("x", "en"), DEFAULT_GRAPH)
+        assert jelly("validate", tmp_path / f"{name}.jelly", "--against", made).code == 0
+        assert "2 statements" in jelly("load", made, "--store", store).text
+        dumped = tmp_path / f"dumped.{name}"
+        assert jelly("dump", "--store", store, "-o", dumped).code == 0
+        assert sum(1 for _ in read_rows(dumped)) == 2
+    seven = tmp_path / "seven.nt"
+    seven.write_text('<urn:s> <urn:p> "07"^^<http://www.w3.org/2001/XMLSchema#integer> .\n')
+    failed = jelly("convert", seven, "-o", tmp_path / "y.rt", "--value-forms")
+    assert (failed.code, "would be read otherwise" in failed.err) == (1, True)
+    cut = tmp_path / "cut.rt"
+    cut.write_bytes((tmp_path / "x.rt").read_bytes()[:-2])
+    failed = jelly("convert", cut, "--to", "nq")
+    assert (failed.code, "row 1: the input ends inside a row" in failed.err) == (1, True)
+    failed = jelly("load", text, "--store", tmp_path / "no.store")
+    assert failed.code == 2
+    assert jelly("convert", text, "--to", "trig").code == 2
+
+
+def test_jena_to_jelly_with_limits() -> None:
+    rows = converted(TEXT, Format.N_QUADS, Format.RDF_THRIFT)
+    with pytest.raises(JellyError, match="string_bytes"):
+        converted(rows, Format.RDF_THRIFT, Format.JELLY, limits=Limits(string_bytes=3))
+
+
+def test_real_files(tmp_path: Path) -> None:
+    src = shared("data/jena/so.rt.gz")
+    assert jelly("convert", src, "-o", tmp_path / "so.jelly").code == 0
+    assert jelly("convert", tmp_path / "so.jelly", "-o", tmp_path / "so.rt").code == 0
+    import gzip
+
+    assert (tmp_path / "so.rt").read_bytes() == gzip.decompress(src.read_bytes())
+    assert JenaFormat("rt") is JenaFormat.THRIFT

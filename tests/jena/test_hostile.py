@@ -1,0 +1,365 @@
+"""Bad input: one error with its row, the same from both kernels, and nothing believed too early."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from jelly_plugins import Limits, TruncatedError, WireError
+from jelly_plugins.codec.common.wire import varint
+from jelly_plugins.errors import JellyError, LimitError
+from jelly_plugins.jena import JenaFormat
+from jelly_plugins.jena.schema import TERM
+from jelly_plugins.jena.streams import batches
+from jelly_plugins.jena.wires import WIRES
+
+from ..shared_data import shared
+from .kernels import KERNELS, Kernel, load_kernel, outcome
+from .test_rows import O, P, S, literal, name_of, prefix, quad, rows, triple
+
+T, B = JenaFormat.THRIFT, JenaFormat.PROTOBUF
+FORMATS = list(JenaFormat)
+
+
+def refused(kernel: Kernel, data: bytes, format: JenaFormat, **settings: Any) -> JellyError:  # noqa: A002
+    """The one error that all ways of reading end in."""
+    found = []
+    for read in (kernel.read, kernel.text):
+        for size in (None, 1 if len(data) < 10_000 else 1000):
+            with pytest.raises(JellyError) as caught:
+                read(data, format, size=size, **settings)
+            assert caught.value.row is not None
+            found.append(caught.value)
+    assert len({str(error) for error in found}) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_truncated_anywhere(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    values = [
+        prefix("x", "urn:x:"),
+        triple(S, name_of("x", "p"), literal("l" * 200, langtag="en")),
+        quad(S, P, ("valDouble", 1.0), ("bnode", {"label": "b"})),
+        triple(S, P, ("tripleTerm", {"S": S, "P": P, "O": ("valDecimal", DECIMAL)})),
+    ]
+    data = rows(format, *values)
+    ends = [len(rows(format, *values[:count])) for count in range(5)]
+    for cut in range(len(data) + 1):
+        if cut in ends:
+            statements = max(ends.index(cut) - 1, 0)
+            assert len(kernel.read(data[:cut], format)) == statements
+            continue
+        error = refused(kernel, data[:cut], format)
+        assert isinstance(error, TruncatedError)
+        assert error.row == sum(cut > end for end in ends) - 1
+
+
+DECIMAL = {"value": 300, "scale": 1}
+
+
+def thrift(*parts: str | bytes) -> bytes:
+    return b"".join(part if isinstance(part, bytes) else bytes.fromhex(part) for part in parts)
+
+
+GOOD = rows(T, triple(S, P, O))
+IRI = thrift("1c1805", b"urn:s", "0000")
+
+THRIFT_ERRORS = [
+    # No member of a union, two, and one that nobody knows.
+    (thrift("00"), "RDF_StreamRow has no member"),
+    (thrift("2c1c1c1801", b"x", "001c1801", b"y", "0000"), "RDF_Term has more than one member"),
+    (thrift("4c1801", b"x", "0000"), "field 4 is none of RDF_StreamRow"),
+    (thrift("2c1c", "00"), "RDF_Term has no member"),
+    (thrift("2c1cdc00"), "field 13 is none of RDF_Term"),
+    (thrift("2c1c1c2801"), "field 2 is none of RDF_IRI"),
+    (thrift("2c1c0cffff0f"), "is none of RDF_Term"),
+    # Wrong types.
+    (thrift("2801", b"x", "00"), "field 2 of RDF_StreamRow has the wrong type"),
+    (thrift("1c1501"), "field 1 of RDF_PrefixDecl has the wrong type"),
+    (thrift("2c1c1c1c00"), "field 1 of RDF_IRI has the wrong type"),
+    (thrift("2c1ca800"), "field 10 of RDF_Term has the wrong type"),
+    (thrift("2d"), "wrong type"),
+    # Fields that stand twice, or are missing.
+    (thrift("1c1801", b"x", "081801"), "is none of RDF_PrefixDecl|has the wrong type|stands twice"),
+    (thrift("1c1801", b"x", "0802", "01", b"y"), "field 1 of RDF_PrefixDecl stands twice"),
+    (thrift("1c1801", b"x", "0000"), "RDF_PrefixDecl has no uri"),
+    (thrift("2c1c", IRI, "0000"), "RDF_Triple has no P"),
+    (thrift("3c1c", IRI, "1c", IRI, "0000"), "RDF_Quad has no O"),
+    # Numbers that are too long, and text that is none.
+    (thrift("1c18", "ff" * 5, "00"), "too long for its type"),
+    (thrift("1c18", "ffffffff1f"), "too long for its type"),
+    (thrift("2c1ca6", "ff" * 11), "too long for its type"),
+    (thrift("1c1801ff1801", b"y", "0000"), "prefix of RDF_PrefixDecl is not valid UTF-8"),
+    (thrift("2c1c1c1802", "c328", "0000"), "iri of RDF_IRI is not valid UTF-8"),
+    (thrift("2c1c", IRI, "1c", IRI, "1c3c1803", "eda080"), "lex of RDF_Literal is not valid UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), THRIFT_ERRORS)
+def test_thrift_that_is_none(kernel: Kernel, data: bytes, message: str) -> None:
+    error = refused(kernel, GOOD + data + b"\0" * 20, T)
+    assert isinstance(error, WireError)
+    assert error.row == 1
+    with pytest.raises(WireError, match=message):
+        raise error
+
+
+def proto(*fields: bytes) -> bytes:
+    row = b"".join(fields)
+    return varint(len(row)) + row
+
+
+def field(number: int, payload: bytes | int) -> bytes:
+    if isinstance(payload, int):
+        return varint(number << 3) + varint(payload)
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+PROTO_IRI = field(1, field(1, b"urn:s"))
+PROTO_ERRORS = [
+    (proto(), "RDF_StreamRow has no member"),
+    (proto(field(1, b""), field(4, b"")), "RDF_StreamRow has more than one member"),
+    (proto(field(5, b"")), "field 5 is none of RDF_StreamRow"),
+    (proto(field(2, field(1, b""))), "RDF_Term has no member"),
+    (proto(field(2, field(1, field(10, b"")))), "field 10 is none of RDF_Term"),
+    (proto(field(2, field(1, field(1, b"") + field(2, b"")))), "RDF_Term has more than one"),
+    (proto(field(2, 1)), "field 2 of RDF_StreamRow has the wrong type"),
+    (proto(field(2, field(1, field(20, b"")))), "field 20 of RDF_Term has the wrong type"),
+    (proto(field(1, field(1, 7))), "field 1 of RDF_PrefixDecl has the wrong type"),
+    (proto(field(1, field(1, b"x") * 2)), "field 1 of RDF_PrefixDecl stands twice"),
+    (proto(field(2, field(1, PROTO_IRI))), "RDF_Triple has no P"),
+    (proto(field(2, b"\xff")), "ends after its message"),
+    (proto(field(2, b"\x0a\x7f")), "ends after its message"),
+    (proto(b"\x13"), "wire type 3 is not valid"),
+    (proto(b"\x02\x00"), "field number 0 is not valid"),
+    (proto(field(1, field(1, b"\xff"))), "prefix of RDF_PrefixDecl is not valid UTF-8"),
+    (
+        proto(field(2, field(1, field(22, field(2, 1 << 33))))),
+        "too long for its type",
+    ),
+    (
+        proto(
+            field(
+                2,
+                field(1, PROTO_IRI)
+                + field(2, PROTO_IRI)
+                + field(3, field(3, field(1, b"x") + field(2, b"en") + field(9, 1))),
+            )
+        ),
+        "RDF_Literal has more than one kind",
+    ),
+    (b"\xff" * 10 + b"\x01", "length of a row is no number"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), PROTO_ERRORS)
+def test_protobuf_that_is_none(kernel: Kernel, data: bytes, message: str) -> None:
+    error = refused(kernel, rows(B, triple(S, P, O)) + data + b"\0" * 20, B)
+    assert isinstance(error, WireError)
+    assert error.row == 1
+    with pytest.raises(WireError, match=message):
+        raise error
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_deep_nesting(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    def nested(depth: int) -> bytes:
+        term: Any = S
+        for _ in range(depth):
+            term = WIRES[format].encode(TERM, ("tripleTerm", {"S": S, "P": P, "O": term}))
+        return rows(format, triple(S, P, term), quad(S, P, term))
+
+    assert len(kernel.read(nested(64), format)) == 2
+    error = refused(kernel, nested(65), format)
+    assert isinstance(error, LimitError)
+    assert error.row == 0
+    assert "Limits.nesting" in str(error)
+    assert isinstance(refused(kernel, nested(5000), format), LimitError)
+    assert len(kernel.read(nested(3), format, limits=Limits(nesting=3))) == 2
+    assert isinstance(refused(kernel, nested(4), format, limits=Limits(nesting=3)), LimitError)
+
+
+def test_huge_lengths_are_not_waited_for(kernel: Kernel) -> None:
+    # What is said to follow is never there.
+    for size in (17 << 20, (1 << 32) - 1):
+        error = refused(kernel, GOOD + thrift("2c1c1c18", varint(size), b"x" * 50), T)
+        assert "Limits.string_bytes" in str(error)
+    for size in ((64 << 20) + 1, (1 << 63) - 1):
+        error = refused(kernel, rows(B, triple(S, P, O)) + varint(size) + b"x" * 50, B)
+        assert "Limits.frame_bytes" in str(error)
+        assert error.row == 1
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    data = rows(format, triple(S, P, O), triple(S, P, literal("x" * 101)))
+    assert len(kernel.read(data, format)) == 2
+    error = refused(kernel, data, format, limits=Limits(string_bytes=100))
+    assert (error.row, "Limits.string_bytes" in str(error)) == (1, True)
+    error = refused(kernel, data, format, limits=Limits(frame_bytes=100))
+    assert (error.row, "Limits.frame_bytes" in str(error)) == (1, True)
+    error = refused(kernel, data[:-5], format, limits=Limits(frame_bytes=100))
+    assert "Limits.frame_bytes" in str(error)
+    declared = rows(format, *(prefix(f"p{number}", "urn:") for number in range(5)))
+    assert kernel.read(declared, format) == []
+    error = refused(kernel, declared, format, limits=Limits(prefix_table=4))
+    assert (error.row, "Limits.prefix_table" in str(error)) == (4, True)
+    # A name that is bound again takes no more room.
+    assert (
+        kernel.read(
+            rows(format, *[prefix("p", "urn:")] * 5),
+            format,
+            limits=Limits(prefix_table=1, lookup_characters=5),
+        )
+        == []
+    )
+    error = refused(kernel, declared, format, limits=Limits(lookup_characters=20))
+    assert (error.row, "Limits.lookup_characters" in str(error)) == (3, True)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_few_bytes_that_become_many(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    long = "urn:" + "x" * 996
+    abbreviated = [prefix("x", long), *[triple(S, P, name_of("x", ""))] * 6000]
+    limits = Limits(frame_expansion=4_000_000)
+    error = refused(kernel, rows(format, *abbreviated), format, limits=limits)
+    assert (error.row, "Limits.frame_expansion" in str(error)) == (4001, True)
+    # The limit is for so many rows, not for all of them.
+    spread = [prefix("x", long), *[triple(S, P, name_of("x", "")), triple(S, P, O)] * 3000]
+    assert len(kernel.read(rows(format, *spread), format, limits=limits)) == 6000
+    assert kernel.text(rows(format, *spread), format, limits=limits).count(b"\n") == 6000
+    datatyped = [
+        prefix("x", long),
+        *[triple(S, P, literal("", dtPrefix={"prefix": "x", "localName": "d"}))] * 5000,
+    ]
+    error = refused(kernel, rows(format, *datatyped), format, limits=limits)
+    assert error.row == 3997
+    too_long = rows(format, abbreviated[0], triple(S, P, name_of("x", "y")))
+    with pytest.raises(LimitError, match="length of an IRI"):
+        kernel.read(too_long, format, limits=Limits(string_bytes=1000))
+    huge = [
+        triple(S, P, ("valDecimal", {"value": 1, "scale": scale}))
+        for scale in ((1 << 31) - 1, -(1 << 31))
+    ]
+    for value in huge:
+        error = refused(kernel, rows(format, value), format)
+        assert "Limits.string_bytes" in str(error)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_repeats_of_a_long_term_as_text(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    again = ("repeat", {})
+    values = [triple(S, P, literal("x" * 10_000)), *[triple(again, again, again)] * 1000]
+    limits = Limits(frame_expansion=1_000_000)
+    # One object is as good as another, but text has a copy for each.
+    assert len(kernel.read(rows(format, *values), format, limits=limits)) == 1001
+    with pytest.raises(LimitError, match="frame_expansion") as caught:
+        kernel.text(rows(format, *values), format, limits=limits)
+    assert caught.value.row == 100
+
+
+def test_a_row_of_many_parts_takes_no_time(kernel: Kernel) -> None:
+    # Read again with each piece that comes, such a row would take hours.
+    term = WIRES[T].encode(TERM, ("tripleTerm", {"S": S, "P": P, "O": O}))
+    for _ in range(13):
+        term = WIRES[T].encode(TERM, ("tripleTerm", {"S": term, "P": P, "O": term}))
+    data = rows(T, triple(term, P, O))
+    assert len(data) > 400_000
+    assert len(kernel.read(data, T, size=1000)) == 1
+
+
+def test_little_memory_for_long_files(kernel: Kernel) -> None:
+    row = rows(T, triple(S, P, O))
+    decoder = kernel.RowTextDecoder(T)
+    count = 300 if kernel.name == "native" else 3
+    tracemalloc.start()
+    for _ in batches((row * 1000 for _ in range(count)), decoder.decode_text, decoder.finish):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 << 20
+    assert decoder.statements == count * 1000
+
+
+# Mutations
+
+
+def mutated(data: bytes, draw: random.Random) -> bytes:
+    """Data with some bytes changed, taken out, put in, moved, or cut off."""
+    made = bytearray(data)
+    for _ in range(draw.choice([1, 1, 1, 2, 4])):
+        at = draw.randrange(len(made) or 1)
+        kind = draw.randrange(6)
+        if kind == 0 and made:
+            made[at] = draw.choice([0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)])
+        elif kind == 1:
+            del made[at : at + draw.choice([1, 2, 8])]
+        elif kind == 2:
+            made[at:at] = draw.randbytes(draw.choice([1, 2, 5]))
+        elif kind == 3:
+            other = draw.randrange(len(made) or 1)
+            made[at:at] = made[other : other + draw.randrange(60)]
+        elif kind == 4:
+            del made[at:]
+        elif made:
+            made[at] ^= 1 << draw.randrange(8)
+    return bytes(made)
+
+
+def seeds(format: JenaFormat) -> list[bytes]:  # noqa: A002
+    again = ("repeat", {})
+    values = [
+        prefix("x", "urn:x:"),
+        triple(S, name_of("x", "p"), literal("l\té", langtag="en")),
+        quad(again, P, literal("1", dtPrefix={"prefix": "x", "localName": "d"}), S),
+        triple(("bnode", {"label": "a b"}), P, ("tripleTerm", {"S": S, "P": P, "O": O})),
+        prefix("x", "urn:y:"),
+        quad(name_of("x", "s"), again, literal("1", datatype="urn:d"), name_of("x", "g")),
+        triple(S, P, ("valDecimal", DECIMAL)),
+        quad(S, P, ("valInteger", 5)),
+        triple(S, P, ("iri", {"iri": "urn:<>"})),
+        triple(S, P, literal("x", langtag="en--ltr")),
+    ]
+    made = [rows(format, *values), rows(format, *values[:4]), rows(format, *[triple(S, P, O)] * 5)]
+    try:
+        made.append(shared(f"data/jena/g.{format}").read_bytes())
+        made.append(shared(f"data/jena/g.values.{format}").read_bytes())
+    except pytest.skip.Exception:
+        pass
+    return made
+
+
+def differences(format: JenaFormat, count: int, seed: int) -> None:  # noqa: A002
+    """Hold the kernels against one another on mutated rows."""
+    kernels = [load_kernel(name) for name in KERNELS]
+    draw = random.Random(seed)
+    limits = Limits(string_bytes=64, frame_bytes=400, prefix_table=2, frame_expansion=300)
+    for number in range(count):
+        data = mutated(draw.choice(seeds(format)), draw)
+        settings: dict[str, Any] = {"limits": limits} if number % 3 == 0 else {}
+        size = draw.choice([None, None, 1, 13, 50])
+        for read in ("read", "text"):
+            quads: dict[str, Any] = {"quads": True} if read == "read" and number % 2 else {}
+            first, second = (
+                outcome(getattr(kernel, read), data, format, size=size, **quads, **settings)
+                for kernel in kernels
+            )
+            assert first == second, (read, data.hex(), size, settings)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_mutated_rows(format: JenaFormat) -> None:  # noqa: A002
+    try:
+        load_kernel("native")
+    except ImportError:
+        pytest.skip("the kernel is not built")
+    differences(format, 400, seed=15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", FORMATS)
+def test_many_mutated_rows(format: JenaFormat) -> None:  # noqa: A002
+    differences(format, 50_000, seed=random.randrange(1 << 30))

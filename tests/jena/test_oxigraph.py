@@ -1,0 +1,199 @@
+"""Oxigraph stores: load, dump, and results in pyoxigraph's forms."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import (
+    BaseDirection,
+    BlankNode,
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    QueryResultsFormat,
+    RdfFormat,
+    Store,
+    Triple,
+)
+
+from jelly_plugins import Iri, JellyError, LimitError, OptionsError, TermError
+from jelly_plugins import Triple as GenericTriple
+from jelly_plugins.jena import JenaFormat, write
+from jelly_plugins.jena.oxigraph import dump, load, read_quads
+from jelly_plugins.jena.oxigraph_results import read_solutions, write_solutions
+from jelly_plugins.oxigraph import BOOKKEEPING
+
+from ..shared_data import shared
+from .test_rows import O as IRI_O
+from .test_rows import P as IRI_P
+from .test_rows import S as IRI_S
+from .test_rows import literal, rows, triple
+
+FORMATS = list(JenaFormat)
+S, P, O, G = (NamedNode(f"urn:{name}") for name in "spog")  # noqa: E741
+
+
+def store_of() -> Store:
+    store = Store()
+    store.extend(
+        [
+            Quad(S, P, Literal("x\n", language="en")),
+            Quad(S, P, Literal("x", language="ar", direction=BaseDirection.RTL), G),
+            Quad(BlankNode("b"), P, Triple(S, P, Literal("1", datatype=P)), BlankNode("g")),
+        ]
+    )
+    return store
+
+
+def dumped(store: Store, format: JenaFormat, **settings: Any) -> bytes:  # noqa: A002
+    file = io.BytesIO()
+    dump(store, file, format=format, **settings)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_there_and_back(tmp_path: Path, format: JenaFormat, on_disk: bool) -> None:  # noqa: A002
+    store = store_of()
+    path = tmp_path / f"x.{format}.gz"
+    assert dump(store, path) == 3
+    copy = Store(tmp_path / "store") if on_disk else Store()
+    seen: list[Any] = []
+    assert load(copy, path, blank_nodes="keep", progress=lambda *now: seen.append(now)) == 3
+    assert set(copy) == set(store) == set(read_quads(path))
+    assert seen[-1][0] == 3
+    fresh = Store()
+    assert load(fresh, path) == 3
+    assert len(fresh) == 3
+    assert load(fresh, path, atomic=False) == 3
+    # Nodes of each load are new ones.
+    assert len(fresh) == 4
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_one_graph(format: JenaFormat) -> None:  # noqa: A002
+    store = store_of()
+    data = dumped(store, format, graph=G, namespaces={"u": "urn:"})
+    copy = Store()
+    names: list[Any] = []
+    assert load(copy, data, graph=O, on_namespace=lambda *name: names.append(name)) == 1
+    assert [quad.graph_name for quad in copy] == [O]
+    assert names == [("u", "urn:")]
+    copy = Store()
+    for blank_nodes in ("fresh", "keep"):
+        for atomic in (True, False):
+            with pytest.raises(JellyError, match="graph"):
+                load(copy, dumped(store, format), graph=G, blank_nodes=blank_nodes, atomic=atomic)  # type: ignore[arg-type]
+    assert len(copy) == 0
+    # A quad of the default graph has no graph of its own.
+    default = dumped(store, format, graph=DefaultGraph())
+    assert load(copy, default, graph=G, blank_nodes="keep") == 1
+    with pytest.raises(OptionsError):
+        load(copy, dumped(store, format), graph=G, quoted_triples="reify")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_bad_sources_change_nothing(format: JenaFormat) -> None:  # noqa: A002
+    good = rows(format, *[triple(IRI_S, IRI_P, IRI_O)] * 10)
+    for bad in (
+        rows(format, triple(IRI_S, IRI_P, ("iri", {"iri": "relative"}))),
+        rows(format, triple(IRI_S, IRI_P, ("iri", {"iri": "urn:a b"}))),
+        rows(format, triple(IRI_S, IRI_P, literal("x", langtag="waytoolong"))),
+        rows(format, triple(IRI_S, IRI_P, literal("x", datatype="d"))),
+        rows(format, triple(("tripleTerm", {"S": IRI_S, "P": IRI_P, "O": IRI_O}), IRI_P, IRI_O)),
+        good[:-4],
+    ):
+        for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "refuse"}):
+            store = Store()
+            with pytest.raises(JellyError) as caught:
+                load(store, good + bad, **settings)  # type: ignore[arg-type]
+            assert len(store) == 0
+            assert caught.value.row in (10, 19)
+            with pytest.raises(JellyError):
+                list(read_quads(good + bad))
+
+
+def test_quoted_triples_are_reified_on_request() -> None:
+    quoted = ("tripleTerm", {"S": IRI_S, "P": IRI_P, "O": IRI_O})
+    directed = literal("x", langtag="en", baseDirection="ltr")
+    data = rows(JenaFormat.THRIFT, triple(quoted, IRI_P, directed))
+    store = Store()
+    assert load(store, data, quoted_triples="reify") == 1
+    assert len(store) == 2
+    assert BaseDirection.LTR in [getattr(quad.object, "direction", None) for quad in store]
+
+
+def test_bookkeeping_is_no_data() -> None:
+    store = store_of()
+    store.add(Quad(S, P, O, BOOKKEEPING))
+    data = dumped(store, JenaFormat.THRIFT)
+    assert load(Store(), data) == 3
+    data = dumped(store, JenaFormat.THRIFT, bookkeeping=True)
+    copy = Store()
+    with pytest.raises(TermError):
+        load(copy, data)
+    assert len(copy) == 0
+    assert load(copy, data, bookkeeping=True) == 4
+
+
+def test_lines_that_are_too_long_for_oxigraph() -> None:
+    data = rows(JenaFormat.THRIFT, triple(IRI_S, IRI_P, literal("x" * (16 << 20))))
+    with pytest.raises(LimitError, match="Oxigraph reads"):
+        load(Store(), data)
+
+
+@pytest.mark.parametrize("name", ["so.rt.gz", "so.rpb.gz"])
+def test_real_files(name: str, tmp_path: Path) -> None:
+    store, plain = Store(tmp_path / "store"), Store()
+    assert load(store, shared(f"data/jena/{name}")) == 45_584
+    import gzip
+
+    text = gzip.decompress(shared("data/so.nt.gz").read_bytes())
+    plain.load(text, RdfFormat.N_TRIPLES)
+    assert len(store) == len(plain)
+    count = "SELECT (COUNT(*) AS ?n) { ?s a ?t FILTER(isIRI(?s)) }"
+    assert [str(each) for each in store.query(count)] == [str(each) for each in plain.query(count)]  # type: ignore[union-attr]
+
+
+# Results
+
+
+@pytest.mark.parametrize("format", ["srt", "srp"])
+def test_results_of_jena(format: str, tmp_path: Path) -> None:  # noqa: A002
+    path = shared(f"data/jena/g.{format}")
+    found = json.loads(read_solutions(path).serialize(format=QueryResultsFormat.JSON) or b"")
+    expected = json.loads(shared("data/jena/g.srj").read_text())
+    text = json.dumps(found, sort_keys=True).replace("98c1c69328b745e272db3e67d35c066d", "b0")
+    assert text == json.dumps(expected, sort_keys=True)
+    write_solutions(read_solutions(path), tmp_path / f"x.{format}")
+    assert (tmp_path / f"x.{format}").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_results_of_a_store(format: JenaFormat) -> None:  # noqa: A002
+    query = "SELECT ?s ?o ?none { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+    store = store_of()
+    file = io.BytesIO()
+    write_solutions(store.query(query), file, format=format)  # type: ignore[arg-type]
+    copy = read_solutions(file.getvalue())
+    assert [variable.value for variable in copy.variables] == ["s", "o", "none"]
+    assert sorted(map(str, copy)) == sorted(map(str, store.query(query)))  # type: ignore[arg-type]
+    with pytest.raises(TermError, match="SELECT"):
+        write_solutions(store.query("ASK {}"), file, format=format)  # type: ignore[arg-type]
+    file = io.BytesIO()
+    from jelly_plugins.jena.results import write_results
+
+    write_results(["s"], [(Iri("not absolute"),)], file, format=format)
+    with pytest.raises(TermError, match="Oxigraph cannot hold"):
+        read_solutions(file.getvalue())
+
+
+def test_generic_statements_come_through() -> None:
+    file = io.BytesIO()
+    write([GenericTriple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file, format=FORMATS[1])
+    assert list(read_quads(file.getvalue())) == [Quad(S, P, O)]

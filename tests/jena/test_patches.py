@@ -1,0 +1,179 @@
+"""Binary RDF Patch: beside RDF Patch text and Jelly-Patch, and what is refused in it."""
+
+from __future__ import annotations
+
+import io
+import random
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import BlankNode, Iri, Literal, Quad, Triple, TruncatedError
+from jelly_plugins.codec import DEFAULT_GRAPH, PatchStatementType
+from jelly_plugins.errors import JellyError, OrderError, SourceError, StatementError, WireError
+from jelly_plugins.jena import JenaFormat, write
+from jelly_plugins.patch import (
+    BEGIN,
+    COMMIT,
+    END,
+    PatchFormat,
+    PatchReader,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+    header,
+    read_patches,
+    write_patches,
+)
+from jelly_plugins.patch.logs.conversion import convert
+from jelly_plugins.patch.writer import write_rows
+
+from ..cli.command import jelly
+from ..shared_data import shared
+from .test_hostile import mutated
+
+TRP = PatchFormat.RDF_PATCH_THRIFT
+S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
+ROWS = [
+    header("id", Iri("urn:1")),
+    header("label", Literal("é", "en")),
+    BEGIN,
+    add_namespace("x", Iri("urn:x:"), DEFAULT_GRAPH),
+    add_namespace("", Iri("urn:y:"), G),
+    delete_namespace("x", None, DEFAULT_GRAPH),
+    add(Quad(S, P, Triple(S, P, Literal("1", None, "urn:d")), DEFAULT_GRAPH)),
+    delete(Quad(BlankNode("b"), P, Literal("x", "ar--rtl"), G)),
+    COMMIT,
+    END,
+    header("id", Iri("urn:2")),
+    header("prev", Iri("urn:1")),
+    add(Quad(S, P, O, DEFAULT_GRAPH)),
+    END,
+]
+
+
+def written(rows: Any, **settings: Any) -> bytes:
+    file = io.BytesIO()
+    write_rows(rows, file, format=TRP, **settings)
+    return file.getvalue()
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    data = written(ROWS)
+    for src in (data, io.BytesIO(data)):
+        with PatchReader(src) as reader:
+            assert list(reader) == ROWS
+            assert reader.format is TRP
+    patches = list(read_patches(data))
+    path = tmp_path / "x.trp.gz"
+    write_patches(read_patches(data), path)
+    assert [patch.id for patch in patches] == [Iri("urn:1"), Iri("urn:2")]
+    assert list(PatchReader(path)) == ROWS
+    # The last patch is ended by the end; others by their mark.
+    assert data.count(bytes.fromhex("650600")) == 1
+
+
+@pytest.mark.parametrize("name", ["quads-all-features-rdf11", "rdf-star", "rdf-stax"])
+def test_real_patches_in_all_formats(name: str, tmp_path: Path) -> None:
+    src = shared(f"data/patch/{name}.rdfp")
+    expected = list(PatchReader(src))
+    binary, compact, text = (tmp_path / f"x.{ending}" for ending in ("trp", "jellyp", "rdfp"))
+    convert([src], binary)
+    assert list(PatchReader(binary)) == expected
+    convert([binary], compact)
+    assert list(PatchReader(compact)) == expected
+    convert([compact], text)
+    convert([text], tmp_path / "y.trp")
+    assert (tmp_path / "y.trp").read_bytes() == binary.read_bytes()
+    assert jelly("patch", "convert", binary, "-o", tmp_path / "z.rdfp").code == 0
+    assert (tmp_path / "z.rdfp").read_bytes() == text.read_bytes()
+
+
+def test_patches_of_triples() -> None:
+    rows = [BEGIN, add(Triple(S, P, O)), add_namespace("x", Iri("urn:")), COMMIT, END]
+    data = written(rows)
+    triples = PatchStatementType.TRIPLES
+    assert list(PatchReader(data, statement_type=triples)) == rows
+    quads = list(PatchReader(data))
+    assert quads[1] == add(Quad(S, P, O, DEFAULT_GRAPH))
+    with pytest.raises(StatementError, match="patch of triples") as caught:
+        list(PatchReader(written(ROWS[2:]), statement_type=triples))
+    assert caught.value.row == 2
+
+
+def test_headers_open_patches() -> None:
+    # Whoever leaves the mark out means it all the same.
+    rows = [header("id", Iri("urn:1")), add(Quad(S, P, O, DEFAULT_GRAPH))]
+    data = written([*rows, END]) * 2
+    assert [row.kind.code for row in PatchReader(data)] == ["H", "A", "Z", "H", "A", "Z"]
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "row"),
+    [
+        ("650200", OrderError, 0),
+        ("650000650000", OrderError, 1),
+        ("650000650600", OrderError, 1),
+        ("650800", WireError, 0),
+        ("65000065", TruncatedError, 1),
+        ("650000", TruncatedError, 1),
+        ("7500", WireError, 0),
+        ("650066", WireError, 0),
+    ],
+)
+def test_what_is_refused(data: str, error: type[JellyError], row: int) -> None:
+    with pytest.raises(error) as caught:
+        list(PatchReader(bytes.fromhex(data), format=TRP))
+    assert caught.value.row == row
+
+
+def test_a_source_that_grows(tmp_path: Path) -> None:
+    path = tmp_path / "x.trp"
+    data = written(ROWS)
+    path.write_bytes(data[:100])
+    turns = iter([True, True, True, True, False])
+
+    def wait() -> bool:
+        with open(path, "ab") as file:
+            at = path.stat().st_size
+            file.write(data[at : at + 60] if at < 200 else data[at:])
+        return next(turns)
+
+    reader = PatchReader(path, wait=wait)
+    assert [*reader, END] == ROWS
+    assert reader.inside_patch
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(StatementError, match="namespace that is deleted"):
+        written([BEGIN, delete_namespace("x", Iri("urn:")), COMMIT, END])
+    with pytest.raises(StatementError, match="without an IRI"):
+        written([BEGIN, add_namespace("x", None), COMMIT, END])
+    with pytest.raises(OrderError):
+        written([BEGIN, BEGIN])
+    with pytest.raises(OrderError, match="not ended"):
+        written([BEGIN, COMMIT])
+    from pyoxigraph import Store
+
+    from jelly_plugins.oxigraph import record
+
+    with pytest.raises(SourceError, match="recorded"), record(Store(), tmp_path / "x.trp"):
+        pass
+
+
+def test_rdf_thrift_is_no_patch(tmp_path: Path) -> None:
+    path = tmp_path / "x.rt"
+    write([Triple(S, P, O)], path, format=JenaFormat.THRIFT)
+    with pytest.raises(JellyError):
+        list(PatchReader(path))
+
+
+def test_mutated_patches_end_in_one_error() -> None:
+    draw = random.Random(4)
+    good = written(ROWS)
+    for _ in range(500):
+        with suppress(JellyError):
+            list(PatchReader(mutated(good, draw), format=TRP))

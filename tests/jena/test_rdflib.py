@@ -1,0 +1,203 @@
+"""rdflib's plugins: graphs and datasets, and results of queries."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdflib import BNode, Dataset, Graph, Literal, URIRef, namespace
+from rdflib.compare import isomorphic
+from rdflib.query import Result
+
+from jelly_plugins import Iri, JellyError, Quad, SourceError, TermError, Triple
+from jelly_plugins import Literal as GenericLiteral
+from jelly_plugins.codec import DEFAULT_GRAPH
+from jelly_plugins.jena import JenaFormat, write
+from jelly_plugins.jena.rdflib_plugins import dump, load
+
+from ..shared_data import shared
+from .test_hostile import mutated, seeds
+
+NAMES = {JenaFormat.THRIFT: "rdf-thrift", JenaFormat.PROTOBUF: "rdf-protobuf"}
+FORMATS = list(JenaFormat)
+S, P, G = URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:g")
+XSD_INTEGER = namespace.XSD.integer
+
+
+def dataset_of(store: str = "default") -> Dataset:
+    dataset = Dataset(store=store)
+    for graph in (dataset.default_graph, dataset.graph(G), dataset.graph(BNode("g"))):
+        graph.add((S, P, Literal("x", lang="en")))
+        graph.add((BNode("b"), P, Literal(7)))
+    return dataset
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", ["plugin", "media type"])
+def test_a_graph(format: JenaFormat, name: str) -> None:  # noqa: A002
+    title = NAMES[format] if name == "plugin" else f"application/{NAMES[format].replace('-', '+')}"
+    graph = Graph()
+    graph.parse(data="@prefix e: <http://e/> . e:s e:p e:o, 'x'@en, 1, [] .", format="turtle")
+    data = graph.serialize(format=title, encoding="utf-8")
+    copy = Graph().parse(data=data, format=title)
+    assert isomorphic(copy, graph)
+    assert copy.namespace_manager.store.namespace("e") is None
+    data = graph.serialize(format=title, encoding="utf-8", namespaces={"e": URIRef("http://e/")})
+    copy = Graph().parse(data=data, format=title)
+    assert isomorphic(copy, graph)
+    assert copy.namespace_manager.store.namespace("e") == URIRef("http://e/")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_a_dataset(format: JenaFormat, store: str) -> None:  # noqa: A002
+    dataset = dataset_of(store)
+    data = dataset.serialize(format=NAMES[format], encoding="utf-8")
+    copy = Dataset(store=store)
+    copy.parse(data=data, format=NAMES[format])
+    assert len(list(copy.quads())) == len(list(dataset.quads())) == 6
+    assert {type(graph.identifier) for graph in copy.graphs()} == {URIRef, BNode}
+    assert len(copy.graph(G)) == 2
+    with pytest.raises(JellyError, match="graph"):
+        Graph(store=store).parse(data=data, format=NAMES[format])
+    one = Graph(store=store)
+    one.parse(data=write_bytes([Quad(*TRIPLE, DEFAULT_GRAPH)], format), format=NAMES[format])
+    assert len(one) == 1
+
+
+TRIPLE = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+
+
+def write_bytes(statements: Any, format: JenaFormat) -> bytes:  # noqa: A002
+    file = io.BytesIO()
+    write(statements, file, format=format)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_files(tmp_path: Path, format: JenaFormat) -> None:  # noqa: A002
+    import jelly_plugins.rdflib  # noqa: F401 (teaches rdflib the endings)
+
+    graph = Graph().add((S, P, Literal("01", datatype=XSD_INTEGER)))
+    endings = {"rt": ("rt", "trdf"), "rpb": ("rpb", "pbrdf")}[format]
+    for ending in endings:
+        path = tmp_path / f"x.{ending}"
+        graph.serialize(path, format=NAMES[format])
+        assert isomorphic(Graph().parse(path), graph)
+    packed = tmp_path / f"x.{format}.gz"
+    graph.serialize(packed, format=NAMES[format])
+    assert gzip.decompress(packed.read_bytes()) == (tmp_path / f"x.{endings[0]}").read_bytes()
+    assert isomorphic(Graph().parse(packed, format=NAMES[format]), graph)
+    with pytest.raises(SourceError, match="binary"):
+        graph.serialize(format=NAMES[format])
+    assert dump(graph, tmp_path / f"y.{format}", value_forms=True) == 1
+    assert isomorphic(Graph().parse(tmp_path / f"y.{format}"), graph)
+    assert load(Graph(), tmp_path / f"y.{format}") == 1
+
+
+def test_real_files_are_the_same_graph() -> None:
+    source = Graph().parse(shared("data/jena/g.rt"), format="rdf-thrift")
+    assert len(source) == 13
+    assert isomorphic(Graph().parse(shared("data/jena/g.rpb"), format="rdf-protobuf"), source)
+    thrift = Graph().parse(shared("data/jena/so.rt.gz"), format="rdf-thrift")
+    text = Graph().parse(data=gzip.decompress(shared("data/so.nt.gz").read_bytes()), format="nt")
+    assert len(thrift) == len(text)
+    assert {each for each in thrift if not any(isinstance(term, BNode) for term in each)} == {
+        each for each in text if not any(isinstance(term, BNode) for term in each)
+    }
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_cannot_be_held_leaves_the_graph_as_it_was(format: JenaFormat) -> None:  # noqa: A002
+    for last in (
+        Triple(Iri("urn:s"), Iri("urn:p"), TRIPLE),
+        Triple(Iri("urn:s"), Iri("urn:p"), GenericLiteral("x", "en--ltr")),
+        Quad(*TRIPLE, Iri("urn:g")),
+    ):
+        graph = Graph().add((S, P, S))
+        with pytest.raises(TermError) as caught:
+            graph.parse(data=write_bytes([TRIPLE, last], format), format=NAMES[format])
+        assert caught.value.row == 1
+        assert len(graph) == 1
+    graph = Graph()
+    good = write_bytes([TRIPLE], format)
+    with pytest.raises(JellyError):
+        graph.parse(data=good + good[:-1], format=NAMES[format])
+    assert len(graph) == 0
+    with pytest.raises(JellyError):
+        graph.parse(data=good + good[:-1], format=NAMES[format], atomic=False)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_fresh_and_kept_labels(format: JenaFormat) -> None:  # noqa: A002
+    data = (
+        Graph().add((BNode("b"), P, BNode("c"))).serialize(format=NAMES[format], encoding="utf-8")
+    )
+    graph = Graph()
+    graph.parse(data=data, format=NAMES[format])
+    graph.parse(data=data, format=NAMES[format])
+    assert len(graph) == 2
+    kept = Graph().parse(data=data, format=NAMES[format], blank_nodes="keep")
+    assert (BNode("b"), P, BNode("c")) in kept
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_mutated_rows_end_in_one_error(format: JenaFormat) -> None:  # noqa: A002
+    draw = random.Random(3)
+    for _ in range(150):
+        data = mutated(draw.choice(seeds(format)), draw)
+        dataset = Dataset()
+        try:
+            dataset.parse(data=data, format=NAMES[format])
+        except JellyError:
+            assert list(dataset.quads()) == []
+
+
+# Results
+
+
+@pytest.mark.parametrize("format", ["srt", "srp"])
+def test_results_are_those_of_the_same_query(format: str) -> None:  # noqa: A002
+    path = shared(f"data/jena/g.{format}")
+    with open(path, "rb") as file:
+        found = Result.parse(file, format=format)
+    answers = json.loads(shared("data/jena/g.srj").read_text())["results"]["bindings"]
+    expected = Result.parse(io.StringIO(shared("data/jena/g.srj").read_text()), format="json")
+    assert [str(name) for name in found.vars or ()] == ["s", "p", "o", "g"]
+    assert len(found.bindings) == len(answers) == 13
+    for ours, theirs in zip(found.bindings, expected.bindings, strict=True):
+        assert set(ours) == set(theirs)
+        for name, term in ours.items():
+            if not isinstance(term, BNode):
+                assert term.n3() == theirs[name].n3()
+    data = found.serialize(format=format)
+    assert data is not None
+    again = Result.parse(io.BytesIO(data), format=format)
+    assert [set(each) for each in again.bindings] == [set(each) for each in found.bindings]
+
+
+@pytest.mark.parametrize("format", ["srt", "application/sparql-results+protobuf"])
+def test_results_of_a_graph(format: str, tmp_path: Path) -> None:  # noqa: A002
+    graph = Graph().add((S, P, Literal("x", lang="en"))).add((S, P, BNode("b")))
+    query = "SELECT ?s ?o ?none { ?s ?p ?o OPTIONAL { ?o <urn:no> ?none } }"
+    result = graph.query(query)
+    result.serialize(destination=str(tmp_path / "x"), format=format)
+    with open(tmp_path / "x", "rb") as file:
+        copy = Result.parse(file, format=format)
+    assert [str(name) for name in copy.vars or ()] == ["s", "o", "none"]
+    assert len(copy.bindings) == 2
+    assert Literal("x", lang="en") in [row.get("o") for row in copy]  # type: ignore[union-attr]
+    with pytest.raises(TermError, match="no place in this format"):
+        graph.query("ASK { ?s ?p ?o }").serialize(format=format)
+
+
+def test_results_cut_off() -> None:
+    data = shared("data/jena/g.srt").read_bytes()
+    with pytest.raises(JellyError) as caught:
+        Result.parse(io.BytesIO(data[:-3]), format="srt")
+    assert caught.value.row == 13

@@ -1,0 +1,409 @@
+"""What rows mean, on both kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jelly_plugins import BlankNode, Iri, Limits, Literal, Quad, Triple
+from jelly_plugins.codec import DEFAULT_GRAPH, GenericFactory
+from jelly_plugins.errors import (
+    JellyError,
+    LimitError,
+    LookupTableError,
+    OptionsError,
+    StatementError,
+    TermError,
+)
+from jelly_plugins.jena import JenaFormat
+from jelly_plugins.jena.schema import STREAM_ROW
+from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from jelly_plugins.jena.wires import WIRES
+
+from .kernels import Kernel, load_kernel
+
+FORMATS = list(JenaFormat)
+S, P, O, G = (("iri", {"iri": f"urn:{name}"}) for name in "spog")  # noqa: E741
+GENERIC = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def rows(format: JenaFormat, *values: Any) -> bytes:  # noqa: A002
+    wire = WIRES[format]
+    return b"".join(wire.write(STREAM_ROW, value) for value in values)
+
+
+def triple(*terms: Any) -> Any:
+    return "triple", dict(zip("SPO", terms, strict=True))
+
+
+def quad(*terms: Any) -> Any:
+    return "quad", dict(zip("SPOG", terms, strict=False))
+
+
+def prefix(name: str, iri: str) -> Any:
+    return "prefixDecl", {"prefix": name, "uri": iri}
+
+
+def literal(lex: str, **parts: Any) -> Any:
+    return "literal", {"lex": lex, **parts}
+
+
+def name_of(name: str, local: str) -> Any:
+    return "prefixName", {"prefix": name, "localName": local}
+
+
+@pytest.fixture(params=FORMATS)
+def format(request: pytest.FixtureRequest) -> JenaFormat:  # noqa: A001
+    found: JenaFormat = request.param
+    return found
+
+
+def test_triples_and_quads(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    data = rows(format, triple(S, P, O), quad(S, P, O, G), quad(S, P, O))
+    found = kernel.read(data, format)
+    default = Quad(*GENERIC, DEFAULT_GRAPH)
+    assert found == [GENERIC, Quad(*GENERIC, Iri("urn:g")), default]
+    assert [type(each) for each in found] == [Triple, Quad, Quad]
+    assert kernel.read(data, format, quads=True) == [default, found[1], default]
+    line = "<urn:s> <urn:p> <urn:o>"
+    assert kernel.text(data, format).decode() == f"{line} .\n{line} <urn:g> .\n{line} .\n"
+    # The default graph is no graph in rows, as Apache Jena has it.
+    written = kernel.RowEncoder(format).add([GENERIC, found[1], default])
+    assert written == rows(format, triple(S, P, O), quad(S, P, O, G), triple(S, P, O))
+
+
+@pytest.mark.parametrize("name", ["DefaultGraphNode", "DefaultGraph", "DefaultGraphs"])
+def test_what_jena_calls_the_default_graph(
+    kernel: Kernel,
+    format: JenaFormat,  # noqa: A002
+    name: str,
+) -> None:
+    iri = f"urn:x-arq:{name}"
+    data = rows(format, quad(S, P, O, ("iri", {"iri": iri})))
+    expected = DEFAULT_GRAPH if name != "DefaultGraphs" else Iri(iri)
+    assert kernel.read(data, format) == [Quad(*GENERIC, expected)]
+    assert (iri.encode() in kernel.text(data, format)) is (expected is not DEFAULT_GRAPH)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, None])
+def test_pieces_of_any_size(kernel: Kernel, format: JenaFormat, size: int | None) -> None:  # noqa: A002
+    values = [
+        prefix("x", "urn:x:"),
+        triple(name_of("x", "a"), P, literal("l", langtag="en")),
+        quad(("bnode", {"label": "b"}), P, ("repeat", {}), G),
+        triple(S, P, ("valInteger", -3)),
+    ]
+    data = rows(format, *values)
+    assert kernel.read(data, format, size=size) == [
+        Triple(Iri("urn:x:a"), Iri("urn:p"), Literal("l", "en")),
+        Quad(BlankNode("b"), Iri("urn:p"), Literal("l", "en"), Iri("urn:g")),
+        Triple(Iri("urn:s"), Iri("urn:p"), Literal("-3", datatype=XSD_INTEGER)),
+    ]
+    assert kernel.text(data, format, size=size).count(b"\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        (literal(""), Literal("")),
+        (literal('é"\\\n\U0001f600', simple=True), Literal('é"\\\n\U0001f600')),
+        (literal("x", datatype=f"{XSD}string"), Literal("x")),
+        (literal("1", datatype=f"{XSD}int"), Literal("1", datatype=f"{XSD}int")),
+        (literal("1", dtPrefix={"prefix": "x", "localName": "d"}), Literal("1", None, "urn:x:d")),
+        (name_of("x", ""), Iri("urn:x:")),
+        (name_of("", "é"), Iri("urn:empty:é")),
+        (("bnode", {"label": ""}), BlankNode("")),
+        (("bnode", {"label": "a b"}), BlankNode("a b")),
+        (("valInteger", -(1 << 63)), Literal(str(-(1 << 63)), datatype=XSD_INTEGER)),
+        (("valDouble", 1.5e300), Literal("1.5E300", datatype=XSD_DOUBLE)),
+        (("valDouble", float("-inf")), Literal("-INF", datatype=XSD_DOUBLE)),
+        (("valDecimal", {"value": -5, "scale": 3}), Literal("-0.005", datatype=XSD_DECIMAL)),
+        (("valDecimal", {"value": 0, "scale": -3}), Literal("0", datatype=XSD_DECIMAL)),
+        (("tripleTerm", {"S": S, "P": P, "O": O}), GENERIC),
+        (
+            ("tripleTerm", {"S": S, "P": P, "O": ("tripleTerm", {"S": S, "P": P, "O": O})}),
+            Triple(Iri("urn:s"), Iri("urn:p"), GENERIC),
+        ),
+    ],
+)
+def test_terms(kernel: Kernel, format: JenaFormat, term: Any, expected: Any) -> None:  # noqa: A002
+    opening = (prefix("x", "urn:x:"), prefix("", "urn:empty:"))
+    data = rows(format, *opening, triple(S, P, term), triple(S, P, term))
+    assert [found.object for found in kernel.read(data, format)] == [expected] * 2
+    text = kernel.text(data, format)
+    again = kernel.lines(text, format, quads=False)
+    assert [found.object for found in kernel.read(again, format)] == [expected] * 2
+    written = kernel.RowEncoder(format).add([Triple(Iri("urn:s"), Iri("urn:p"), expected)] * 2)
+    assert kernel.read(written, format) == kernel.read(data, format)
+    assert kernel.text(written, format) == text
+
+
+def test_base_directions(kernel: Kernel) -> None:
+    expected = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "ar--rtl"))]
+    parts = {
+        JenaFormat.THRIFT: {"langtag": "ar", "baseDirection": "rtl"},
+        JenaFormat.PROTOBUF: {"langdir": "ar--rtl"},
+    }
+    for each, direction in parts.items():
+        data = rows(each, triple(S, P, literal("x", **direction)))
+        assert kernel.read(data, each) == expected
+        assert kernel.RowEncoder(each).add(expected) == data
+        text = kernel.text(data, each)
+        assert text == b'<urn:s> <urn:p> "x"@ar--rtl .\n'
+        assert kernel.lines(text, each, quads=False) == data
+        with pytest.raises(TermError, match="base direction"):
+            kernel.read(data, each, directions=False)
+        with pytest.raises(TermError, match="ltr or rtl"):
+            kernel.read(data.replace(b"rtl", b"xyz"), each)
+
+
+def test_a_base_is_kept_and_resolves_nothing(kernel: Kernel) -> None:
+    relative = ("iri", {"iri": "x"})
+    data = rows(JenaFormat.PROTOBUF, ("base", {"iri": "urn:b/"}), triple(S, P, relative))
+    decoder = kernel.RowDecoder(GenericFactory(), JenaFormat.PROTOBUF)
+    batch, _ = decoder.decode(data)
+    assert (decoder.base, batch.statements[0].object) == ("urn:b/", Iri("x"))
+    encoder = kernel.RowEncoder(JenaFormat.PROTOBUF)
+    assert encoder.set_base("urn:b/") + encoder.add(batch.statements) == data
+    with pytest.raises(OptionsError, match="RDF Thrift has no row"):
+        kernel.RowEncoder(JenaFormat.THRIFT).set_base("urn:b/")
+
+
+def test_repeats(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    again = ("repeat", {})
+    data = rows(
+        format,
+        prefix("x", "urn:x:"),
+        quad(name_of("x", "a"), P, literal("1"), G),
+        quad(again, again, O, again),
+        # What is repeated is the term, whatever its prefix means by now.
+        prefix("x", "urn:y:"),
+        triple(again, P, again),
+        triple(name_of("x", "a"), again, again),
+    )
+    a, p, one, o, g = Iri("urn:x:a"), Iri("urn:p"), Literal("1"), Iri("urn:o"), Iri("urn:g")
+    expected = [Quad(a, p, one, g), Quad(a, p, o, g), Triple(a, p, o)]
+    expected.append(Triple(Iri("urn:y:a"), p, o))
+    for size in (None, 1, 30):
+        assert kernel.read(data, format, size=size) == expected
+        assert kernel.text(data, format, size=size).count(b"<urn:x:a>") == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message", "row"),
+    [
+        ([triple(("repeat", {}), P, O)], StatementError, "repeat stands as subject", 0),
+        (
+            [triple(S, P, O), quad(S, P, O, ("repeat", {}))],
+            StatementError,
+            "repeat stands as graph",
+            1,
+        ),
+        (
+            [triple(S, P, ("tripleTerm", {"S": ("repeat", {}), "P": P, "O": O}))],
+            StatementError,
+            "repeat stands in a quoted triple",
+            0,
+        ),
+        ([triple(S, P, O), triple(S, P, ("any", {}))], TermError, "pattern for any term", 1),
+        ([triple(S, ("undefined", {}), O)], TermError, "undefined term stands as predicate", 0),
+        ([triple(("variable", {"name": "v"}), P, O)], TermError, "variable stands as subject", 0),
+        ([triple(literal("x"), P, O)], StatementError, "LITERAL as subject", 0),
+        ([triple(S, ("bnode", {"label": "b"}), O)], StatementError, "BLANK_NODE as predicate", 0),
+        ([quad(S, P, O, literal("x"))], StatementError, "LITERAL as graph", 0),
+        ([triple(S, P, name_of("x", "a"))], LookupTableError, "prefix 'x' was not declared", 0),
+        (
+            [triple(S, P, O), triple(S, P, literal("", dtPrefix={"prefix": "", "localName": ""}))],
+            LookupTableError,
+            "prefix '' was not declared",
+            1,
+        ),
+    ],
+)
+def test_what_means_nothing_is_refused(
+    kernel: Kernel,
+    format: JenaFormat,  # noqa: A002
+    values: Any,
+    error: type[JellyError],
+    message: str,
+    row: int,
+) -> None:
+    for read in (kernel.read, kernel.text):
+        with pytest.raises(error, match=message) as caught:
+            read(rows(format, *values), format)
+        assert caught.value.row == row
+
+
+def test_two_kinds_of_a_literal_are_refused(kernel: Kernel) -> None:
+    both = {"langtag": "en", "datatype": f"{XSD}int"}
+    data = rows(JenaFormat.THRIFT, triple(S, P, literal("x", **both)))
+    with pytest.raises(TermError, match="not both"):
+        kernel.read(data, JenaFormat.THRIFT)
+    two = {"datatype": "urn:d", "dtPrefix": {"prefix": "x", "localName": "y"}}
+    data = rows(JenaFormat.THRIFT, prefix("x", "urn:"), triple(S, P, literal("x", **two)))
+    with pytest.raises(TermError, match="two datatypes"):
+        kernel.read(data, JenaFormat.THRIFT)
+    # What goes without saying may be said.
+    tagged = {"langtag": "en", "datatype": f"{RDF}langString"}
+    data = rows(JenaFormat.THRIFT, triple(S, P, literal("x", **tagged)))
+    assert kernel.read(data, JenaFormat.THRIFT)[0].object == Literal("x", "en")
+
+
+def test_generalized_statements(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    data = rows(format, quad(literal("x"), ("bnode", {"label": "b"}), O, literal("g")))
+    found = kernel.read(data, format, generalized=True)
+    expected = Quad(Literal("x"), BlankNode("b"), Iri("urn:o"), Literal("g"))
+    assert found == [expected]
+    encoder = kernel.RowEncoder(format, generalized=True)
+    assert kernel.read(encoder.add(found), format, generalized=True) == found
+    with pytest.raises(StatementError, match="LITERAL as subject"):
+        kernel.RowEncoder(format).add(found)
+    assert kernel.text(data, format, generalized=True) == b'"x" _:b <urn:o> "g" .\n'
+
+
+# Writing
+
+
+def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
+    statements = [
+        Triple(Iri("http://e/a"), Iri("http://e/x#p"), Literal("1", None, "http://e/x#d")),
+        Triple(Iri("http://e/a/b"), Iri("http://e/x#q"), Iri("http://e/x#long-q")),
+    ]
+    prefixes = {"e": "http://e/", "x": "http://e/x#", "l": "http://e/x#long-"}
+    encoder = kernel.RowEncoder(JenaFormat.THRIFT)
+    opening = b"".join(encoder.add_prefix(*each) for each in prefixes.items())
+    expected = [
+        triple(
+            name_of("e", "a"),
+            name_of("x", "p"),
+            literal("1", dtPrefix={"prefix": "x", "localName": "d"}),
+        ),
+        # A local name has no slash, and the longest prefix is taken.
+        triple(("iri", {"iri": "http://e/a/b"}), name_of("x", "q"), name_of("l", "q")),
+    ]
+    assert encoder.add(statements) == rows(JenaFormat.THRIFT, *expected)
+    written = rows(JenaFormat.THRIFT, *(prefix(*each) for each in prefixes.items()))
+    assert opening == written
+    assert kernel.read(opening + encoder.add(statements), JenaFormat.THRIFT) == statements
+    encoder = kernel.RowEncoder(JenaFormat.PROTOBUF)
+    encoder.add_prefix("e", "http://e/")
+    assert encoder.add(statements) == kernel.RowEncoder(JenaFormat.PROTOBUF).add(statements)
+
+
+NUMBERS = [
+    ("7", XSD_INTEGER),
+    ("-9223372036854775808", XSD_INTEGER),
+    ("2.5", XSD_DECIMAL),
+    ("-0.500", XSD_DECIMAL),
+    ("5", XSD_DECIMAL),
+    ("1.0E0", XSD_DOUBLE),
+    ("-1.5E-7", XSD_DOUBLE),
+    ("NaN", XSD_DOUBLE),
+    ("INF", XSD_DOUBLE),
+]
+OTHERS = [
+    ("007", XSD_INTEGER),
+    ("+1", XSD_INTEGER),
+    ("-0", XSD_INTEGER),
+    (" 1", XSD_INTEGER),
+    ("9" * 20, XSD_INTEGER),
+    ("1" * 5000, XSD_INTEGER),
+    ("x", XSD_INTEGER),
+    ("1.0", XSD_INTEGER),
+    (".5", XSD_DECIMAL),
+    ("1.", XSD_DECIMAL),
+    ("-0.0", XSD_DECIMAL),
+    ("00.5", XSD_DECIMAL),
+    ("0." + "9" * 19, XSD_DECIMAL),
+    ("1", XSD_DOUBLE),
+    ("1.0e0", XSD_DOUBLE),
+    ("1.0E00", XSD_DOUBLE),
+    ("1_0.0E0", XSD_DOUBLE),
+    ("infinity", XSD_DOUBLE),
+    ("\u0661", XSD_INTEGER),
+]
+
+
+@pytest.mark.parametrize(("lex", "datatype"), NUMBERS)
+def test_value_forms_on_request(
+    kernel: Kernel,
+    format: JenaFormat,  # noqa: A002
+    lex: str,
+    datatype: str,
+) -> None:
+    statements = [Triple(Iri("urn:s"), Iri("urn:p"), Literal(lex, datatype=datatype))]
+    usual = kernel.RowEncoder(format).add(statements)
+    by_value = kernel.RowEncoder(format, value_forms=True).add(statements)
+    assert datatype.encode() in usual
+    assert datatype.encode() not in by_value
+    assert kernel.read(by_value, format) == kernel.read(usual, format) == statements
+    lines = kernel.text(usual, format)
+    assert kernel.lines(lines, format, quads=False, value_forms=True) == by_value
+
+
+@pytest.mark.parametrize(("lex", "datatype"), OTHERS)
+def test_value_forms_refuse_what_would_be_read_otherwise(
+    kernel: Kernel,
+    format: JenaFormat,  # noqa: A002
+    lex: str,
+    datatype: str,
+) -> None:
+    good = Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", datatype=f"{XSD}int"))
+    bad = Triple(Iri("urn:s"), Iri("urn:p"), Literal(lex, datatype=datatype))
+    encoder = kernel.RowEncoder(format, value_forms=True)
+    with pytest.raises(TermError, match="would be read otherwise") as caught:
+        encoder.add([good, bad])
+    assert caught.value.row == 1
+    # Without being asked for it, nothing is lost.
+    assert kernel.read(kernel.RowEncoder(format).add([bad]), format) == [bad]
+
+
+def test_what_cannot_be_written(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    encoder = kernel.RowEncoder(format)
+    for term, error in (
+        (Literal("\ud800"), TermError),
+        (Literal("x", "en--up"), TermError),
+        (DEFAULT_GRAPH, StatementError),
+        ("text", TermError),
+    ):
+        with pytest.raises(error) as caught:
+            encoder.add([GENERIC, Triple(Iri("urn:s"), Iri("urn:p"), term)])  # type: ignore[arg-type]
+        assert caught.value.row is not None
+    deep: Any = GENERIC
+    for _ in range(65):
+        deep = Triple(Iri("urn:s"), Iri("urn:p"), deep)
+    with pytest.raises(LimitError, match="nesting"):
+        kernel.RowEncoder(format).add([deep])
+
+
+def test_limits_of_writing(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    long = Triple(Iri("urn:s"), Iri("urn:p"), Literal("x" * 101))
+    with pytest.raises(LimitError, match="string_bytes"):
+        kernel.RowEncoder(format, limits=Limits(string_bytes=100)).add([long])
+    with pytest.raises(LimitError, match="frame_bytes"):
+        kernel.RowEncoder(format, limits=Limits(frame_bytes=100)).add([long])
+    encoder = kernel.RowEncoder(format, limits=Limits(prefix_table=1))
+    encoder.add_prefix("a", "urn:a")
+    with pytest.raises(LimitError, match="prefix_table"):
+        encoder.add_prefix("b", "urn:b")
+
+
+def test_kernels_write_the_same_of_lines() -> None:
+    text = (
+        b"# comment\n\n<urn:s> <urn:p> <urn:o>.\n"
+        b'_:a <urn:p> "\\u00e9\\n"@en-GB <urn:g> . # more\n'
+        b"<urn:s> <urn:p> <<( <urn:a> <urn:b> _:c )>> .\r\n"
+        b'<urn:s> <urn:p> "x"^^<http://www.w3.org/2001/XMLSchema#string> _:g .\n'
+        b'_:label-612062 <urn:p> "" .'
+    )
+    try:
+        kernels = [load_kernel("python"), load_kernel("native")]
+    except ImportError:
+        pytest.skip("the kernel is not built")
+    for each in FORMATS:
+        first, second = (kernel.lines(text, each, quads=True) for kernel in kernels)
+        assert first == second
+        assert len(kernels[0].read(first, each)) == 5
