@@ -113,6 +113,7 @@ cdef class RowReader:
 
     cdef void _leave(self):
         """Let go of the caller's bytes."""
+        memset(&self.said, 0, sizeof(Row))
         if self.last_row.size:
             self.kept_row = self.last_row.bytes[:self.last_row.size]
             self.last_row.size = 0
