@@ -119,9 +119,9 @@ cdef class RowReader:
             self.last_row.size = 0
         self.busy = False
 
-    cdef inline Found _read(self, const uint8_t *pos, const uint8_t *end,
-                            const uint8_t **stop) noexcept nogil:
-        """Read a row."""
+    cdef inline bint _read(self, const uint8_t *pos, const uint8_t *end,
+                           const uint8_t **stop) noexcept nogil:
+        """Read a row; False if it is for the reference."""
         cdef Bytes at
         at.pos = pos
         at.end = end
@@ -129,16 +129,12 @@ cdef class RowReader:
         if self.rows % BATCH_ROWS == 0:
             self.expanded = 0
         if self.thrift:
-            if not thrift_row(&at, &self.said):
-                return at.found
-            if <size_t> (at.pos - pos) > self.row_bytes:
-                return ROW_UNUSUAL
+            if not thrift_row(&at, &self.said) or <size_t> (at.pos - pos) > self.row_bytes:
+                return False
         elif not proto_row(&at, &self.said, self.row_bytes):
-            return at.found
-        if not is_usual(&self.said):
-            return ROW_UNUSUAL
+            return False
         stop[0] = at.pos
-        return ROW_READ
+        return is_usual(&self.said)
 
     cdef inline void _note(self, const uint8_t *start, const uint8_t *stop) noexcept nogil:
         """A row's statement was taken."""
@@ -279,15 +275,11 @@ cdef class RowDecoder(RowReader):
         cdef const uint8_t *pos = start + at
         cdef const uint8_t *stop = NULL
         cdef uint64_t first = self.rows
-        cdef Found found
         cdef list statements = frame.statements
         if not 0 <= at <= end - start:
             raise IndexError("the position is outside the data")
         while pos < end:
-            found = self._read(pos, end, &stop)
-            if found == ROW_INCOMPLETE and <size_t> (end - pos) <= self.row_bytes:
-                break
-            if found == ROW_READ:
+            if self._read(pos, end, &stop):
                 statement = self._statement()
                 if statement is not None:
                     statements.append(statement)
