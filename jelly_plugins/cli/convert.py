@@ -121,7 +121,7 @@ def convert(
     context: settings.ContextFiles = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Convert Jelly, RDF Thrift and RDF Protobuf to other RDF formats and back.
+    """Convert Jelly, rt and rpb to other RDF formats and back.
 
     Or Jelly to other Jelly, and several files to one. Formats are told by the files' endings (.gz,
     .bz2 and .zst after them compress). Memory stays flat. With --messages the files are RDF Message

@@ -596,7 +596,7 @@ def _target(output: str, to: LogFormat | None, *, text_sources: bool = False) ->
 
     if (told := _format(to) or format_of(output)) is not None:
         return told
-    console.refuse_ending(output, f"a log is {' or '.join(PatchFormat)}, as --to says")
+    console.refuse_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
     text = output == STANDARD and not text_sources
     return PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
 

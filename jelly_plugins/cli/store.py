@@ -49,7 +49,7 @@ def load(
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Load Jelly, RDF Thrift and RDF Protobuf files into an Oxigraph store on disk.
+    """Load Jelly, rt and rpb files into an Oxigraph store on disk.
 
     The store is made if it is not there.
     """
@@ -103,7 +103,7 @@ def dump(
     ] = None,
     force: settings.Force = False,
 ) -> None:
-    """Write an Oxigraph store, or one graph of it, as Jelly, RDF Thrift or RDF Protobuf."""
+    """Write an Oxigraph store, or one graph of it, as Jelly, rt or rpb."""
     refuse_no_store(store)
     told = console.told_format(output, to)
     if told is None or not told.is_binary:

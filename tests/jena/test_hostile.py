@@ -164,6 +164,15 @@ def test_protobuf_that_is_none(kernel: Kernel, data: bytes, message: str) -> Non
         raise error
 
 
+def test_what_is_wrong_is_said_before_the_row_is_complete(kernel: Kernel) -> None:
+    data = thrift("2c1c1c1805", b"\xffrn:s", "00")
+    for size in (None, 1):
+        with pytest.raises(WireError, match="UTF-8"):
+            kernel.read(data, T, size=size)
+        with pytest.raises(WireError, match="UTF-8"):
+            kernel.text(data, T, size=size)
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_deep_nesting(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     def nested(depth: int) -> bytes:

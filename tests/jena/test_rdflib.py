@@ -23,6 +23,9 @@ from jelly_plugins.jena.rdflib_plugins import dump, load
 from ..shared_data import shared
 from .test_hostile import mutated, seeds
 
+# What rdflib itself uses, and warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 NAMES = {JenaFormat.THRIFT: "rdf-thrift", JenaFormat.PROTOBUF: "rdf-protobuf"}
 FORMATS = list(JenaFormat)
 S, P, G = URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:g")

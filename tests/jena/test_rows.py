@@ -13,6 +13,7 @@ from jelly_plugins.errors import (
     LimitError,
     LookupTableError,
     OptionsError,
+    OrderError,
     StatementError,
     TermError,
 )
@@ -389,6 +390,21 @@ def test_limits_of_writing(kernel: Kernel, format: JenaFormat) -> None:  # noqa:
     encoder.add_prefix("a", "urn:a")
     with pytest.raises(LimitError, match="prefix_table"):
         encoder.add_prefix("b", "urn:b")
+
+
+def test_a_second_entry_is_refused(format: JenaFormat) -> None:  # noqa: A002
+    try:
+        encoder = load_kernel("native").RowEncoder(format)
+    except ImportError:
+        pytest.skip("the kernel is not built")
+
+    def statements() -> Any:
+        yield GENERIC
+        encoder.add([GENERIC])
+
+    with pytest.raises(OrderError, match="another thread"):
+        encoder.add(statements())
+    assert encoder.add([GENERIC]) == rows(format, triple(S, P, O))
 
 
 def test_kernels_write_the_same_of_lines() -> None:

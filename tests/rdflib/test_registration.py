@@ -81,6 +81,10 @@ def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:
         "jelly": "jelly",
         "bz2": "jelly-plugins",
         "zst": "jelly-plugins",
+        "rt": "rdf-thrift",
+        "trdf": "rdf-thrift",
+        "rpb": "rdf-protobuf",
+        "pbrdf": "rdf-protobuf",
     }
 
 

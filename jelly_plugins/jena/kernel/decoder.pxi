@@ -113,14 +113,15 @@ cdef class RowReader:
 
     cdef void _leave(self):
         """Let go of the caller's bytes."""
+        memset(&self.encoded, 0, sizeof(Row))
         if self.last_row.size:
             self.kept_row = self.last_row.bytes[:self.last_row.size]
             self.last_row.size = 0
         self.busy = False
 
-    cdef inline Found _read(self, const uint8_t *pos, const uint8_t *end,
-                            const uint8_t **stop) noexcept nogil:
-        """Read a row."""
+    cdef inline bint _read(self, const uint8_t *pos, const uint8_t *end,
+                           const uint8_t **stop) noexcept nogil:
+        """Read a row; False if it is for the reference."""
         cdef Bytes at
         at.pos = pos
         at.end = end
@@ -128,16 +129,12 @@ cdef class RowReader:
         if self.rows % BATCH_ROWS == 0:
             self.expanded = 0
         if self.thrift:
-            if not thrift_row(&at, &self.encoded):
-                return at.found
-            if <size_t> (at.pos - pos) > self.row_bytes:
-                return ROW_UNUSUAL
+            if not thrift_row(&at, &self.encoded) or <size_t> (at.pos - pos) > self.row_bytes:
+                return False
         elif not proto_row(&at, &self.encoded, self.row_bytes):
-            return at.found
-        if not is_usual(&self.encoded):
-            return ROW_UNUSUAL
+            return False
         stop[0] = at.pos
-        return ROW_READ
+        return is_usual(&self.encoded)
 
     cdef inline void _note(self, const uint8_t *start, const uint8_t *stop) noexcept nogil:
         """A row's statement was taken."""
@@ -278,15 +275,11 @@ cdef class RowDecoder(RowReader):
         cdef const uint8_t *pos = start + at
         cdef const uint8_t *stop = NULL
         cdef uint64_t first = self.rows
-        cdef Found found
         cdef list statements = frame.statements
         if not 0 <= at <= end - start:
             raise IndexError("the position is outside the data")
         while pos < end:
-            found = self._read(pos, end, &stop)
-            if found == ROW_INCOMPLETE and <size_t> (end - pos) <= self.row_bytes:
-                break
-            if found == ROW_READ:
+            if self._read(pos, end, &stop):
                 statement = self._statement()
                 if statement is not None:
                     statements.append(statement)

@@ -23,6 +23,8 @@ cdef class TermTexts:
     cdef bint thrift
     cdef size_t string_bytes
     cdef size_t row_bytes
+    # Whether a thread is at work on it.
+    cdef bint busy
 
     def __cinit__(self, format, limits):
         self.thrift = format is JenaFormat.THRIFT
@@ -32,6 +34,19 @@ cdef class TermTexts:
 
     def __dealloc__(self):
         release(&self.out)
+
+    cdef int _enter(self) except -1:
+        if self.busy:
+            raise OrderError("the encoder is at work in another thread")
+        self.busy = True
+        self.out.size = 0
+        return 0
+
+    cdef void _leave(self):
+        """Let go of what was to be written."""
+        memset(self.terms, 0, sizeof(self.terms))
+        self.kept.clear()
+        self.busy = False
 
     cdef bytes _take(self):
         """What was written."""
@@ -48,7 +63,7 @@ cdef class TermTexts:
         cdef bint usual
         cdef bytes rows
         abbreviates = encoder.terms.abbreviates
-        self.out.size = 0
+        self._enter()
         try:
             for statement in statements:
                 usual = isinstance(statement, tuple) and self._statement(statement, abbreviates)
@@ -64,7 +79,7 @@ cdef class TermTexts:
         finally:
             encoder.row += count
             encoder.statements += count
-            self.kept.clear()
+            self._leave()
         return self._take()
 
     cdef bint _statement(self, statement, bint abbreviates) except -1:
@@ -156,12 +171,13 @@ cdef class LineTexts(TermTexts):
         :param parser: a ``LineParser``; reads the lines that are not.
         """
         cdef bytes lines = data
+        self._enter()
         lines = held(lines)
-        self.out.size = 0
         try:
             self._add_lines(encoder, lines, parser)
         finally:
             end_text(&self.lines)
+            self._leave()
             let_go(lines)
         return self._take()
 

@@ -101,20 +101,15 @@ cdef inline bint proto_term(Slice message, RowTerm *term, size_t string_bytes) n
 
 
 cdef bint proto_row(Bytes *at, Row *row, size_t row_bytes) noexcept nogil:
-    """Read a row; False if it is none of the usual form, or not complete, as `at.found` says."""
+    """Read a row; False if it is none of the usual form, or not complete."""
     cdef const uint8_t *pos
     cdef const uint8_t *end
     cdef uint64_t size = 0
     cdef Slice statement
     cdef Slice term
     cdef int position
-    at.found = ROW_UNUSUAL
     pos = read_varint(at.pos, at.end, &size)
-    if pos == NULL or size > row_bytes:
-        # Not complete, or wrong; the reference knows.
-        return False
-    if size > <uint64_t> (at.end - pos):
-        at.found = ROW_INCOMPLETE
+    if pos == NULL or size > row_bytes or size > <uint64_t> (at.end - pos):
         return False
     end = pos + size
     if size == 0 or (pos[0] != BYTES_2 and pos[0] != BYTES_3):

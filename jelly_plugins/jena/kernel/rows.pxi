@@ -1,14 +1,5 @@
 # What a row says, whatever its encoding. Nothing here needs the GIL.
 
-cdef enum Found:
-    # A statement of the usual form.
-    ROW_READ
-    # The bytes end inside it.
-    ROW_INCOMPLETE
-    # Anything else: the reference reads it.
-    ROW_UNUSUAL
-
-
 cdef enum:
     # Besides IRI, BLANK_NODE and LITERAL: an IRI that is a prefix name.
     PREFIX_NAME = 6

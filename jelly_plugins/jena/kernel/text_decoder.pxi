@@ -68,7 +68,7 @@ cdef class RowTextDecoder(RowReader):
         cdef const uint8_t *end = start + PyBytes_GET_SIZE(data)
         cdef const uint8_t *pos = start + at
         cdef const uint8_t *stop = NULL
-        cdef Found found = ROW_READ
+        cdef bint usual = True
         cdef bint more = True
         cdef bytes lines
         if not 0 <= at <= end - start:
@@ -76,11 +76,8 @@ cdef class RowTextDecoder(RowReader):
         while more and pos < end:
             with nogil:
                 while pos < end:
-                    found = self._read(pos, end, &stop)
-                    if found != ROW_READ:
-                        break
-                    if not self._line():
-                        found = ROW_UNUSUAL
+                    usual = self._read(pos, end, &stop) and self._line()
+                    if not usual:
                         break
                     self.count += 1
                     self._note(pos, stop)
@@ -88,9 +85,7 @@ cdef class RowTextDecoder(RowReader):
                     if self.rows % BATCH_ROWS == 0:
                         more = False
                         break
-            if found == ROW_READ:
-                break
-            if found == ROW_INCOMPLETE and <size_t> (end - pos) <= self.row_bytes:
+            if usual:
                 break
             frame = Frame(0)
             stop = start + self._hand_over(data, pos - start, frame)

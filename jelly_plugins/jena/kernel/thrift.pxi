@@ -13,17 +13,15 @@ cdef enum:
 
 
 cdef struct Bytes:
-    # Where reading stands in what may be read, and how it went.
+    # Where reading stands in what may be read.
     const uint8_t *pos
     const uint8_t *end
     size_t string_bytes
-    Found found
 
 
 cdef inline int next_byte(Bytes *at) noexcept nogil:
     """The next byte; -1 if there is none."""
     if at.pos == at.end:
-        at.found = ROW_INCOMPLETE
         return -1
     at.pos += 1
     return (at.pos - 1)[0]
@@ -31,11 +29,7 @@ cdef inline int next_byte(Bytes *at) noexcept nogil:
 
 cdef inline bint is_next(Bytes *at, int byte) noexcept nogil:
     """Whether the next byte is this one, and take it."""
-    if at.pos == at.end:
-        at.found = ROW_INCOMPLETE
-        return False
-    if at.pos[0] != byte:
-        at.found = ROW_UNUSUAL
+    if at.pos == at.end or at.pos[0] != byte:
         return False
     at.pos += 1
     return True
@@ -54,15 +48,10 @@ cdef inline bint thrift_string(Bytes *at, Slice *text) noexcept nogil:
             return False
         if shift > 21:
             # Longer than strings are; the reference says so.
-            at.found = ROW_UNUSUAL
             return False
         size |= <size_t> (byte & 0x7F) << shift
         shift += 7
-    if size > at.string_bytes:
-        at.found = ROW_UNUSUAL
-        return False
-    if size > <size_t> (at.end - at.pos):
-        at.found = ROW_INCOMPLETE
+    if size > at.string_bytes or size > <size_t> (at.end - at.pos):
         return False
     text[0] = Slice(at.pos, size)
     at.pos += size
@@ -93,8 +82,6 @@ cdef inline bint thrift_term(Bytes *at, RowTerm *term) noexcept nogil:
         if not (thrift_prefix_name(at, &term.text, &term.local) and is_next(at, 0)):
             return False
     else:
-        if header >= 0:
-            at.found = ROW_UNUSUAL
         return False
     term.wire = Slice(start, at.pos - start)
     return True
@@ -110,31 +97,20 @@ cdef inline bint thrift_literal(Bytes *at, RowTerm *term) noexcept nogil:
         return True
     if header == STRING_1:
         # An empty one is none, and stays the reference's.
-        return thrift_string(at, &term.langtag) and is_some(at, term.langtag) and is_next(at, 0)
+        return thrift_string(at, &term.langtag) and term.langtag.size and is_next(at, 0)
     if header == STRING_2:
-        return thrift_string(at, &term.datatype) and is_some(at, term.datatype) and is_next(at, 0)
+        return thrift_string(at, &term.datatype) and term.datatype.size and is_next(at, 0)
     if header == STRUCT_3:
         term.has_prefix = True
         return thrift_prefix_name(at, &term.prefix, &term.datatype) and is_next(at, 0)
-    if header > 0:
-        at.found = ROW_UNUSUAL
     return False
 
 
-cdef inline bint is_some(Bytes *at, Slice text) noexcept nogil:
-    """Whether a text is not empty."""
-    if text.size == 0:
-        at.found = ROW_UNUSUAL
-    return text.size > 0
-
-
 cdef bint thrift_row(Bytes *at, Row *row) noexcept nogil:
-    """Read a row; False if it is none of the usual form, or not complete, as `at.found` says."""
+    """Read a row; False if it is none of the usual form, or not complete."""
     cdef int header = next_byte(at)
     cdef int position
     if header != STRUCT_2 and header != STRUCT_3:
-        if header >= 0:
-            at.found = ROW_UNUSUAL
         return False
     for position in range(3):
         if not is_next(at, STRUCT_1) or not thrift_term(at, &row.terms[position]):
