@@ -6,7 +6,7 @@ made. It is found by its entry point; nothing here knows how it works.
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from typing import Any, Final
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
@@ -19,7 +19,8 @@ from ..io.sinks import Destination
 from ..io.sources import Source
 from .namespaces import DeclaredNamespaces
 
-_MAKING: Final = Lock()
+#: An interrupt just before it is given up leaves it held: the same thread must get by all the same.
+_MAKING: Final = RLock()
 
 
 def inner_store(graph: Graph) -> Any | None:
