@@ -218,6 +218,18 @@ def test_a_log_whose_beginning_was_cut_off(store: Store) -> None:
     assert store.objects() == ["urn:2", "urn:3"]
 
 
+@pytest.mark.parametrize("prev", [None, 1])
+def test_a_source_that_begins_where_the_store_stands(store: Store, prev: int | None) -> None:
+    store.replay(log(ONE, TWO))
+    first = patch(2, adds(2), deletes(10), prev=prev)
+    third = patch(3, adds(3), prev=2)
+    for rest in ("", third):
+        done = store.replay(log(first, rest), check_prev=False)
+        assert done.patches == (1 if rest else 0)
+    assert len(store.positions()) == 1
+    assert store.positions()[0].number == 3
+
+
 def test_a_log_without_ids_whose_beginning_was_cut_off_needs_a_name(store: Store) -> None:
     plain = [patch(None, adds(i)) for i in range(3)]
     store.replay(log(*plain[:2]), name="plain")
