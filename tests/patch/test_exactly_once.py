@@ -6,6 +6,7 @@ The rules are told in ``jelly_plugins.patch.replay.position``.
 from __future__ import annotations
 
 import hashlib
+import io
 import threading
 import time
 from collections.abc import Callable
@@ -35,7 +36,13 @@ from jelly_plugins.codec import (
     delimit,
 )
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.patch import PatchReader, write_rows
+from jelly_plugins.patch import (
+    PatchFormat,
+    PatchReader,
+    read_patches,
+    write_patches,
+    write_rows,
+)
 
 
 class Store:
@@ -209,6 +216,18 @@ def test_a_log_whose_beginning_was_cut_off(store: Store) -> None:
         store.replay(rest)
         assert [each.patch for each in store.positions()] == ["<urn:3>"]
     assert store.objects() == ["urn:2", "urn:3"]
+
+
+@pytest.mark.parametrize("prev", [None, 1])
+def test_a_source_that_begins_where_the_store_stands(store: Store, prev: int | None) -> None:
+    store.replay(log(ONE, TWO))
+    first = patch(2, adds(2), deletes(10), prev=prev)
+    third = patch(3, adds(3), prev=2)
+    for rest in ("", third):
+        done = store.replay(log(first, rest), check_prev=False)
+        assert done.patches == (1 if rest else 0)
+    assert len(store.positions()) == 1
+    assert store.positions()[0].number == 3
 
 
 def test_a_log_without_ids_whose_beginning_was_cut_off_needs_a_name(store: Store) -> None:
@@ -579,6 +598,57 @@ def test_the_last_patch_in_another_form_is_the_same(store: Store, quads: bool) -
     assert store.replay(text).patches == 2
     assert store.replay(jelly).patches == 0
     assert store.replay(text).patches == 0
+
+
+def as_triples(text: bytes) -> bytes:
+    """A log as Jelly-Patch, whose statements and namespaces say nothing of a graph."""
+    out = io.BytesIO()
+    options = PatchOptions(statement_type=PatchStatementType.TRIPLES)
+    write_patches(read_patches(text), out, options=options)
+    return out.getvalue()
+
+
+def as_text(log: bytes) -> bytes:
+    out = io.BytesIO()
+    write_patches(read_patches(log), out, format=PatchFormat.RDF_PATCH)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", [None, "log"])
+@pytest.mark.parametrize("namespaces", [False, True])
+@pytest.mark.parametrize("first", ["triples", "quads", "text"])
+def test_a_log_without_ids_is_the_same_as_triples_and_as_quads(
+    store: Store, first: str, namespaces: bool, name: str | None
+) -> None:
+    rows = ('PA "ex" <urn:ex> .', 'PD "ex" .') if namespaces else ()
+    text = log(patch(None, *rows, adds(1)), patch(None, adds(2), deletes(2)))
+    triples = as_triples(text)
+    quads = io.BytesIO()
+    write_patches(read_patches(text), quads)
+    forms = {"triples": triples, "quads": quads.getvalue(), "text": as_text(triples)}
+    assert store.replay(forms[first], name=name).transactions == 2
+    stands = store.positions()
+    for form in forms.values():
+        assert store.replay(form, name=name).operations == 0
+    assert store.positions() == stands
+
+
+@pytest.mark.parametrize("number", [None, 1])
+def test_loose_operations_are_the_same_as_triples_and_as_quads(
+    store: Store, number: int | None
+) -> None:
+    head = [] if number is None else [f"H id <urn:{number}> ."]
+    rows = [*head, 'PA "ex" <urn:ex> .', adds(1)]
+    text = "\n".join(rows).encode() + b"\n"
+    out = io.BytesIO()
+    options = PatchOptions(
+        statement_type=PatchStatementType.TRIPLES, stream_type=PatchStreamType.FLAT
+    )
+    write_patches(read_patches(text), out, options=options)
+    store.replay(text, name="log")
+    assert store.replay(out.getvalue(), name="log").operations == 0
+    grown = text + f"{adds(2)}\n".encode()
+    assert store.replay(grown, name="log").operations == 1
 
 
 def test_an_earlier_version_kept_nothing_of_what_a_patch_says(old: Store) -> None:

@@ -297,6 +297,63 @@ def test_two_recorders(graph: Graph, path: Path) -> None:
     check(graph, path)
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_block_in_a_block_leaves_the_first_as_it_is(
+    graph: Graph, path: Path, elsewhere: bool
+) -> None:
+    refused: list[str] = []
+
+    def enter() -> None:
+        with pytest.raises(ValueError, match="already") as error, recorder:
+            graph.add((S, P, TWO))
+        refused.append(str(error.value))
+
+    recorder = record(graph, path)
+    with recorder:
+        graph.add((S, P, ONE))
+        graph.bind("ex", "urn:ex")
+        if elsewhere:
+            thread = threading.Thread(target=enter)
+            thread.start()
+            thread.join()
+        else:
+            enter()
+        graph.add((S, P, O))
+    assert len(refused) == 1
+    assert codes(path) == ["PA A A"]
+    check(graph, path)
+
+
+def test_a_change_of_another_thread_while_a_block_ends(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits until what the block has changed is in the log."""
+    graph = Graph()
+    recorder = record(graph, path)
+    commit = recorder.commit
+    waits: list[bool] = []
+
+    def add() -> None:
+        waits.append(not moving.acquire(blocking=False))
+        if not waits[-1]:
+            moving.release()
+            recorder.add((S, P, TWO))
+
+    def commit_late() -> None:
+        if not waits:
+            thread = threading.Thread(target=add)
+            thread.start()
+            thread.join()
+        commit()
+
+    moving = lock_of(graph.store)
+    monkeypatch.setattr(recorder, "commit", commit_late)
+    with recorder:
+        graph.add((S, P, ONE))
+    assert waits == [True]
+    check(graph, path)
+
+
 def test_a_graph_that_somebody_else_has_moved(graph: Graph, path: Path) -> None:
     first, second, third = ((URIRef("urn:s"), URIRef("urn:p"), Literal(n)) for n in range(3))
     with record(graph, path) as recorder:

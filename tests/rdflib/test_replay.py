@@ -174,6 +174,20 @@ def test_two_prefixes_of_one_iri(graph: Graph) -> None:
         assert graph.store.prefix(URIRef("urn:x")) == "b"
 
 
+def test_namespaces_that_swap_their_names(graph: Graph) -> None:
+    rows = [("", "0"), ("foo", "0"), ("foo", "1"), ("", "1"), ("bar", "0"), ("", "0"), ("", "0")]
+    bound = {}
+    for number, (name, iri) in enumerate(rows, 1):
+        bound[name] = f"urn:ns{iri}"
+        done = rows[:number]
+        lines = [f'PA "{name}" <urn:ns{iri}> .\n' for name, iri in done]
+        log = "".join(["TX .\n", *lines, "TC .\n"]).encode()
+        assert replay(graph, log, name=f"log {number}").operations == number
+        found = {name: str(iri) for name, iri in graph.namespaces() if iri.startswith("urn:ns")}
+        assert found == bound
+        assert all(graph.store.prefix(URIRef(iri)) in found for iri in bound.values())
+
+
 def test_a_string_is_deleted_in_both_forms(graph: Graph) -> None:
     typed = Literal("x", datatype=namespace.XSD.string)
     graph.add((S, P, typed))

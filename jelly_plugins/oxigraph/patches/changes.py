@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -69,24 +69,19 @@ class Changes:
         return found
 
     def fingerprint(self) -> bytes:
-        """A digest of the net effect."""
-        return self._digest(f"{kind.code} {namespace}" for kind, namespace in self.namespaces)
-
-    def content(self) -> bytes:
         """A digest of the net effect, in which it makes no difference how the default graph is
         named."""
-        return self._digest(
-            f"{kind.code} {name!r} {iri} {'' if graph in (None, self._graph) else graph}"
-            for kind, (name, iri, graph) in self.namespaces
-        )
-
-    def _digest(self, namespaces: Iterable[str]) -> bytes:
         digest = hashlib.sha256()
         for row, there in self.net.items():
             digest.update(f"{'A' if there else 'D'} {' '.join(row)}\n".encode())
-        for each in namespaces:
-            digest.update(f"{each}\n".encode())
+        for kind, (name, iri, graph) in self.namespaces:
+            place = "" if graph in (None, self._graph) else graph
+            digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
         return digest.digest()
+
+    def content(self) -> bytes:
+        """The same."""
+        return self.fingerprint()
 
     def check(self, store: Store) -> None:
         """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""

@@ -58,10 +58,12 @@ def replay(
     :param named_graphs: whether patches may have statements in other graphs.
     :param strict: adding what is there, or deleting what is not, is an error.
     :param check_prev: whether a patch that names the one before it (``prev``) must come after that
-        one. Without it, patches are applied in the order of the log.
+        one. Without it, patches are applied in the order of the log. Then a source without
+        ``name`` that begins further back than where the store stands, but not at the beginning of
+        its log, is taken for another log and applied again: give the log a name, or leave this on.
     :param name: what the store calls the log. By default it is known by the id of its first patch,
         or, without ids, by what its first transaction changes; a log that begins with a patch
-        whose ``prev`` was applied last continues the log of that one.
+        whose ``prev`` was applied last, or with that patch itself, continues the log of that one.
     :param until: id of the patch after which to stop: an IRI, or a term in the syntax of N-Triples.
         It is an error if the store stands further on already.
         Whether the log has it is found out before anything is applied, where the log can be read

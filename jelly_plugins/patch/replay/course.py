@@ -327,6 +327,9 @@ class Replay(Generic[C]):
             position = logs.get(self._blank_name())
         if position is None and self._log is None and follows is not None:
             position = heads.get(follows)
+        if position is None and self._log is None and self._id is not None:
+            # The source begins with the patch at which the store stands.
+            position = heads.get(self._id)
         self._log = name if position is None else position.log
         self._opening = follows
         if position is None:

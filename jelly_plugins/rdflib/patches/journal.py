@@ -80,11 +80,7 @@ class Journal:
         self._note_namespaces(graph)
         tables = _tables(graph)
         if tables is not None:
-            by_name, by_iri = tables
-            iri = by_name.pop(name, None)
-            if iri is not None and by_iri.get(iri) == name:
-                del by_iri[iri]
-                by_iri.update((bound, other) for other, bound in by_name.items() if bound == iri)
+            _take_away(*tables, name)
 
     @uninterrupted
     def undo(self) -> None:
@@ -190,13 +186,26 @@ def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
     """Bind a namespace in place of what its name was bound to, and leave other names of the same
     IRI as they are, if the store is one that can do that: rdflib would take them away."""
     tables = _tables(graph)
-    before = dict(tables[0]) if tables is not None else {}
-    graph.bind(name, iri, override=True, replace=True)
+    others: dict[Any, Any] = {}
     if tables is not None:
         by_name, by_iri = tables
-        for other in before.keys() - by_name.keys():
-            by_name[other] = before[other]
-            by_iri.setdefault(before[other], other)
+        # rdflib's stores take for granted that no IRI has two names, and fail where one has.
+        _take_away(by_name, by_iri, name)
+        others = {other: bound for other, bound in by_name.items() if bound == iri}
+        for other in others:
+            del by_name[other]
+        by_iri.pop(iri, None)
+    graph.bind(name, iri, override=True, replace=True)
+    if tables is not None:
+        by_name.update(others)
+
+
+def _take_away(by_name: dict[Any, Any], by_iri: dict[Any, Any], name: str) -> None:
+    """Take a name out of a store's tables; another name of its IRI takes its place."""
+    iri = by_name.pop(name, None)
+    if iri is not None and by_iri.get(iri) == name:
+        del by_iri[iri]
+        by_iri.update((bound, other) for other, bound in by_name.items() if bound == iri)
 
 
 def namespace_restorer(graph: Graph) -> Callable[[], None]:

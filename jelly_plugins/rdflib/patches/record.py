@@ -142,21 +142,31 @@ class GraphRecorder:
     @uninterrupted
     def __enter__(self) -> Self:
         self._writer.check_open()
-        self._begin()
-        self._watch.attach()
-        self._inside = True
+        with self._moving, self._watch.lock:
+            # First: where it is refused, a block that runs keeps what it has changed.
+            self._watch.attach()
+            try:
+                self._begin()
+            except BaseException:
+                self._watch.detach()
+                raise
+            self._inside = True
         return self
 
     @uninterrupted
     def __exit__(self, kind: object, *_: object) -> None:
-        self._inside = False
         try:
-            if kind is None:
-                self.commit()
-            else:
-                self.rollback()
+            # Another thread's transaction comes before all of it, or behind.
+            with self._moving, self._watch.lock:
+                self._inside = False
+                try:
+                    if kind is None:
+                        self.commit()
+                    else:
+                        self.rollback()
+                finally:
+                    self._watch.detach()
         finally:
-            self._watch.detach()
             self.close()
 
     def close(self) -> None:
@@ -199,9 +209,9 @@ class GraphRecorder:
 
     @uninterrupted
     def _run_alone(self, change: Callable[[], object]) -> None:
-        self._begin()
         self._watch.attach()
         try:
+            self._begin()
             try:
                 _call(change)
             except BaseException:

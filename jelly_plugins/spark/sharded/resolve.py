@@ -248,21 +248,21 @@ class _Changes:
 
     def fingerprint(self) -> bytes:
         """A digest of the changes."""
-        digest = hashlib.sha256()
-        for run in self.runs:
-            digest.update(run.digest)
-        for kind, namespace in self.namespaces:
-            digest.update(f"{kind.code} {namespace}\n".encode())
-        return digest.digest()
+        return self._digest(run.digest for run in self.runs)
 
     def content(self) -> bytes | None:
         """A digest of the changes, without a look at what was staged."""
         if len(self.runs) > 1:
             # What lies in several partitions may have been cut elsewhere before.
             return None
+        return self._digest(run.content.encode() for run in self.runs)
+
+    def _digest(self, runs: Iterable[bytes]) -> bytes:
+        """A digest of runs and namespaces, in which it makes no difference how the default graph is
+        named."""
         digest = hashlib.sha256()
-        for run in self.runs:
-            digest.update(run.content.encode())
+        for run in runs:
+            digest.update(run)
         for kind, (name, iri, graph) in self.namespaces:
             digest.update(f"{kind.code} {name!r} {iri} {graph or ''}\n".encode())
         return digest.digest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins import LimitError
+from jelly_plugins.codec import PatchOptions, PatchStatementType
+from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.replay.position import Position
 from jelly_plugins.spark.sharded import layout, positions
 from jelly_plugins.spark.sharded.commits import CommitLog
@@ -93,6 +96,15 @@ def test_no_log_is_applied_twice_however_long_ago_it_was(tmp_path: Path) -> None
         assert not apply(root, _log(number, 2), shards=1).committed
     assert len(quads(root)) == 27
     assert ShardedStore(root).verify() == []
+
+
+def test_a_log_without_ids_is_the_same_as_triples_and_as_text(tmp_path: Path) -> None:
+    text = b'TX .\nPA "ex" <urn:ex> .\nA <urn:s> <urn:p> <urn:o> .\nTC .\nZ .\n'
+    triples = io.BytesIO()
+    options = PatchOptions(statement_type=PatchStatementType.TRIPLES)
+    write_patches(read_patches(text), triples, options=options)
+    assert apply(tmp_path / "root", triples.getvalue(), shards=1).committed
+    assert not apply(tmp_path / "root", text, shards=1).committed
 
 
 def test_a_position_of_an_earlier_version_is_read() -> None:
