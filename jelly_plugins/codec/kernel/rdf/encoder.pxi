@@ -666,7 +666,9 @@ cdef class TermWriter:
         cdef Description description
         try:
             known = self.described.get(term)
-        except TypeError as error:
+        except (TypeError, AttributeError) as error:
+            # The reference says what is wrong with a part, if there is something.
+            self._from_reference(term)
             raise TermError(f"{term!r} is not a term: {error}") from None
         if known is not None:
             return known
