@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 from typing import Any
 
 import pytest
@@ -26,8 +27,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     is started once. The group marks of xdist 3.8 have no effect with pytest 9.2."""
     from xdist.scheduler import LoadFileScheduling
 
+    @cache
+    def needs_spark(file: str) -> bool:
+        return "SparkSession" in (config.rootpath / file).read_text()
+
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid.lower() else super()._split_scope(nodeid)
+            file = super()._split_scope(nodeid)
+            if "spark" not in nodeid.lower():
+                return file
+            # Not all tests of what is for Spark need it; elsewhere a test is called after it.
+            return file if "spark" in file and not needs_spark(file) else "spark"
 
     return Scheduling(config, log)
