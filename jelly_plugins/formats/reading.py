@@ -30,9 +30,10 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
 from ..errors import JellyError, MissingExtraError, SourceError, TextError
 from ..io.sources import PIECE, Input, Source
+from ..io.streams import GENERIC
 from ..jena.codec import RowDecoder
 from ..jena.names import JenaFormat
-from ..jena.streams import GENERIC, batches
+from ..jena.streams import batches
 from .names import Format
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.

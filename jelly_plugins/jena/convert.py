@@ -12,10 +12,10 @@ from ..formats.names import Format
 from ..formats.reading import TextReader
 from ..io.sinks import Destination, open_output
 from ..io.sources import Input, Source
-from ..io.streams import FrameBytes, FrameReader
+from ..io.streams import BATCH, FrameBytes, FrameReader
 from .codec import LineEncoder, RowEncoder
 from .names import JenaFormat
-from .streams import BATCH, JenaReader
+from .streams import JenaReader
 
 
 def to_jena(

@@ -19,6 +19,7 @@ from ..codec import DEFAULT_LIMITS, Kind, Limits
 from ..errors import JellyError, OptionsError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
+from ..io.streams import BATCH
 from ..oxigraph.descriptors import POSSIBLE
 from ..oxigraph.dumping.store_text import StoreText, is_possible
 from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_feed
@@ -29,7 +30,7 @@ from ..oxigraph.patches.bookkeeping import BOOKKEEPING
 from ..oxigraph.terms import DEFAULT_GRAPH, GraphName, QuadFactory, describe
 from .codec import LineEncoder, RowEncoder
 from .names import JenaFormat
-from .streams import BATCH, JenaReader, JenaText, format_for
+from .streams import JenaReader, JenaText, format_for
 from .writer import declared
 
 _DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}

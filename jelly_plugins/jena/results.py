@@ -16,10 +16,11 @@ from ..codec import DEFAULT_LIMITS, Describe, Limits, TermFactory, describe
 from ..errors import JellyError, StatementError, TermError, TruncatedError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
+from ..io.streams import GENERIC
 from .names import JenaFormat
 from .reader import BATCH_ROWS, TermReader
 from .schema import RESULT, VARIABLES
-from .streams import GENERIC, JenaSource, format_for
+from .streams import JenaSource, format_for
 from .wire import Incomplete, Wire, check_row_bytes
 from .wires import WIRES
 from .writer import TermWriter

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from ..codec import (
     DEFAULT_LIMITS,
     Describe,
     Frame,
-    GenericFactory,
     Limits,
     Statement,
     TermFactory,
@@ -25,14 +24,10 @@ from ..codec.text.ntriples import Notation
 from ..errors import JellyError, SourceError
 from ..io.sinks import Destination, open_output
 from ..io.sources import PIECE, Input, Source
+from ..io.streams import BATCH, GENERIC
 from .codec import RowDecoder, RowEncoder, RowTextDecoder
 from .names import DETECTION_BYTES, JenaFormat, detect, format_of
 from .writer import declared
-
-#: Statements that are handed to the encoder at once.
-BATCH: Final = 1024
-
-GENERIC: Final[TermFactory[Any]] = GenericFactory()
 
 _T = TypeVar("_T")
 

@@ -17,9 +17,7 @@ from ..codec import (
     BlankNode,
     DefaultGraph,
     Describe,
-    GenericFactory,
     Iri,
-    Kind,
     Literal,
     Quad,
     TermFactory,
@@ -28,6 +26,7 @@ from ..codec import (
 from ..codec.common.conversion import convert
 from ..codec.common.terms import describe as describe_generic
 from ..errors import TermError
+from ..io.streams import GENERIC
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -108,16 +107,7 @@ def _made(quads: Iterable[Quad], factory: TermFactory[Any]) -> Iterator[Any]:
     def make(term: Any) -> Any:
         made = known.get(term)
         if made is None:
-            kind, *parts = describe_generic(term)
-            if kind is Kind.IRI:
-                made = factory.iri(*parts)
-            elif kind is Kind.BLANK_NODE:
-                made = factory.blank_node(*parts)
-            elif kind is Kind.LITERAL:
-                made = factory.literal(*parts)
-            else:
-                made = factory.quoted_triple(*map(make, parts))
-            known[term] = made
+            made = known[term] = convert(term, factory)
         return made
 
     for subject, predicate, object_, graph in quads:
@@ -129,7 +119,6 @@ def _made(quads: Iterable[Quad], factory: TermFactory[Any]) -> Iterator[Any]:
 Writable: TypeAlias = Message | Iterable[Any]
 
 _GENERIC_TERMS: Final = (Iri, BlankNode, Literal, Triple, DefaultGraph)
-_GENERIC: Final[TermFactory[Any]] = GenericFactory()
 #: Backends by the library that a term is of.
 _BACKENDS: Final = {"pyoxigraph": "oxigraph", "rdflib": "rdflib"}
 
@@ -161,7 +150,7 @@ def _of_rdflib(graph: Any) -> list[Quad]:
     for *triple, context in graph.quads((None, None, None, None)):
         name = getattr(context, "identifier", context)
         terms = _generic_terms(triple, describe)
-        place = DEFAULT_GRAPH if name in default else convert(name, _GENERIC, describe)
+        place = DEFAULT_GRAPH if name in default else convert(name, GENERIC, describe)
         quads.append(Quad._make((*terms, place)))
     return quads
 
@@ -188,4 +177,4 @@ def _describe_for(term: Any) -> Describe:
 
 
 def _generic_terms(terms: Iterable[Any], describe: Describe) -> list[Any]:
-    return [convert(term, _GENERIC, describe) for term in terms]
+    return [convert(term, GENERIC, describe) for term in terms]
