@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from jelly_plugins.patch.replay import locks
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
@@ -19,6 +22,20 @@ settings.load_profile("ci" if os.environ.get("CI") else "patient")
 # A shell that runs the tests in the background has interrupts ignored, in all processes below it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _no_lock_is_left() -> Iterator[None]:
+    """A test that leaves the lock of a store taken fails, rather than a later one wait forever."""
+    yield
+    assert not any(lock._is_owned() for lock in locks._LOCKS)  # type: ignore[attr-defined]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is slow takes as long as it takes."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(0))
 
 
 @pytest.hookimpl(optionalhook=True)
