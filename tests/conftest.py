@@ -56,4 +56,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             # Not all tests of what is for Spark need it; elsewhere a test is called after it.
             return file if "spark" in file and not needs_spark(file) else "spark"
 
+        def _assign_work_unit(self, node: Any) -> None:
+            # What takes longest comes first, so that the others do not wait for it in the end.
+            if "spark" in self.workqueue:
+                self.workqueue.move_to_end("spark", last=False)
+            super()._assign_work_unit(node)
+
     return Scheduling(config, log)
