@@ -5,6 +5,7 @@ Reference: JSON-LD 1.1 Processing Algorithms and API, section "Context Processin
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 from urllib.parse import urljoin
@@ -18,6 +19,20 @@ _KEY: Final = "@context"
 _IMPORT: Final = "@import"
 #: Contexts in contexts, and values in values, at most.
 _DEPTH: Final = 256
+#: Bytes of remote contexts in a document, each counted as often as it stands there.
+_INLINED: Final = 16 << 20
+
+
+def dump(value: Any) -> bytes:
+    """A value as JSON.
+
+    :raises TextError: JSON has nothing like it.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode()
+    except (TypeError, ValueError) as error:
+        raise TextError(f"this is no JSON: {error}") from None
 
 
 class ContextLoader:
@@ -30,17 +45,22 @@ class ContextLoader:
     def __init__(self, contexts: Contexts | None, base: str | None) -> None:
         self._contexts = contexts
         self._base = base
-        self._loaded: dict[str, Any] = {}
+        #: By IRI: contexts that were loaded, and bytes that they take.
+        self._loaded: dict[str, tuple[Any, int]] = {}
+        #: Bytes of contexts that were put in place.
+        self._inlined = 0
 
     def inlined(self, value: Any) -> Any:
         """A document whose remote contexts are in it.
 
-        :raises TextError: a context cannot be had, or contains itself.
+        :raises TextError: a context cannot be had, contains itself, or is put in too often.
         """
+        self._inlined = 0
         return self._document(value, self._base or "", (), 0)
 
     def context(self, value: Any) -> Any:
         """A context, with all that it refers to."""
+        self._inlined = 0
         return self._context(value, self._base or "", (), 0)
 
     def _document(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
@@ -84,15 +104,26 @@ class ContextLoader:
 
     def _remote(self, iri: str, within: tuple[str, ...], depth: int) -> Any:
         if iri in self._loaded:
-            return self._loaded[iri]
+            made, size = self._loaded[iri]
+            self._count(size)
+            return made
         if iri in within or len(within) > _DEPTH:
             raise TextError(f"the context {iri} contains itself")
         found = self._load(iri)
         if isinstance(found, dict) and _KEY in found:
             found = found[_KEY]
+        before = self._inlined
         made = self._context(found, iri, (*within, iri), depth + 1)
-        self._loaded[iri] = made
+        self._inlined = before
+        size = len(dump(made))
+        self._loaded[iri] = made, size
+        self._count(size)
         return made
+
+    def _count(self, size: int) -> None:
+        self._inlined += size
+        if self._inlined > _INLINED:
+            raise TextError(f"the contexts of a document come to more than {_INLINED} bytes")
 
     def _load(self, iri: str) -> Any:
         contexts = self._contexts

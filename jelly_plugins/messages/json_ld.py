@@ -20,9 +20,9 @@ from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .contexts import ContextLoader
+from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax
-from .parsing import ParsedLog, gathered, located, parsed
+from .parsing import ParsedLog, batch_for, gathered, located, parsed
 
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
@@ -73,13 +73,13 @@ class Documents:
         if isinstance(context, dict) and set(context) == {"@context"}:
             context = context["@context"]
         self._context = self._loader.context(context)
-        self._opening = b'{"@context":' + _dump(self._context) + b","
+        self._opening = b'{"@context":' + dump(self._context) + b","
 
     def plain(self, data: bytes, line: int) -> Iterator[bytes]:
         """An object that is not empty and has no context anywhere in it."""
         if self._opening:
             data = self._opening + data[1:]
-        return parsed(data, self._format, self._base, first_line=line)
+        return self._parsed(data, line)
 
     def any(self, document: dict[str, Any], line: int) -> Iterator[bytes]:
         """An object that may have contexts."""
@@ -88,19 +88,15 @@ class Documents:
             local = document.pop("@context", [])
             context = [*_as_list(self._context), *_as_list(local)]
             document = {"@context": context, **document}
-        return parsed(_dump(document), self._format, self._base, first_line=line)
+        return self._parsed(dump(document), line)
+
+    def _parsed(self, data: bytes, line: int) -> Iterator[bytes]:
+        batch = batch_for(len(data))
+        return parsed(data, self._format, self._base, batch=batch, first_line=line)
 
 
 def _as_list(context: Any) -> list[Any]:
     return context if isinstance(context, list) else [context]
-
-
-def _dump(value: Any) -> bytes:
-    try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode()
-    except (TypeError, ValueError) as error:
-        raise TextError(f"this is no JSON: {error}") from None
 
 
 def load_json(data: bytes) -> Any:

@@ -17,9 +17,10 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
+from ..formats.xml_entities import EntityGuard
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .parsing import ParsedLog, gathered, located, parsed
+from .parsing import ParsedLog, batch_for, gathered, located, parsed
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
 _COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
@@ -29,29 +30,19 @@ _MARKUP: Final = re.compile(
     rb"<(?![!?/])(?:[^<>\"'/]++|/(?!>)|" + _QUOTED + rb")*+(/)?+>"
     rb"|<(/)[^<>]*+>"
     rb"|<!DOCTYPE(?:[^\[<>\"']++|" + _QUOTED + rb")*+"
-    rb"(?:\[((?:[^\]<\"']++|"
+    rb"(?:\[(?:[^\]<\"']++|"
     + _QUOTED
     + rb"|"
     + _COMMENT
     + rb"|<(?!!--)(?:[^<>\"']++|"
     + _QUOTED
-    + rb")*+>)*+)\]"
-    rb"[ \t\r\n]*+)?+()>"
+    + rb")*+>)*+\][ \t\r\n]*+)?+()>"
     rb"|(?:" + _COMMENT + rb"|<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+\]\]>|<\?(?:[^?]++|\?(?!>))*+\?>)()"
     rb")"
 )
-_EMPTY_TAG, _CLOSING_TAG, _SUBSET, _DOCTYPE = 1, 2, 3, 4
-_ENTITY: Final = re.compile(
-    rb"<!ENTITY\s++(%?+)\s*+([^\s%\"'<>&]++)\s++(?:\"([^\"]*+)\"|'([^']*+)')"
-)
-_ANY_ENTITY: Final = re.compile(rb"<!ENTITY")
-_REFERENCE: Final = re.compile(rb"&([^\s#;&]++);")
+_EMPTY_TAG, _CLOSING_TAG = 1, 2
 #: What may stand before a document and is no part of it, or after the last one.
 _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
-
-#: Bytes that an entity of a document may stand for, with those in it, and all where they are used.
-_ENTITY_BYTES: Final = 1 << 16
-_EXPANDED_BYTES: Final = 1 << 24
 
 
 def rdf_xml_log(source: Input, *, base: str | None, limits: Limits) -> ParsedLog:
@@ -68,7 +59,10 @@ def _pieces(source: Input, base: str | None, lines: deque[int], limits: Limits) 
                 yield b""
                 continue
             line, document = found
-            yield from parsed(document, format_, base, first_line=line)
+            guard = EntityGuard(line)
+            guard.look(document)
+            size = len(document) + guard.expanded
+            yield from parsed(document, format_, base, batch=batch_for(size), first_line=line)
             lines.append(line)
             yield DELIMITER
     except JellyError as error:
@@ -111,14 +105,11 @@ class _Splitter:
         self.rest = b""
         self._limits = limits
         self._line = 1
-        #: Bytes that each entity of the document stands for.
-        self._entities: dict[bytes, int] = {}
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Take what was left with what follows it, and give the documents that end."""
         start = pos = 0
         depth = 0
-        self._entities.clear()
         while (found := _MARKUP.match(data, pos)) is not None:
             pos = found.end()
             kind = found.lastindex
@@ -127,9 +118,6 @@ class _Splitter:
                 continue
             if kind == _CLOSING_TAG:
                 depth -= 1
-            elif kind == _DOCTYPE:
-                self._check_entities(found[_SUBSET] or b"", data[start:pos])
-                continue
             elif kind != _EMPTY_TAG:
                 continue
             if depth <= 0:
@@ -141,11 +129,6 @@ class _Splitter:
     def _document(self, data: bytes) -> tuple[int, bytes]:
         skipped = _skipped(data)
         line = self._line + data.count(b"\n", 0, skipped)
-        if self._entities:
-            size = sum(self._entities.get(name, 0) for name in _REFERENCE.findall(data))
-            if size > _EXPANDED_BYTES:
-                raise TextError(f"entities stand for more than {_EXPANDED_BYTES} bytes", line=line)
-            self._entities.clear()
         self._line += data.count(b"\n")
         return line, data[skipped:]
 
@@ -158,24 +141,6 @@ class _Splitter:
         if skipped < len(self.rest):
             line = self._line + self.rest.count(b"\n", 0, skipped)
             raise TextError("a document does not end", line=line)
-
-    def _check_entities(self, subset: bytes, before: bytes) -> None:
-        """Refuse entities that stand for far more than they take.
-
-        :raises TextError: there are.
-        """
-        sizes = self._entities
-        line = self._line + before.count(b"\n")
-        if len(_ANY_ENTITY.findall(subset)) != len(_ENTITY.findall(subset)):
-            raise TextError("an entity of a kind that is not read here", line=line)
-        for parameter, name, double, single in _ENTITY.findall(subset):
-            value = double or single
-            if parameter:
-                raise TextError("an entity of a kind that is not read here", line=line)
-            size = len(value) + sum(sizes.get(each, 0) for each in _REFERENCE.findall(value))
-            sizes[name] = size
-            if size > _ENTITY_BYTES:
-                raise TextError(f"an entity stands for more than {_ENTITY_BYTES} bytes", line=line)
 
 
 def _skipped(data: bytes) -> int:

@@ -7,7 +7,7 @@ end it is told by markers, which ``turtle_splitter`` puts there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from ..codec import Limits
@@ -19,13 +19,16 @@ from .formats import LogFormat, Syntax
 from .parsing import ParsedLog, located, parsed
 from .turtle_splitter import TurtleSplitter
 
+#: Bytes of a namespace or a base that statements are written one by one with.
+_LONG_NAMESPACE: Final = 1 << 10
+
 
 def turtle_log(source: Input, syntax: Syntax, *, base: str | None, limits: Limits) -> ParsedLog:
     """A log in Turtle or TriG as one in N-Quads."""
     name = f"<{uuid4().urn}>"
     marker = f"{name} {name} {name} .\n".encode()
     # The marker has no line end of its own, so that lines keep their numbers.
-    splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), limits)
+    splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), base, limits)
     return ParsedLog(source.name, _pieces(source, syntax, base, splitter, marker), splitter.ended)
 
 
@@ -35,19 +38,24 @@ def _pieces(
     formats = pyoxigraph_module().RdfFormat
     format_ = formats.TRIG if syntax.format is LogFormat.TRIG else formats.TURTLE
     node = pyoxigraph_module().NamedNode(marker[1 : marker.index(b">")].decode())
-    seen = 0
+    pieces = markers = 0
 
-    def ends_piece(quad: Any) -> bool:
-        # Messages do not wait for a piece of the source that may take a while.
-        nonlocal seen
-        if splitter.pieces == seen or quad.predicate != node:
-            return False
-        seen = splitter.pieces
-        return True
+    def ends_batch(quad: Any) -> bool:
+        nonlocal pieces, markers
+        if quad.predicate == node:
+            markers += 1
+            # Messages do not wait for a piece of the source that may take a while.
+            if markers == splitter.markers:
+                return True
+        # Nor are statements held that are long, whether as they stand or when names are IRIs.
+        if splitter.pieces != pieces:
+            pieces = splitter.pieces
+            return True
+        return splitter.namespace > _LONG_NAMESPACE
 
     try:
         text = PieceFile(splitter.split(source.pieces()))
-        for piece in parsed(text, format_, base, ends_piece=ends_piece):
+        for piece in parsed(text, format_, base, ends_batch=ends_batch):
             yield piece.replace(marker, DELIMITER)
     except JellyError as error:
         found = error
