@@ -25,6 +25,8 @@ _REFERENCE: Final = re.compile(rb"&(?!#)([^\s;&]++);")
 _NAME_BYTES: Final = 1 << 9
 #: Bytes that an entity may stand for, with those in it.
 _ENTITY_BYTES: Final = 1 << 16
+#: Bytes that its declaration may take.
+_DECLARATION_BYTES: Final = 1 << 17
 #: Bytes that all references may stand for, and how many more for each byte of the text.
 _EXPANDED_BYTES: Final = 1 << 24
 _EXPANDED_PER_BYTE: Final = 16
@@ -45,6 +47,9 @@ class EntityGuard:
         self._entities: dict[bytes, int] = {}
         #: The end of what was looked at, which may be the start of a declaration or a reference.
         self._rest = b""
+        self._waiting: list[bytes] = []
+        #: Bytes of the text in which a declaration that has begun has to end; 0 if none has.
+        self._declaring = 0
 
     def look(self, piece: bytes) -> None:
         """Look at what comes next.
@@ -53,13 +58,16 @@ class EntityGuard:
             with the line.
         """
         self._size += len(piece)
-        data = self._rest + piece
+        self._waiting.append(piece)
+        if self._declaring and b">" not in piece and self._size < self._declaring:
+            # A declaration goes on.
+            return
+        data = b"".join((self._rest, *self._waiting))
+        self._waiting.clear()
         done = self._declare(data)
         if self._entities:
             sizes = self._entities
-            self.expanded += sum(
-                sizes.get(name, 0) for name in _REFERENCE.findall(data, 0, done)
-            )
+            self.expanded += sum(sizes.get(name, 0) for name in _REFERENCE.findall(data, 0, done))
             if self.expanded > _EXPANDED_BYTES + _EXPANDED_PER_BYTE * self._size:
                 raise self._error(f"entities stand for {self.expanded} bytes", data, done)
         self._line += data.count(b"\n", 0, done)
@@ -70,12 +78,14 @@ class EntityGuard:
 
         :return: where the text ends that is known to be whole.
         """
+        self._declaring = 0
         pos = 0
         while (start := data.find(_OPENING, pos)) >= 0:
             found = _ENTITY.match(data, start)
             if found is None:
-                if b">" in data[start:] or len(data) - start > 2 * _ENTITY_BYTES:
+                if b">" in data[start:] or len(data) - start > _DECLARATION_BYTES:
                     raise self._error("an entity of a kind that is not read here", data, start)
+                self._declaring = self._size - (len(data) - start) + _DECLARATION_BYTES + 1
                 return start
             value = found[2] or found[3] or b""
             sizes = self._entities

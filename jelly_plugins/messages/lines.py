@@ -25,7 +25,7 @@ from .delimiters import HEADER, UNANNOUNCED, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax, label_announces
 from .kernel import count_lines, cut_rows, weave
 from .model import Message
-from .parsing import ParsedLog
+from .parsing import ParsedLog, without_mark
 from .rows import as_quads, batch_limits, log_options
 
 _VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}(?:#.*)?", re.DOTALL)
@@ -96,7 +96,7 @@ class LineLog:
         """
         pending: list[bytes] = []
         size = 0
-        for data in self.source.pieces():
+        for data in without_mark(self.source.pieces()):
             # A CR at the very end may be half of a line end.
             cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
             if cut:

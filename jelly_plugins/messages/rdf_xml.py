@@ -21,6 +21,7 @@ from ..formats.xml_entities import EntityGuard
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, batch_for, gathered, located, parsed
+from .settings import ReadSettings
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
 _COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
@@ -41,20 +42,23 @@ _MARKUP: Final = re.compile(
     rb")"
 )
 _EMPTY_TAG, _CLOSING_TAG = 1, 2
+#: Elements in elements, at most; a parser takes ever longer with more.
+_DEPTH: Final = 1 << 10
 #: What may stand before a document and is no part of it, or after the last one.
 _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
 
 
-def rdf_xml_log(source: Input, *, base: str | None, limits: Limits) -> ParsedLog:
+def rdf_xml_log(source: Input, settings: ReadSettings) -> ParsedLog:
     """A log in RDF/XML as one in N-Quads."""
     lines: deque[int] = deque()
-    return ParsedLog(source.name, gathered(_pieces(source, base, lines, limits)), lines)
+    return ParsedLog(source.name, gathered(_pieces(source, settings, lines)), lines)
 
 
-def _pieces(source: Input, base: str | None, lines: deque[int], limits: Limits) -> Iterator[bytes]:
+def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterator[bytes]:
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
+    base = settings.base
     try:
-        for found in documents(source, limits):
+        for found in documents(source, settings.limits):
             if found is None:
                 yield b""
                 continue
@@ -115,6 +119,9 @@ class _Splitter:
             kind = found.lastindex
             if kind is None:
                 depth += 1
+                if depth > _DEPTH:
+                    line = self._line + data.count(b"\n", start, pos)
+                    raise TextError(f"elements are nested more than {_DEPTH} deep", line=line)
                 continue
             if kind == _CLOSING_TAG:
                 depth -= 1

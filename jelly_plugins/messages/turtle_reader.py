@@ -10,25 +10,26 @@ from collections.abc import Iterator
 from typing import Any, Final
 from uuid import uuid4
 
-from ..codec import Limits
 from ..errors import JellyError, TextError
 from ..formats.reading import PieceFile, pyoxigraph_module
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .formats import LogFormat, Syntax
-from .parsing import ParsedLog, located, parsed
+from .parsing import ParsedLog, located, parsed, without_mark
+from .settings import ReadSettings
 from .turtle_splitter import TurtleSplitter
 
 #: Bytes of a namespace or a base that statements are written one by one with.
 _LONG_NAMESPACE: Final = 1 << 10
 
 
-def turtle_log(source: Input, syntax: Syntax, *, base: str | None, limits: Limits) -> ParsedLog:
+def turtle_log(source: Input, syntax: Syntax, settings: ReadSettings) -> ParsedLog:
     """A log in Turtle or TriG as one in N-Quads."""
     name = f"<{uuid4().urn}>"
     marker = f"{name} {name} {name} .\n".encode()
     # The marker has no line end of its own, so that lines keep their numbers.
-    splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), base, limits)
+    base = settings.base
+    splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), base, settings.limits)
     return ParsedLog(source.name, _pieces(source, syntax, base, splitter, marker), splitter.ended)
 
 
@@ -54,7 +55,7 @@ def _pieces(
         return splitter.namespace > _LONG_NAMESPACE
 
     try:
-        text = PieceFile(splitter.split(source.pieces()))
+        text = PieceFile(splitter.split(without_mark(source.pieces())))
         for piece in parsed(text, format_, base, ends_batch=ends_batch):
             yield piece.replace(marker, DELIMITER)
     except JellyError as error:

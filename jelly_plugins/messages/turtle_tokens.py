@@ -74,7 +74,14 @@ WORD: Final = re.compile(rb"@?+" + _NAME)
 _BETWEEN: Final = rb"(?:" + _SPACE + rb"|" + _COMMENT + rb")"
 #: Directives up to the IRI that they declare.
 PREFIX: Final = re.compile(
-    rb"(?:@prefix|(?i:prefix))" + _BETWEEN + rb"++(?:" + _NAME + rb")?+" + _BETWEEN + rb"*+(" + _IRI
+    rb"(?:@prefix|(?i:prefix))"
+    + _BETWEEN
+    + rb"++(?:"
+    + _NAME
+    + rb")?+"
+    + _BETWEEN
+    + rb"*+("
+    + _IRI
     + rb")"
 )
 BASE: Final = re.compile(rb"(?:@base|(?i:base))" + _BETWEEN + rb"*+(" + _IRI + rb")")

@@ -22,9 +22,9 @@ from ..errors import JellyError, MissingExtraError, TextError
 from ..formats.reading import PieceFile
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .contexts import ContextLoader
 from .json_ld import Documents
 from .parsing import ParsedLog, gathered, located
+from .settings import ReadSettings
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(("true", "True", "TRUE"))
@@ -57,16 +57,14 @@ def yaml_module() -> Any:
     return yaml
 
 
-def yaml_ld_log(
-    source: Input, *, loader: ContextLoader, context: Any, base: str | None, limits: Limits
-) -> ParsedLog:
+def yaml_ld_log(source: Input, settings: ReadSettings) -> ParsedLog:
     """A log in YAML-LD as one in N-Quads.
 
     :raises MissingExtraError: PyYAML is not installed.
     """
     lines: deque[int] = deque()
-    documents = Documents(loader, context, base)
-    pieces = _pieces(yaml_module(), source, documents, lines, limits)
+    documents = Documents(settings)
+    pieces = _pieces(yaml_module(), source, documents, lines, settings.limits)
     return ParsedLog(source.name, gathered(pieces), lines)
 
 

@@ -85,7 +85,28 @@ def test_entities_that_grow_are_refused() -> None:
 
 def test_a_document_is_bounded() -> None:
     with pytest.raises(LimitError, match="frame_bytes"):
-        sizes(OPEN + "<e:p>" * 60_000, "rdf", limits=Limits(frame_bytes=100_000))
+        sizes(OPEN + "<e:p/>" * 60_000, "rdf", limits=Limits(frame_bytes=100_000))
+
+
+def test_elements_are_nested_so_deep_at_most() -> None:
+    with pytest.raises(TextError, match="nested") as caught:
+        sizes(f"{ONE}\n{OPEN}{'<e:p>' * 60_000}{'</e:p>' * 60_000}{CLOSE}", "rdf")
+    assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("declared", "used"),
+    [
+        ('<!ENTITY a#b "{long}">', "&a#b;" * 300),
+        ('<!ENTITYa "{long}{long}">', "&a;"),
+        ('<!-- <!ENTITY a "{long}{long}"> -->', "&a;"),
+        ('<!ENTITY {long} "{long}">', "&a;"),
+    ],
+)
+def test_what_a_parser_takes_for_an_entity_is_one(declared: str, used: str) -> None:
+    declared = declared.replace("{long}", "x" * 60_000)
+    with pytest.raises(TextError, match="entit"):
+        sizes(f"<!DOCTYPE x [{declared}]>" + ONE.replace(">x<", f">{used}<"), "rdf")
 
 
 def test_a_message_is_bounded() -> None:
