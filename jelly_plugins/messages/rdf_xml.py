@@ -15,6 +15,7 @@ from typing import Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
+from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
 from ..formats.xml_entities import EntityGuard
@@ -22,6 +23,7 @@ from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, batch_for, gathered, located, parsed
 from .settings import ReadSettings
+from .xml_writer import NODE_IDS
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
 _COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
@@ -44,6 +46,8 @@ _MARKUP: Final = re.compile(
 _EMPTY_TAG, _CLOSING_TAG = 1, 2
 #: Elements in elements, at most; a parser takes ever longer with more.
 _DEPTH: Final = 1 << 10
+#: A label of a subject or an object, at the start or the end of a line of N-Quads.
+_STAND_IN: Final = re.compile(rb"(?:(?<=\n)|\A|(?<=> )(?=\S++ \.\n))_:(label-[0-9a-f]*+)(?= )")
 #: What may stand before a document and is no part of it, or after the last one.
 _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
 
@@ -66,11 +70,20 @@ def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterato
             guard = EntityGuard(line)
             guard.look(document)
             size = len(document) + guard.expanded
-            yield from parsed(document, format_, base, batch=batch_for(size), first_line=line)
+            batch = batch_for(size)
+            for piece in parsed(document, format_, base, batch=batch, first_line=line):
+                yield _with_labels(piece) if b"_:label-" in piece else piece
             lines.append(line)
             yield DELIMITER
     except JellyError as error:
         raise located(error, source.name) from None
+
+
+def _with_labels(lines: bytes) -> bytes:
+    """Lines in which stand-ins for labels, which the writer puts, are what they stand for."""
+    return _STAND_IN.sub(
+        lambda found: b"_:" + written_label(NODE_IDS.read(found[1].decode())).encode(), lines
+    )
 
 
 def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:

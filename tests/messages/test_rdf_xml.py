@@ -152,3 +152,16 @@ def test_names() -> None:
     assert data.count(b"\n") == 1
     assert [quad[1:3] for quad in read(data, "rdf")[0]] == [triple[1:] for triple in triples]
     assert len({quad.subject for quad in read(data, "rdf")[0]}) == len(triples)
+
+
+def test_labels_that_are_no_names_stay_what_they_are() -> None:
+    labels = ["0", "a b", "label-30", "label-", "a", "x:y", ""]
+    messages = [
+        [Triple(BlankNode(each), Iri(EX + "p"), BlankNode(each)) for each in labels],
+        [Triple(BlankNode("0"), Iri(EX + "p"), Literal("> _:label-30 ."))],
+    ]
+    log = written(messages, "rdf")
+    assert [list(message) for message in read(log, "rdf")] == [
+        list(message) for message in read(written(messages, "nq"), "nq")
+    ]
+    assert written(read(log, "rdf"), "rdf") == log
