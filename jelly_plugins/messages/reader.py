@@ -82,7 +82,8 @@ def read_messages(
         one for an IRI. None is ever fetched.
     :param strict: whether to refuse what others allow: blank lines in NDJSON-LD.
     :param limits: what is believed of the source. ``frame_rows`` bounds the statements of a
-        message, ``frame_bytes`` a line, a statement, a document or a frame.
+        message, ``frame_expansion`` their text, ``frame_bytes`` a line, a statement, a document or
+        a frame.
     :return: an iterator and context manager.
     :raises JellyError: while iterating: the log is malformed; with its line, or frame and row.
     :raises MissingExtraError: the syntax needs a library that is not installed.
