@@ -227,6 +227,11 @@ class PieceFile(io.RawIOBase):
         self._pieces = pieces
         self._rest = memoryview(b"")
 
+    @property
+    def is_read(self) -> bool:
+        """Whether all that has come was read, so that reading on may take a while."""
+        return not self._rest
+
     def readable(self) -> bool:
         return True
 

@@ -39,23 +39,19 @@ def _pieces(
     formats = pyoxigraph_module().RdfFormat
     format_ = formats.TRIG if syntax.format is LogFormat.TRIG else formats.TURTLE
     node = pyoxigraph_module().NamedNode(marker[1 : marker.index(b">")].decode())
-    pieces = markers = 0
+    text = PieceFile(splitter.split(without_mark(source.pieces())))
+    pieces = 0
 
     def ends_batch(quad: Any) -> bool:
-        nonlocal pieces, markers
-        if quad.predicate == node:
-            markers += 1
-            # Messages do not wait for a piece of the source that may take a while.
-            if markers == splitter.markers:
-                return True
-        # Nor are statements held that are long, whether as they stand or when names are IRIs.
+        nonlocal pieces
+        # Statements are not held that are long, whether as they stand or when names are IRIs.
         if splitter.pieces != pieces:
             pieces = splitter.pieces
             return True
-        return splitter.namespace > _LONG_NAMESPACE
+        # Nor do messages wait for a piece of the source that may take a while.
+        return (text.is_read and quad.predicate == node) or splitter.namespace > _LONG_NAMESPACE
 
     try:
-        text = PieceFile(splitter.split(without_mark(source.pieces())))
         for piece in parsed(text, format_, base, ends_batch=ends_batch):
             yield piece.replace(marker, DELIMITER)
     except JellyError as error:

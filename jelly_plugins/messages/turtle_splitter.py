@@ -69,7 +69,6 @@ class TurtleSplitter:
         statement, or of its delimiter if it has none.
     :ivar failed: what is wrong with the log, where its text ended before its end.
     :ivar pieces: number of pieces of text that have come out.
-    :ivar markers: number of markers that have come out.
     :ivar namespace: bytes that the longest namespace or base has, at most.
     :ivar ends_open: whether the last message ended with the log.
     """
@@ -79,7 +78,6 @@ class TurtleSplitter:
         self.failed: JellyError | None = None
         self.ends_open = False
         self.pieces = 0
-        self.markers = 0
         self.namespace = self._base = len(base or "")
         self._marker = marker
         self._limits = limits
@@ -270,7 +268,6 @@ class TurtleSplitter:
     def _end_message(self) -> None:
         self.ended.append(self._first or self._line_number())
         self._first = 0
-        self.markers += 1
 
     def _replace(self, end: int, text: bytes) -> None:
         """Let a text come out in place of what stands up to ``end``."""

@@ -41,17 +41,18 @@ _MISPLACED: Final = rb"(?i:message)(?!" + _IN_NAME + rb"|\.++" + _IN_NAME + rb")
 
 
 def _run(comment: bytes) -> re.Pattern[bytes]:
+    # Those that are many come first.
     tokens = (
-        _SPACE,
-        rb"[;,~]|\^\^",
-        _IRI,
         rb"(?![0-9+-]|" + _MISPLACED + rb")" + _NAME,
+        _IRI,
+        rb"[;,~]|\^\^",
         _STRING,
         _NUMBER,
         _TAG,
         comment,
     )
-    return re.compile(rb"(?:" + rb"|".join(tokens) + rb")*+", re.DOTALL)
+    space = rb"[ \t\r\n]*+"
+    return re.compile(space + rb"(?:(?:" + rb"|".join(tokens) + rb")" + space + rb")*+", re.DOTALL)
 
 
 def _gap(comment: bytes) -> re.Pattern[bytes]:
