@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Literal, Quad, Triple
-from jelly_plugins.errors import SourceError, TermError, TextError
+from jelly_plugins.errors import LimitError, SourceError, TermError, TextError
 from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
 
@@ -83,6 +83,41 @@ def test_the_place_of_an_error() -> None:
         list(TextReader(b"<urn:s> <urn:p>\n <urn:o x> .", Format.TURTLE))
     assert (caught.value.source, caught.value.line, caught.value.column) == ("<bytes>", 2, 2)
     assert str(caught.value).startswith("<bytes>: line 2, column 2: Invalid IRI")
+
+
+@pytest.mark.parametrize("source", [bytes, OneByte])
+def test_entities_that_grow_are_refused(source: Any) -> None:
+    entities = '<!ENTITY a0 "aaaaaaaaaa">' + "".join(
+        f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)
+    )
+    text = (
+        f"<!DOCTYPE x [{entities}]>\n"
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        '<r:Description r:about="urn:s" r:value="&a9;"/></r:RDF>'
+    )
+    with pytest.raises(TextError, match="line 1: an entity stands for"):
+        list(TextReader(source(text.encode()), Format.RDF_XML))
+    many = text.replace(entities, f'<!ENTITY a "{"x" * 60_000}">').replace("&a9;", "&a;" * 400)
+    with pytest.raises(TextError, match="line 2: entities stand for"):
+        list(TextReader(source(many.encode()), Format.RDF_XML))
+
+
+def test_namespaces_may_be_entities() -> None:
+    text = (
+        '<!DOCTYPE x [ <!ENTITY xsd "http://www.w3.org/2001/XMLSchema#" > ]>\n'
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        + '<r:Description r:about="urn:s" r:value="&xsd;string"/>' * 5000
+        + "</r:RDF>"
+    )
+    found = list(TextReader(text.encode(), Format.RDF_XML))
+    assert len(found) == 5000
+    assert found[-1].object == Literal("http://www.w3.org/2001/XMLSchema#string")
+
+
+def test_a_literal_that_the_parser_does_not_take() -> None:
+    text = b'<urn:s> <urn:p> "' + b"x" * (20 << 20) + b'" .'
+    with pytest.raises(LimitError, match="too long"):
+        list(TextReader(text, Format.TURTLE))
 
 
 def test_terms_that_jelly_does_not_have() -> None:

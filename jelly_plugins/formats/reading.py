@@ -28,13 +28,14 @@ from ..codec import (
 )
 from ..codec.common.limits import over
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
-from ..errors import JellyError, MissingExtraError, SourceError, TextError
+from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
 from ..io.sources import PIECE, Input, Source
 from ..io.streams import GENERIC
 from ..jena.codec import RowDecoder
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from .names import Format
+from .xml_entities import guarded
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -156,9 +157,12 @@ class TextReader:
     def _parse(self, name: Format, base: str | None, limits: Limits) -> Iterator[Statement]:
         width = 4 if name.has_graphs else 3
         make = _Terms(limits)
+        pieces = self._input.pieces()
         try:
             self._parser = pyoxigraph_module().parse(
-                io.BufferedReader(PieceFile(self._input.pieces()), PIECE),
+                io.BufferedReader(
+                    PieceFile(guarded(pieces) if name is Format.RDF_XML else pieces), PIECE
+                ),
                 format=rdf_format(name),
                 base_iri=base,
             )
@@ -169,8 +173,15 @@ class TextReader:
         except SyntaxError as error:
             message = _PLACE.sub("", error.msg or "malformed")
             raise TextError(message, line=error.lineno, column=error.offset) from error
+        except MemoryError as error:
+            raise LimitError(too_large(error)) from error
         except (OSError, ValueError) as error:
             raise SourceError(str(error)) from error
+
+
+def too_large(error: MemoryError) -> str:
+    """What is wrong where pyoxigraph says that a token is longer than it takes."""
+    return f"a term is too long: {error}"
 
 
 class _Terms:
@@ -215,6 +226,11 @@ class PieceFile(io.RawIOBase):
         super().__init__()
         self._pieces = pieces
         self._rest = memoryview(b"")
+
+    @property
+    def is_read(self) -> bool:
+        """Whether all that has come was read, so that reading on may take a while."""
+        return not self._rest
 
     def readable(self) -> bool:
         return True

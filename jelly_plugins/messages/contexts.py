@@ -5,6 +5,7 @@ Reference: JSON-LD 1.1 Processing Algorithms and API, section "Context Processin
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 from urllib.parse import urljoin
@@ -18,6 +19,62 @@ _KEY: Final = "@context"
 _IMPORT: Final = "@import"
 #: Contexts in contexts, and values in values, at most.
 _DEPTH: Final = 256
+#: Bytes of remote contexts in a document, each counted as often as it stands there.
+_INLINED: Final = 16 << 20
+
+
+def dump(value: Any) -> bytes:
+    """A value as JSON.
+
+    :raises TextError: JSON has nothing like it.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode()
+    except (TypeError, ValueError) as error:
+        raise TextError(f"this is no JSON: {error}") from None
+
+
+class IriLengths:
+    """How long the IRIs get, at most, that contexts let a few characters stand for.
+
+    :ivar longest: their length.
+    """
+
+    def __init__(self, longest: int = 0) -> None:
+        self.longest = longest
+        self._outer = longest
+        self._terms: dict[str, int] = {}
+
+    def add(self, context: dict[str, Any]) -> None:
+        """Note what a context defines.
+
+        :raises TextError: terms stand for one another in a chain that is too long.
+        """
+        own: dict[str, str] = {}
+        for key, value in context.items():
+            text = value.get("@id") if isinstance(value, dict) else value
+            if isinstance(text, str):
+                own[key] = text
+        while own:
+            self._define(next(iter(own)), own, 0)
+
+    def _define(self, term: str, own: dict[str, str], depth: int) -> None:
+        if depth > _DEPTH:
+            raise TextError(f"terms of a context stand for one another more than {_DEPTH} deep")
+        text = own.pop(term)
+        prefix, colon, _ = text.partition(":")
+        # A base or a vocabulary may be relative to the one before it, and a term to the vocabulary.
+        within = term if term.startswith("@") else "@vocab"
+        if prefix in own:
+            self._define(prefix, own, depth + 1)
+        if not colon and within in own:
+            self._define(within, own, depth + 1)
+        before = self._terms.get(prefix, self._outer)
+        if not colon:
+            before = max(before, self._terms.get(within, self._outer))
+        size = self._terms[term] = len(text) + before
+        self.longest = max(self.longest, size)
 
 
 class ContextLoader:
@@ -30,18 +87,45 @@ class ContextLoader:
     def __init__(self, contexts: Contexts | None, base: str | None) -> None:
         self._contexts = contexts
         self._base = base
-        self._loaded: dict[str, Any] = {}
+        #: By IRI: contexts that were loaded, and bytes that they take.
+        self._loaded: dict[str, tuple[Any, int]] = {}
+        #: Bytes of contexts that were put in place.
+        self._inlined = 0
+        #: IRIs that come of the context in force, of those that were loaded, and of a document.
+        self._in_force = len(base or "")
+        self._remote_iris = 0
+        self._iris = IriLengths(self._in_force)
+
+    @property
+    def longest(self) -> int:
+        """How long the IRIs get, at most, that the contexts of what was last looked at let a few
+        characters stand for."""
+        return self._iris.longest
+
+    @property
+    def longest_in_force(self) -> int:
+        """Likewise, of a document without a context of its own."""
+        return self._in_force
 
     def inlined(self, value: Any) -> Any:
         """A document whose remote contexts are in it.
 
-        :raises TextError: a context cannot be had, or contains itself.
+        :raises TextError: a context cannot be had, contains itself, or is put in too often.
         """
+        self._begin()
         return self._document(value, self._base or "", (), 0)
 
     def context(self, value: Any) -> Any:
         """A context, with all that it refers to."""
-        return self._context(value, self._base or "", (), 0)
+        self._in_force = len(self._base or "")
+        self._begin()
+        made = self._context(value, self._base or "", (), 0)
+        self._in_force = self.longest
+        return made
+
+    def _begin(self) -> None:
+        self._inlined = 0
+        self._iris = IriLengths(self._in_force + self._remote_iris)
 
     def _document(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
         if depth > _DEPTH:
@@ -70,6 +154,7 @@ class ContextLoader:
             return parts
         if not isinstance(value, dict):
             return value
+        self._iris.add(value)
         # Definitions of terms have contexts of their own.
         made = {key: self._document(each, base, within, depth + 1) for key, each in value.items()}
         imported = made.pop(_IMPORT, None)
@@ -84,15 +169,28 @@ class ContextLoader:
 
     def _remote(self, iri: str, within: tuple[str, ...], depth: int) -> Any:
         if iri in self._loaded:
-            return self._loaded[iri]
+            made, size = self._loaded[iri]
+            self._count(size)
+            return made
         if iri in within or len(within) > _DEPTH:
             raise TextError(f"the context {iri} contains itself")
         found = self._load(iri)
         if isinstance(found, dict) and _KEY in found:
             found = found[_KEY]
+        before, iris = self._inlined, self._iris
+        self._iris = IriLengths()
         made = self._context(found, iri, (*within, iri), depth + 1)
-        self._loaded[iri] = made
+        self._remote_iris = max(self._remote_iris, self.longest)
+        self._inlined, self._iris = before, iris
+        size = len(dump(made))
+        self._loaded[iri] = made, size
+        self._count(size)
         return made
+
+    def _count(self, size: int) -> None:
+        self._inlined += size
+        if self._inlined > _INLINED:
+            raise TextError(f"the contexts of a document come to more than {_INLINED} bytes")
 
     def _load(self, iri: str) -> Any:
         contexts = self._contexts

@@ -14,12 +14,13 @@ from ..codec.text.ntriples import Notation
 from ..errors import JellyError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Input, Source
-from .contexts import ContextLoader, Contexts
+from .contexts import Contexts
 from .formats import LogFormat, Syntax
 from .jelly import FrameGroups, Group, read_jelly
 from .lines import LineLog, LineWriter, read_lines
 from .reader import line_log, source_syntax
 from .rows import FrameCutter, log_options
+from .settings import ReadSettings
 from .writer import Counter, write_log
 
 
@@ -78,15 +79,10 @@ def convert_messages(
                 return _jelly_to_lines(groups, dst, target, notation, limits)
             messages = read_jelly(groups, limits)
         else:
-            log = line_log(
-                opened,
-                source,
-                base=base,
-                context=context,
-                loader=ContextLoader(contexts, base),
-                strict=strict,
-                limits=limits,
+            settings = ReadSettings(
+                base=base, context=context, contexts=contexts, strict=strict, limits=limits
             )
+            log = line_log(opened, source, settings)
             same = PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES
             if target.format is LogFormat.JELLY and wanted.physical_type is same:
                 log.set_options(wanted)

@@ -20,13 +20,17 @@ from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .contexts import ContextLoader
+from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax
-from .parsing import ParsedLog, gathered, located, parsed
+from .parsing import ParsedLog, batch_for, gathered, located, parsed, without_mark
+from .settings import ReadSettings
 
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
 _SPACE: Final = b" \t\r\n"
+#: Bytes of an IRI that may be many in a document, and of the shortest name that stands for one.
+_LONG_IRI: Final = 1 << 10
+_SHORTEST: Final = 4
 
 
 def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
@@ -37,7 +41,7 @@ def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | N
     number = 0
     pending: list[bytes] = []
     size = 0
-    for piece in source.pieces():
+    for piece in without_mark(source.pieces()):
         first, *rest = piece.split(b"\n")
         pending.append(first)
         size += len(first)
@@ -56,30 +60,32 @@ def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | N
 class Documents:
     """Parses JSON-LD documents under a context, into lines of N-Quads.
 
-    :param context: that is in force at first.
+    :param settings: their context is in force at first; of the limits, ``frame_expansion`` bounds
+        what the parser, which holds a document's statements all at once, may make of its IRIs.
     """
 
-    def __init__(self, loader: ContextLoader, context: Any, base: str | None) -> None:
-        self._loader = loader
-        self._base = base
+    def __init__(self, settings: ReadSettings) -> None:
+        self._loader = ContextLoader(settings.contexts, settings.base)
+        self._limits = settings.limits
+        self._base = settings.base
         self._format = pyoxigraph_module().RdfFormat.JSON_LD
         self._context: Any = None
         self._opening = b""
-        if context is not None:
-            self.set_context(context)
+        if settings.context is not None:
+            self.set_context(settings.context)
 
     def set_context(self, context: Any) -> None:
         """Put a context in force."""
         if isinstance(context, dict) and set(context) == {"@context"}:
             context = context["@context"]
         self._context = self._loader.context(context)
-        self._opening = b'{"@context":' + _dump(self._context) + b","
+        self._opening = b'{"@context":' + dump(self._context) + b","
 
     def plain(self, data: bytes, line: int) -> Iterator[bytes]:
         """An object that is not empty and has no context anywhere in it."""
         if self._opening:
             data = self._opening + data[1:]
-        return parsed(data, self._format, self._base, first_line=line)
+        return self._parsed(data, line, self._loader.longest_in_force)
 
     def any(self, document: dict[str, Any], line: int) -> Iterator[bytes]:
         """An object that may have contexts."""
@@ -88,19 +94,19 @@ class Documents:
             local = document.pop("@context", [])
             context = [*_as_list(self._context), *_as_list(local)]
             document = {"@context": context, **document}
-        return parsed(_dump(document), self._format, self._base, first_line=line)
+        return self._parsed(dump(document), line, self._loader.longest)
+
+    def _parsed(self, data: bytes, line: int, longest: int) -> Iterator[bytes]:
+        size = len(data) // _SHORTEST * longest
+        if longest > _LONG_IRI and size > self._limits.frame_expansion:
+            what = "the length that IRIs of a document may come to"
+            raise over(self._limits, "frame_expansion", size, what)
+        batch = batch_for(len(data))
+        return parsed(data, self._format, self._base, batch=batch, first_line=line)
 
 
 def _as_list(context: Any) -> list[Any]:
     return context if isinstance(context, list) else [context]
-
-
-def _dump(value: Any) -> bytes:
-    try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode()
-    except (TypeError, ValueError) as error:
-        raise TextError(f"this is no JSON: {error}") from None
 
 
 def load_json(data: bytes) -> Any:
@@ -128,29 +134,17 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def ndjson_ld_log(
-    source: Input,
-    syntax: Syntax,
-    *,
-    loader: ContextLoader,
-    context: Any,
-    base: str | None,
-    strict: bool,
-    limits: Limits,
-) -> ParsedLog:
-    """A log in NDJSON-LD as one in N-Quads.
-
-    :param strict: whether to refuse blank lines, which others allow.
-    """
+def ndjson_ld_log(source: Input, syntax: Syntax, settings: ReadSettings) -> ParsedLog:
+    """A log in NDJSON-LD as one in N-Quads."""
     lines: deque[int] = deque()
     # In the early draft each line is a message.
     reader = _LineReader(
-        Documents(loader, context, base),
+        Documents(settings),
         lines,
         sets_context=syntax.dialect is Dialect.CURRENT,
-        strict=strict,
+        strict=settings.strict,
     )
-    return ParsedLog(source.name, gathered(reader.pieces(source, limits)), lines)
+    return ParsedLog(source.name, gathered(reader.pieces(source, settings.limits)), lines)
 
 
 class _LineReader:

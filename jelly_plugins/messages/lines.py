@@ -25,7 +25,7 @@ from .delimiters import HEADER, UNANNOUNCED, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax, label_announces
 from .kernel import count_lines, cut_rows, weave
 from .model import Message
-from .parsing import ParsedLog
+from .parsing import ParsedLog, without_mark
 from .rows import as_quads, batch_limits, log_options
 
 _VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}(?:#.*)?", re.DOTALL)
@@ -56,7 +56,8 @@ class Piece:
 class LineLog:
     """Reads a log of lines, piece by piece.
 
-    :param limits: ``frame_bytes`` bounds a line; the other limits what stands in it.
+    :param limits: ``frame_bytes`` bounds a line, ``frame_expansion`` the lines of a message; the
+        other limits what stands in them.
     :ivar opening: the rows of the options, which are not among those of any piece.
     """
 
@@ -75,6 +76,8 @@ class LineLog:
         #: Number of the next line, and statements so far of the message that has not ended.
         self._line = 1
         self._open = 0
+        #: Bytes of text of the message that has not ended, but for those that stand with its start.
+        self._open_bytes = 0
         #: Whether anything came before that a delimiter can end.
         self._begun = False
 
@@ -91,20 +94,21 @@ class LineLog:
 
         :raises JellyError: with the line.
         """
-        pending = b""
-        for data in self.source.pieces():
+        pending: list[bytes] = []
+        size = 0
+        for data in without_mark(self.source.pieces()):
             # A CR at the very end may be half of a line end.
             cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
             if cut:
-                yield from self._piece(bytearray(pending + data[:cut]))
-                pending = data[cut:]
-            else:
-                pending += data
-            if len(pending) > self._limits.frame_bytes:
-                error = over(self._limits, "frame_bytes", len(pending), "the length of a line")
-                raise error.locate(source=self.source.name)
-        if pending:
-            yield from self._piece(bytearray(pending + b"\n"))
+                yield from self._piece(bytearray().join((*pending, data[:cut])))
+                pending.clear()
+                size = 0
+            pending.append(data[cut:])
+            size += len(data) - cut
+            if size > self._limits.frame_bytes:
+                raise self._over("frame_bytes", size, "the length of a line")
+        if size:
+            yield from self._piece(bytearray().join((*pending, b"\n")))
         if self._open:
             yield Piece(b"", [self._open], [])
 
@@ -140,6 +144,13 @@ class LineLog:
         yield Piece(rows, counts, firsts)
         if failed is not None:
             raise self._located(failed)
+        self._open_bytes = self._open_bytes + len(text) if self._open and not counts else 0
+        if self._open_bytes > self._limits.frame_expansion:
+            raise self._over("frame_expansion", self._open_bytes, "the text of a message")
+
+    def _over(self, limit: str, size: int, what: str) -> JellyError:
+        error = over(self._limits, limit, size, what)
+        return error.locate(source=self.source.name)
 
     def _encode(self, text: bytes) -> bytes:
         return b"".join((*self._encoder.feed(text), self._encoder.flush()))

@@ -6,20 +6,23 @@ pyoxigraph parses the statements and writes them as N-Quads, without a Python ob
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from ..errors import JellyError, SourceError, TextError
-from ..formats.reading import pyoxigraph_module
+from ..errors import JellyError, LimitError, SourceError, TextError
+from ..formats.reading import pyoxigraph_module, too_large
 
 #: What pyoxigraph's messages say of the place, which errors have besides.
 _PLACE: Final = re.compile(
     r"^Parser error at [^:]*: |(?: (?:at|on|in) line \d+(?: column \d+)?)?(?: \(line \d+\))?$"
 )
-#: Statements that are written at once.
-_BATCH: Final = 1 << 11
+#: Statements that are written at once, at most.
+_BATCH: Final = 1 << 9
+#: Bytes that they may come to, at most, in units of the longest of their terms.
+_BATCH_BYTES: Final = 1 << 22
 
 
 class ParsedLog:
@@ -51,20 +54,33 @@ def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
     return TextError(message, line=first_line + (error.lineno or 1) - 1)
 
 
+def batch_for(size: int) -> int:
+    """How many statements may be held at once, of those whose terms are no longer than ``size``.
+
+    A name of a few bytes may stand for an IRI that is nearly as long as all of its document.
+
+    >>> batch_for(1000), batch_for(1 << 21), batch_for(1 << 30)
+    (512, 2, 1)
+    """
+    return max(1, min(_BATCH, _BATCH_BYTES // (size + 1)))
+
+
 def parsed(
     data: Any,
     format_: Any,
     base: str | None,
     *,
+    batch: int = _BATCH,
     first_line: int = 1,
-    ends_piece: Callable[[Any], bool] | None = None,
+    ends_batch: Callable[[Any], bool] | None = None,
 ) -> Iterator[bytes]:
     """The statements of a document as lines of N-Quads, in pieces.
 
     :param data: bytes or a file.
     :param format_: pyoxigraph's name of its syntax.
+    :param batch: number of statements that may be held at once.
     :param first_line: of the document, in the log.
-    :param ends_piece: whether a piece is to end after a statement.
+    :param ends_batch: whether what was read is to come out after a statement.
     :raises JellyError: it is malformed; what stands before that comes out first.
     """
     pyoxigraph = pyoxigraph_module()
@@ -73,21 +89,23 @@ def parsed(
     statements = _until_error(
         lambda: pyoxigraph.parse(data, format=format_, base_iri=base), failed, first_line
     )
-    while batch := _batch(statements, ends_piece):
-        yield pyoxigraph.serialize(batch, format=nquads)
-        if ends_piece is None and len(batch) < _BATCH:
+    while found := _batch(statements, batch, ends_batch):
+        yield pyoxigraph.serialize(found, format=nquads)
+        if ends_batch is None and len(found) < batch:
             break
     if failed:
         raise failed[0]
 
 
-def _batch(statements: Iterator[Any], ends_piece: Callable[[Any], bool] | None) -> list[Any]:
-    if ends_piece is None:
-        return list(islice(statements, _BATCH))
+def _batch(
+    statements: Iterator[Any], size: int, ends_batch: Callable[[Any], bool] | None
+) -> list[Any]:
+    if ends_batch is None:
+        return list(islice(statements, size))
     batch = []
-    for statement in islice(statements, _BATCH):
+    for statement in islice(statements, size):
         batch.append(statement)
-        if ends_piece(statement):
+        if ends_batch(statement):
             break
     return batch
 
@@ -100,6 +118,8 @@ def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Itera
         failed.append(text_error(error, first_line=first_line))
     except JellyError as error:
         failed.append(error)
+    except MemoryError as error:
+        failed.append(LimitError(too_large(error)))
     except (OSError, ValueError) as error:
         failed.append(SourceError(str(error)))
 
@@ -107,6 +127,23 @@ def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Itera
 def located(error: JellyError, name: str) -> JellyError:
     """An error that names its source."""
     return error.locate(source=name)
+
+
+def without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces of a text in UTF-8 without the byte order mark that it may open with.
+
+    >>> b"".join(without_mark([b"\\xef\\xbb", b"\\xbf<urn:a>"]))
+    b'<urn:a>'
+    """
+    iterator = iter(pieces)
+    opening = b""
+    for piece in iterator:
+        opening += piece
+        if len(opening) >= len(BOM_UTF8) or not BOM_UTF8.startswith(opening):
+            break
+    if opening := opening.removeprefix(BOM_UTF8):
+        yield opening
+    yield from iterator
 
 
 def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:

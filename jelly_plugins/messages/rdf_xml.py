@@ -15,11 +15,15 @@ from typing import Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
+from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
+from ..formats.xml_entities import EntityGuard
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .parsing import ParsedLog, gathered, located, parsed
+from .parsing import ParsedLog, batch_for, gathered, located, parsed
+from .settings import ReadSettings
+from .xml_writer import NODE_IDS
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
 _COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
@@ -29,50 +33,57 @@ _MARKUP: Final = re.compile(
     rb"<(?![!?/])(?:[^<>\"'/]++|/(?!>)|" + _QUOTED + rb")*+(/)?+>"
     rb"|<(/)[^<>]*+>"
     rb"|<!DOCTYPE(?:[^\[<>\"']++|" + _QUOTED + rb")*+"
-    rb"(?:\[((?:[^\]<\"']++|"
+    rb"(?:\[(?:[^\]<\"']++|"
     + _QUOTED
     + rb"|"
     + _COMMENT
     + rb"|<(?!!--)(?:[^<>\"']++|"
     + _QUOTED
-    + rb")*+>)*+)\]"
-    rb"[ \t\r\n]*+)?+()>"
+    + rb")*+>)*+\][ \t\r\n]*+)?+()>"
     rb"|(?:" + _COMMENT + rb"|<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+\]\]>|<\?(?:[^?]++|\?(?!>))*+\?>)()"
     rb")"
 )
-_EMPTY_TAG, _CLOSING_TAG, _SUBSET, _DOCTYPE = 1, 2, 3, 4
-_ENTITY: Final = re.compile(
-    rb"<!ENTITY\s++(%?+)\s*+([^\s%\"'<>&]++)\s++(?:\"([^\"]*+)\"|'([^']*+)')"
-)
-_ANY_ENTITY: Final = re.compile(rb"<!ENTITY")
-_REFERENCE: Final = re.compile(rb"&([^\s#;&]++);")
+_EMPTY_TAG, _CLOSING_TAG = 1, 2
+#: Elements in elements, at most; a parser takes ever longer with more.
+_DEPTH: Final = 1 << 10
+#: A label of a subject or an object, at the start or the end of a line of N-Quads.
+_STAND_IN: Final = re.compile(rb"(?:(?<=\n)|\A|(?<=> )(?=\S++ \.\n))_:(label-[0-9a-f]*+)(?= )")
 #: What may stand before a document and is no part of it, or after the last one.
 _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
 
-#: Bytes that an entity of a document may stand for, with those in it, and all where they are used.
-_ENTITY_BYTES: Final = 1 << 16
-_EXPANDED_BYTES: Final = 1 << 24
 
-
-def rdf_xml_log(source: Input, *, base: str | None, limits: Limits) -> ParsedLog:
+def rdf_xml_log(source: Input, settings: ReadSettings) -> ParsedLog:
     """A log in RDF/XML as one in N-Quads."""
     lines: deque[int] = deque()
-    return ParsedLog(source.name, gathered(_pieces(source, base, lines, limits)), lines)
+    return ParsedLog(source.name, gathered(_pieces(source, settings, lines)), lines)
 
 
-def _pieces(source: Input, base: str | None, lines: deque[int], limits: Limits) -> Iterator[bytes]:
+def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterator[bytes]:
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
+    base = settings.base
     try:
-        for found in documents(source, limits):
+        for found in documents(source, settings.limits):
             if found is None:
                 yield b""
                 continue
             line, document = found
-            yield from parsed(document, format_, base, first_line=line)
+            guard = EntityGuard(line)
+            guard.look(document)
+            size = len(document) + guard.expanded
+            batch = batch_for(size)
+            for piece in parsed(document, format_, base, batch=batch, first_line=line):
+                yield _with_labels(piece) if b"_:label-" in piece else piece
             lines.append(line)
             yield DELIMITER
     except JellyError as error:
         raise located(error, source.name) from None
+
+
+def _with_labels(lines: bytes) -> bytes:
+    """Lines in which stand-ins for labels, which the writer puts, are what they stand for."""
+    return _STAND_IN.sub(
+        lambda found: b"_:" + written_label(NODE_IDS.read(found[1].decode())).encode(), lines
+    )
 
 
 def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
@@ -111,25 +122,22 @@ class _Splitter:
         self.rest = b""
         self._limits = limits
         self._line = 1
-        #: Bytes that each entity of the document stands for.
-        self._entities: dict[bytes, int] = {}
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Take what was left with what follows it, and give the documents that end."""
         start = pos = 0
         depth = 0
-        self._entities.clear()
         while (found := _MARKUP.match(data, pos)) is not None:
             pos = found.end()
             kind = found.lastindex
             if kind is None:
                 depth += 1
+                if depth > _DEPTH:
+                    line = self._line + data.count(b"\n", start, pos)
+                    raise TextError(f"elements are nested more than {_DEPTH} deep", line=line)
                 continue
             if kind == _CLOSING_TAG:
                 depth -= 1
-            elif kind == _DOCTYPE:
-                self._check_entities(found[_SUBSET] or b"", data[start:pos])
-                continue
             elif kind != _EMPTY_TAG:
                 continue
             if depth <= 0:
@@ -141,11 +149,6 @@ class _Splitter:
     def _document(self, data: bytes) -> tuple[int, bytes]:
         skipped = _skipped(data)
         line = self._line + data.count(b"\n", 0, skipped)
-        if self._entities:
-            size = sum(self._entities.get(name, 0) for name in _REFERENCE.findall(data))
-            if size > _EXPANDED_BYTES:
-                raise TextError(f"entities stand for more than {_EXPANDED_BYTES} bytes", line=line)
-            self._entities.clear()
         self._line += data.count(b"\n")
         return line, data[skipped:]
 
@@ -158,24 +161,6 @@ class _Splitter:
         if skipped < len(self.rest):
             line = self._line + self.rest.count(b"\n", 0, skipped)
             raise TextError("a document does not end", line=line)
-
-    def _check_entities(self, subset: bytes, before: bytes) -> None:
-        """Refuse entities that stand for far more than they take.
-
-        :raises TextError: there are.
-        """
-        sizes = self._entities
-        line = self._line + before.count(b"\n")
-        if len(_ANY_ENTITY.findall(subset)) != len(_ENTITY.findall(subset)):
-            raise TextError("an entity of a kind that is not read here", line=line)
-        for parameter, name, double, single in _ENTITY.findall(subset):
-            value = double or single
-            if parameter:
-                raise TextError("an entity of a kind that is not read here", line=line)
-            size = len(value) + sum(sizes.get(each, 0) for each in _REFERENCE.findall(value))
-            sizes[name] = size
-            if size > _ENTITY_BYTES:
-                raise TextError(f"an entity stands for more than {_ENTITY_BYTES} bytes", line=line)
 
 
 def _skipped(data: bytes) -> int:

@@ -8,47 +8,28 @@ from typing import Any, Self
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..io.sources import Input, Source
-from .contexts import ContextLoader, Contexts
+from .contexts import Contexts
 from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import FrameGroups, read_jelly
 from .lines import LineLog, read_lines
 from .model import Message
 from .parsing import ParsedLog
+from .settings import ReadSettings
 
 
 class MessageReader:
     """The messages of a log, one after the other: an iterator, and a context manager that closes
     the source.
 
-    See :func:`read_messages` for the parameters.
+    :func:`read_messages` makes them.
 
     :ivar syntax: of the log.
     """
 
-    def __init__(
-        self,
-        src: Source,
-        *,
-        format: str | None = None,  # noqa: A002
-        announced: bool = False,
-        dialect: str | None = None,
-        base: str | None = None,
-        context: Any = None,
-        contexts: Contexts | None = None,
-        strict: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        self.syntax = source_syntax(src, format, dialect, announced=announced)
+    def __init__(self, src: Source, syntax: Syntax, settings: ReadSettings) -> None:
+        self.syntax = syntax
         self._input = Input(src)
-        self._messages = messages_of(
-            self._input,
-            self.syntax,
-            base=base,
-            context=context,
-            loader=ContextLoader(contexts, base),
-            strict=strict,
-            limits=limits,
-        )
+        self._messages = messages_of(self._input, syntax, settings)
 
     @property
     def name(self) -> str:
@@ -101,7 +82,8 @@ def read_messages(
         one for an IRI. None is ever fetched.
     :param strict: whether to refuse what others allow: blank lines in NDJSON-LD.
     :param limits: what is believed of the source. ``frame_rows`` bounds the statements of a
-        message, ``frame_bytes`` a line, a statement, a document or a frame.
+        message, ``frame_expansion`` their text, ``frame_bytes`` a line, a statement, a document or
+        a frame.
     :return: an iterator and context manager.
     :raises JellyError: while iterating: the log is malformed; with its line, or frame and row.
     :raises MissingExtraError: the syntax needs a library that is not installed.
@@ -113,17 +95,11 @@ def read_messages(
     >>> [len(message) for message in read_messages(log, format="nt")]
     [1, 0]
     """
-    return MessageReader(
-        src,
-        format=format,
-        announced=announced,
-        dialect=dialect,
-        base=base,
-        context=context,
-        contexts=contexts,
-        strict=strict,
-        limits=limits,
+    syntax = source_syntax(src, format, dialect, announced=announced)
+    settings = ReadSettings(
+        base=base, context=context, contexts=contexts, strict=strict, limits=limits
     )
+    return MessageReader(src, syntax, settings)
 
 
 def source_syntax(
@@ -145,43 +121,18 @@ def source_syntax(
     return Syntax(syntax.format, syntax.announced or announced, syntax.dialect)
 
 
-def messages_of(
-    source: Input,
-    syntax: Syntax,
-    *,
-    base: str | None,
-    context: Any,
-    loader: ContextLoader,
-    strict: bool,
-    limits: Limits,
-) -> Iterator[Message]:
-    """The messages of an open source; see :func:`read_messages` for the parameters."""
+def messages_of(source: Input, syntax: Syntax, settings: ReadSettings) -> Iterator[Message]:
+    """The messages of an open source."""
+    limits = settings.limits
     if syntax.format is LogFormat.JELLY:
         return read_jelly(FrameGroups(source, limits), limits)
-    log = line_log(
-        source,
-        syntax,
-        base=base,
-        context=context,
-        loader=loader,
-        strict=strict,
-        limits=limits,
-    )
-    return read_lines(log, limits)
+    return read_lines(line_log(source, syntax, settings), limits)
 
 
-def line_log(
-    source: Input,
-    syntax: Syntax,
-    *,
-    base: str | None,
-    context: Any,
-    loader: ContextLoader,
-    strict: bool,
-    limits: Limits,
-) -> LineLog:
+def line_log(source: Input, syntax: Syntax, settings: ReadSettings) -> LineLog:
     """An open source in any syntax but Jelly, as a log of lines."""
     format_ = syntax.format
+    limits = settings.limits
     if format_ in (LogFormat.N_TRIPLES, LogFormat.N_QUADS):
         return LineLog(source, syntax, limits)
     log: ParsedLog
@@ -189,26 +140,18 @@ def line_log(
     if format_ in (LogFormat.TURTLE, LogFormat.TRIG):
         from .turtle_reader import turtle_log
 
-        log = turtle_log(source, syntax, base=base, limits=limits)
+        log = turtle_log(source, syntax, settings)
     elif format_ is LogFormat.RDF_XML:
         from .rdf_xml import rdf_xml_log
 
-        log = rdf_xml_log(source, base=base, limits=limits)
+        log = rdf_xml_log(source, settings)
     elif format_ is LogFormat.YAML_LD:
         from .yaml_ld import yaml_ld_log
 
-        log = yaml_ld_log(source, loader=loader, context=context, base=base, limits=limits)
+        log = yaml_ld_log(source, settings)
     else:
         from .json_ld import ndjson_ld_log
 
-        log = ndjson_ld_log(
-            source,
-            syntax,
-            loader=loader,
-            context=context,
-            base=base,
-            strict=strict,
-            limits=limits,
-        )
+        log = ndjson_ld_log(source, syntax, settings)
     lines = LogFormat.N_QUADS if format_.has_graphs else LogFormat.N_TRIPLES
     return LineLog(log, Syntax(lines, announced=True), limits)

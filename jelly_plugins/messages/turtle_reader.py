@@ -7,25 +7,29 @@ end it is told by markers, which ``turtle_splitter`` puts there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
-from ..codec import Limits
 from ..errors import JellyError, TextError
 from ..formats.reading import PieceFile, pyoxigraph_module
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .formats import LogFormat, Syntax
-from .parsing import ParsedLog, located, parsed
+from .parsing import ParsedLog, located, parsed, without_mark
+from .settings import ReadSettings
 from .turtle_splitter import TurtleSplitter
 
+#: Bytes of a namespace or a base that statements are written one by one with.
+_LONG_NAMESPACE: Final = 1 << 10
 
-def turtle_log(source: Input, syntax: Syntax, *, base: str | None, limits: Limits) -> ParsedLog:
+
+def turtle_log(source: Input, syntax: Syntax, settings: ReadSettings) -> ParsedLog:
     """A log in Turtle or TriG as one in N-Quads."""
     name = f"<{uuid4().urn}>"
     marker = f"{name} {name} {name} .\n".encode()
     # The marker has no line end of its own, so that lines keep their numbers.
-    splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), limits)
+    base = settings.base
+    splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), base, settings.limits)
     return ParsedLog(source.name, _pieces(source, syntax, base, splitter, marker), splitter.ended)
 
 
@@ -35,19 +39,20 @@ def _pieces(
     formats = pyoxigraph_module().RdfFormat
     format_ = formats.TRIG if syntax.format is LogFormat.TRIG else formats.TURTLE
     node = pyoxigraph_module().NamedNode(marker[1 : marker.index(b">")].decode())
-    seen = 0
+    text = PieceFile(splitter.split(without_mark(source.pieces())))
+    pieces = 0
 
-    def ends_piece(quad: Any) -> bool:
-        # Messages do not wait for a piece of the source that may take a while.
-        nonlocal seen
-        if splitter.pieces == seen or quad.predicate != node:
-            return False
-        seen = splitter.pieces
-        return True
+    def ends_batch(quad: Any) -> bool:
+        nonlocal pieces
+        # Statements are not held that are long, whether as they stand or when names are IRIs.
+        if splitter.pieces != pieces:
+            pieces = splitter.pieces
+            return True
+        # Nor do messages wait for a piece of the source that may take a while.
+        return (text.is_read and quad.predicate == node) or splitter.namespace > _LONG_NAMESPACE
 
     try:
-        text = PieceFile(splitter.split(source.pieces()))
-        for piece in parsed(text, format_, base, ends_piece=ends_piece):
+        for piece in parsed(text, format_, base, ends_batch=ends_batch):
             yield piece.replace(marker, DELIMITER)
     except JellyError as error:
         found = error

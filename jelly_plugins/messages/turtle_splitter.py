@@ -22,10 +22,12 @@ from ..errors import JellyError, TextError
 from .delimiters import UNANNOUNCED
 from .formats import Dialect, Syntax, label_announces
 from .turtle_tokens import (
+    ABSOLUTE,
     AHEAD,
     BASE,
     CLOSED_BY,
     DOT,
+    DOTS,
     EARLY_DELIMITER,
     EARLY_GAP,
     EARLY_RUN,
@@ -35,16 +37,18 @@ from .turtle_tokens import (
     PREFIX,
     RUN,
     UNFINISHED,
+    UNFINISHED_DECLARATION,
     VERSION,
     WORD,
 )
 
 #: What directives open with.
 _OPENINGS: Final = frozenset(b"mMvVpPbB@")
-#: Directives that end without a dot, by keyword.
-_WITHOUT_DOT: Final = {b"prefix": PREFIX, b"base": BASE}
-#: Bytes in which a directive has to end.
+#: Directives that declare an IRI, by keyword.
+_DECLARATIONS: Final = {b"prefix": PREFIX, b"@prefix": PREFIX, b"base": BASE, b"@base": BASE}
+#: Bytes of a directive, at most.
 _DIRECTIVE_BYTES: Final = 1 << 16
+_LONG_DIRECTIVE: Final = f"the IRI that is declared does not end in {_DIRECTIVE_BYTES} bytes"
 #: Brackets in brackets, at most.
 _DEPTH: Final = 1 << 10
 
@@ -59,19 +63,22 @@ class TurtleSplitter:
     """Takes the delimiters out of one log in Turtle or TriG.
 
     :param marker: a statement, in full, that is put where a message ends.
+    :param base: IRI that relative ones are resolved against.
     :param limits: ``frame_bytes`` bounds a statement, ``nesting`` quoted triples.
     :ivar ended: for each message that has ended and was not taken yet, the line of its first
         statement, or of its delimiter if it has none.
     :ivar failed: what is wrong with the log, where its text ended before its end.
     :ivar pieces: number of pieces of text that have come out.
+    :ivar namespace: bytes that the longest namespace or base has, at most.
     :ivar ends_open: whether the last message ended with the log.
     """
 
-    def __init__(self, syntax: Syntax, marker: bytes, limits: Limits) -> None:
+    def __init__(self, syntax: Syntax, marker: bytes, base: str | None, limits: Limits) -> None:
         self.ended: deque[int] = deque()
         self.failed: JellyError | None = None
         self.ends_open = False
         self.pieces = 0
+        self.namespace = self._base = len(base or "")
         self._marker = marker
         self._limits = limits
         self._announced = syntax.announced
@@ -167,7 +174,7 @@ class TurtleSplitter:
         if data[pos] in _OPENINGS:
             word = WORD.match(data, pos)
             if word is not None or data[pos] == 0x40:
-                if word is None or (word.end() == len(data) and not self._last):
+                if word is None or self._goes_on(word.end()):
                     self._not_whole()
                 elif self._direct(_keyword(word[0]), word.end()):
                     return
@@ -198,18 +205,31 @@ class TurtleSplitter:
             except ValueError as error:
                 self._fail(str(error))
             self._replace(end, _NOT_LINE_END.sub(b" ", data[pos:end]))
-        elif word in _WITHOUT_DOT:
-            found = _WITHOUT_DOT[word].match(data, pos)
-            if found is None:
+        elif word in _DECLARATIONS:
+            found = _DECLARATIONS[word].match(data, pos)
+            if found is not None:
+                self._declare(found[1], is_base=word.endswith(b"base"))
+                end = found.end()
+            else:
                 self._not_whole()
-                return False
-            self._pos = found.end()
-        elif word in (b"@prefix", b"@base"):
-            self._inside = True
+                if UNFINISHED_DECLARATION.match(data, pos):
+                    self._fail(_LONG_DIRECTIVE)
+                if not word.startswith(b"@"):
+                    return False
+            self._inside = word.startswith(b"@")
             self._pos = end
         else:
             return False
         return True
+
+    def _declare(self, iri: bytes, *, is_base: bool) -> None:
+        """Note a namespace or a base."""
+        size = len(iri) if ABSOLUTE.match(iri) else len(iri) + self._base
+        if size > _DIRECTIVE_BYTES:
+            self._fail(_LONG_DIRECTIVE)
+        self.namespace = max(self.namespace, size)
+        if is_base:
+            self._base = size
 
     def _dot(self, pos: int) -> int:
         """Where the dot after a directive ends."""
@@ -218,6 +238,11 @@ class TurtleSplitter:
             self._not_whole()
             self._fail("the directive does not end here with a '.'")
         return dot.end()
+
+    def _goes_on(self, pos: int) -> bool:
+        """Whether a name that reaches up to ``pos`` may go on beyond what is there. Dots are of a
+        name if more of it follows."""
+        return not self._last and DOTS.match(self._data, pos) is not None
 
     def _not_whole(self) -> None:
         """Wait for the rest of a directive, if there may be one."""
@@ -261,6 +286,9 @@ class TurtleSplitter:
             return
         if not self._last and len(data) - pos < AHEAD:
             raise _NotWhole
+        misplaced = MISPLACED.match(data, pos)
+        if self._goes_on(pos if misplaced is None else misplaced.end()):
+            raise _NotWhole
         self._pos = pos
         byte = data[pos : pos + 1]
         if byte == b".":
@@ -274,7 +302,7 @@ class TurtleSplitter:
             self._stack.append(bracket[0])
             self._check_depth()
             self._pos = bracket.end()
-        elif MISPLACED.match(data, pos) or (self._early and EARLY_DELIMITER.match(data, pos)):
+        elif misplaced or (self._early and EARLY_DELIMITER.match(data, pos)):
             self._fail(f"a delimiter inside {self._place()}")
         elif not self._last and UNFINISHED.match(data, pos):
             raise _NotWhole

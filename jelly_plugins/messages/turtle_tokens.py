@@ -41,17 +41,18 @@ _MISPLACED: Final = rb"(?i:message)(?!" + _IN_NAME + rb"|\.++" + _IN_NAME + rb")
 
 
 def _run(comment: bytes) -> re.Pattern[bytes]:
+    # Those that are many come first.
     tokens = (
-        _SPACE,
-        rb"[;,~]|\^\^",
-        _IRI,
         rb"(?![0-9+-]|" + _MISPLACED + rb")" + _NAME,
+        _IRI,
+        rb"[;,~]|\^\^",
         _STRING,
         _NUMBER,
         _TAG,
         comment,
     )
-    return re.compile(rb"(?:" + rb"|".join(tokens) + rb")*+", re.DOTALL)
+    space = rb"[ \t\r\n]*+"
+    return re.compile(space + rb"(?:(?:" + rb"|".join(tokens) + rb")" + space + rb")*+", re.DOTALL)
 
 
 def _gap(comment: bytes) -> re.Pattern[bytes]:
@@ -72,17 +73,39 @@ EARLY_DELIMITER: Final = re.compile(rb"#[^\S\r\n]*@message[^\r\n]*+(?=[\r\n])")
 WORD: Final = re.compile(rb"@?+" + _NAME)
 
 _BETWEEN: Final = rb"(?:" + _SPACE + rb"|" + _COMMENT + rb")"
-#: Directives that end without a dot.
+#: Directives up to the IRI that they declare.
 PREFIX: Final = re.compile(
-    rb"(?i:prefix)" + _BETWEEN + rb"++(?:" + _NAME + rb")?+" + _BETWEEN + rb"*+" + _IRI
+    rb"(?:@prefix|(?i:prefix))"
+    + _BETWEEN
+    + rb"++(?:"
+    + _NAME
+    + rb")?+"
+    + _BETWEEN
+    + rb"*+("
+    + _IRI
+    + rb")"
 )
-BASE: Final = re.compile(rb"(?i:base)" + _BETWEEN + rb"*+" + _IRI)
+BASE: Final = re.compile(rb"(?:@base|(?i:base))" + _BETWEEN + rb"*+(" + _IRI + rb")")
+#: One of these that goes on beyond what is there.
+UNFINISHED_DECLARATION: Final = re.compile(
+    rb"(?:@prefix|@base|(?i:prefix|base))"
+    + _BETWEEN
+    + rb"*+(?:"
+    + _NAME
+    + _BETWEEN
+    + rb"*+)?+(?:"
+    + _IRI_OPEN
+    + rb"|#[^\r\n]*+)?+\Z"
+)
+ABSOLUTE: Final = re.compile(rb"<[A-Za-z][A-Za-z0-9+.-]*+:")
 #: A version and its label, without the dot that ends ``@version``.
 VERSION: Final = re.compile(
     rb"(?:@version|(?i:version))"
     + _BETWEEN
     + rb"*+(?:\"([^\"\\\r\n]*+)\"(?!\")|'([^'\\\r\n]*+)'(?!'))"
 )
+#: Nothing but dots up to the end, or nothing.
+DOTS: Final = re.compile(rb"\.*+\Z")
 DOT: Final = re.compile(_BETWEEN + rb"*+\.")
 
 #: A token that may go on beyond what is there.

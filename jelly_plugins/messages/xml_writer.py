@@ -47,7 +47,7 @@ _FIRST: Final = re.compile(rf"[{_NAME_START}]")
 #: Namespaces that no prefix can be declared for.
 _RESERVED: Final = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 #: Labels that are names of XML; others have one that stands for them.
-_NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
+NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
 #: Characters that XML 1.0 has not (production 2).
 _NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
@@ -137,7 +137,7 @@ def _content(term: Any, closing: str) -> tuple[str, ...]:
 def _reference(attribute: str, term: Any) -> str:
     if isinstance(term, Iri):
         return f'rdf:{attribute}="{_escaped(term.value)}"'
-    return f'rdf:nodeID="{_NODE_IDS.write(term.label)}"'
+    return f'rdf:nodeID="{NODE_IDS.write(term.label)}"'
 
 
 def _escaped(text: str) -> str:

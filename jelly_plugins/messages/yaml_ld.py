@@ -22,9 +22,9 @@ from ..errors import JellyError, MissingExtraError, TextError
 from ..formats.reading import PieceFile
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .contexts import ContextLoader
 from .json_ld import Documents
 from .parsing import ParsedLog, gathered, located
+from .settings import ReadSettings
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(("true", "True", "TRUE"))
@@ -57,16 +57,14 @@ def yaml_module() -> Any:
     return yaml
 
 
-def yaml_ld_log(
-    source: Input, *, loader: ContextLoader, context: Any, base: str | None, limits: Limits
-) -> ParsedLog:
+def yaml_ld_log(source: Input, settings: ReadSettings) -> ParsedLog:
     """A log in YAML-LD as one in N-Quads.
 
     :raises MissingExtraError: PyYAML is not installed.
     """
     lines: deque[int] = deque()
-    documents = Documents(loader, context, base)
-    pieces = _pieces(yaml_module(), source, documents, lines, limits)
+    documents = Documents(settings)
+    pieces = _pieces(yaml_module(), source, documents, lines, settings.limits)
     return ParsedLog(source.name, gathered(pieces), lines)
 
 
@@ -97,11 +95,12 @@ def _pieces(
 def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:
     """The documents as JSON values, with the lines in which they begin."""
     loader = getattr(yaml, "CLoader", yaml.Loader)
-    file = io.BufferedReader(PieceFile(source.pieces()))
+    pieces = _Bounded(source, limits)
     try:
-        events = yaml.parse(file, Loader=loader)
+        events = yaml.parse(io.BufferedReader(PieceFile(iter(pieces))), Loader=loader)
         build: _Builder | None = None
         for event in events:
+            pieces.since_event = 0
             if isinstance(event, yaml.DocumentStartEvent):
                 build = _Builder(yaml, limits)
             elif isinstance(event, yaml.DocumentEndEvent):
@@ -118,6 +117,26 @@ def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, 
         raise TextError(f"malformed YAML: {what}", line=line) from None
     except (UnicodeError, ValueError) as error:
         raise TextError(f"malformed YAML: {error}") from None
+
+
+class _Bounded:
+    """The pieces of a source, in which no value is longer than a document may be: the parser
+    gathers all of it first.
+
+    :ivar since_event: bytes that have come out since the parser said something.
+    """
+
+    def __init__(self, source: Input, limits: Limits) -> None:
+        self._source = source
+        self._limits = limits
+        self.since_event = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._source.pieces():
+            self.since_event += len(piece)
+            if self.since_event > self._limits.frame_bytes:
+                raise over(self._limits, "frame_bytes", self.since_event, "the length of a value")
+            yield piece
 
 
 #: Stands where a mapping waits for a key.

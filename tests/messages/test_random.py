@@ -102,6 +102,32 @@ def test_pieces_of_any_size(format_: str, dialect: str | None, step: int) -> Non
     )
 
 
+_LOOKALIKES = b"""\
+VERSION "1.2-messages"
+PREFIX message: <urn:m:> PREFIX MESSAGE.x: <urn:x:> PREFIX ex: <urn:e:>
+ex:a message:MESSAGE ex:b.MESSAGE , MESSAGE.x:a , ex:b....MESSAGE .
+<< message:a message:b message:c ~ message:r >> message:d message:e .
+MESSAGE.x:a ex:p message:a .
+message
+MESSAGE ex:a.message.b ex:p ex:c..message .
+"""
+
+
+@pytest.mark.parametrize("step", range(1, 40))
+def test_names_that_open_like_delimiters_in_pieces_of_any_size(step: int) -> None:
+    assert outcome(_LOOKALIKES, "ttl")[1] is None
+    assert outcome(Dripping(_LOOKALIKES, step), "ttl") == outcome(_LOOKALIKES, "ttl")
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("step", [1, 100])
+def test_a_byte_order_mark_is_passed_over(format_: str, step: int) -> None:
+    data = written(LOGS[4], format_)
+    if format_ != "jelly":
+        marked = Dripping(b"\xef\xbb\xbf" + data, step)
+        assert outcome(marked, format_) == outcome(data, format_)
+
+
 _INSERTED = (
     b"MESSAGE\n",
     b"\nMESSAGE\n",

@@ -85,7 +85,28 @@ def test_entities_that_grow_are_refused() -> None:
 
 def test_a_document_is_bounded() -> None:
     with pytest.raises(LimitError, match="frame_bytes"):
-        sizes(OPEN + "<e:p>" * 60_000, "rdf", limits=Limits(frame_bytes=100_000))
+        sizes(OPEN + "<e:p/>" * 60_000, "rdf", limits=Limits(frame_bytes=100_000))
+
+
+def test_elements_are_nested_so_deep_at_most() -> None:
+    with pytest.raises(TextError, match="nested") as caught:
+        sizes(f"{ONE}\n{OPEN}{'<e:p>' * 60_000}{'</e:p>' * 60_000}{CLOSE}", "rdf")
+    assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("declared", "used"),
+    [
+        ('<!ENTITY a#b "{long}">', "&a#b;" * 300),
+        ('<!ENTITYa "{long}{long}">', "&a;"),
+        ('<!-- <!ENTITY a "{long}{long}"> -->', "&a;"),
+        ('<!ENTITY {long} "{long}">', "&a;"),
+    ],
+)
+def test_what_a_parser_takes_for_an_entity_is_one(declared: str, used: str) -> None:
+    declared = declared.replace("{long}", "x" * 60_000)
+    with pytest.raises(TextError, match="entit"):
+        sizes(f"<!DOCTYPE x [{declared}]>" + ONE.replace(">x<", f">{used}<"), "rdf")
 
 
 def test_a_message_is_bounded() -> None:
@@ -131,3 +152,16 @@ def test_names() -> None:
     assert data.count(b"\n") == 1
     assert [quad[1:3] for quad in read(data, "rdf")[0]] == [triple[1:] for triple in triples]
     assert len({quad.subject for quad in read(data, "rdf")[0]}) == len(triples)
+
+
+def test_labels_that_are_no_names_stay_what_they_are() -> None:
+    labels = ["0", "a b", "label-30", "label-", "a", "x:y", ""]
+    messages = [
+        [Triple(BlankNode(each), Iri(EX + "p"), BlankNode(each)) for each in labels],
+        [Triple(BlankNode("0"), Iri(EX + "p"), Literal("> _:label-30 ."))],
+    ]
+    log = written(messages, "rdf")
+    assert [list(message) for message in read(log, "rdf")] == [
+        list(message) for message in read(written(messages, "nq"), "nq")
+    ]
+    assert written(read(log, "rdf"), "rdf") == log

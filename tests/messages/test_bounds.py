@@ -1,0 +1,126 @@
+"""What is long in a log takes no more memory than is needed, or is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from jelly_plugins import LimitError, Limits, TextError
+from jelly_plugins.io.sources import Input
+from jelly_plugins.messages.contexts import ContextLoader
+from jelly_plugins.messages.formats import syntax_named
+from jelly_plugins.messages.reader import line_log, read_messages
+from jelly_plugins.messages.settings import ReadSettings
+
+from .logs import RDF, sizes
+
+MEGABYTE = 1 << 20
+HEAD = 'VERSION "1.2-messages"\n'
+
+
+def longest_piece(log: str, format_: str) -> int:
+    """Bytes of N-Quads that are held at once, at most."""
+    settings = ReadSettings()
+    lines = line_log(Input(log.encode()), syntax_named(format_), settings)
+    return max(map(len, lines.source.pieces()))
+
+
+def test_statements_with_long_terms_are_not_held() -> None:
+    literals = "".join(f'<urn:a> <urn:p> "{"x" * 300_000}{n}" .\n' for n in range(20))
+    assert longest_piece(literals, "ttl") < MEGABYTE
+
+
+def test_statements_with_long_namespaces_are_not_held() -> None:
+    log = f"PREFIX a: <urn:{'x' * 60_000}>\n" + "".join(f"a:{n} a:p a:o .\n" for n in range(100))
+    assert longest_piece(log, "ttl") < MEGABYTE
+
+
+def test_statements_of_documents_are_not_held() -> None:
+    log = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:{"x" * 300_000}:">' + "".join(
+        f'<rdf:Description rdf:about="urn:{n}"><e:p>x</e:p></rdf:Description>' for n in range(100)
+    )
+    assert longest_piece(log + "</rdf:RDF>\n", "rdf") < 8 * MEGABYTE
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "PREFIX a: <urn:{long}>",
+        "@prefix a: <urn:{long}> .",
+        "BASE <urn:{long}>",
+        "@base <urn:{long}> .",
+        "BASE <urn:{half}> PREFIX a: <{half}>",
+        "BASE <urn:x> BASE <{half}> BASE <{half}>",
+        "PREFIX # {long}\n# {long}\na: <urn:a>",
+    ],
+)
+@pytest.mark.parametrize("step", [None, 5000])
+def test_namespaces_are_bounded(declared: str, step: int | None) -> None:
+    declared = declared.format(long="x" * 70_000, half="x" * 40_000)
+    log = f"{HEAD}<urn:a> <urn:p> <urn:b> .\nMESSAGE\n{declared}\n{'# y' * 50_000}\n".encode()
+    source: Any = log if step is None else io.BufferedReader(io.BytesIO(log), step)  # type: ignore[arg-type]
+    found = []
+    with pytest.raises(TextError, match="declared"):
+        found.extend(read_messages(source, format="ttl"))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("format_", ["nt", "ttl"])
+def test_the_text_of_a_message_is_bounded(format_: str) -> None:
+    line = f'<urn:a> <urn:p> "{"x" * 1000}" .\n'
+    limits = Limits(frame_expansion=300_000)
+    assert sizes(HEAD + (line * 200 + "MESSAGE\n") * 5, format_, limits=limits) == [200] * 5
+    with pytest.raises(LimitError, match="frame_expansion"):
+        sizes(HEAD + line * 1000, format_, limits=limits)
+
+
+def test_a_literal_that_the_parser_does_not_take() -> None:
+    document = '{"@id": "urn:a", "urn:p": "' + "x" * (20 * MEGABYTE) + '"}\n'
+    with pytest.raises(LimitError, match="too long"):
+        sizes("{}\n" + document, "ndjsonld")
+
+
+def test_a_value_of_yaml_is_bounded() -> None:
+    with pytest.raises(LimitError, match="frame_bytes"):
+        sizes('"@id": "' + "x" * 300_000, "yamlld", limits=Limits(frame_bytes=100_000))
+
+
+LONG = "x" * 30_000
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"a": f"urn:{LONG}"},
+        {"a": {"@id": "b:y", "@prefix": True}, "b": f"urn:{LONG}"},
+        {"@vocab": f"urn:{LONG}", "a": "y"},
+        [{"@base": f"urn:{LONG[:15_000]}"}, {"@base": LONG[:15_000]}],
+        {f"c{n}": f"c{n - 1}:{LONG[:500]}" for n in range(60, 0, -1)},
+    ],
+)
+def test_names_that_stand_for_long_iris_are_bounded(context: Any) -> None:
+    context = json.dumps(context)
+    nodes = ",".join('{"@id": "a:b", "a:p": 1}' for _ in range(2000))
+    with pytest.raises(LimitError, match="frame_expansion"):
+        sizes(f'{{"@context": {context}, "@graph": [{nodes}]}}\n', "ndjsonld")
+    with pytest.raises(LimitError, match="frame_expansion"):
+        sizes(f'{{"@context": {context}}}\n{{"@graph": [{nodes}]}}\n', "ndjsonld")
+
+
+def test_a_context_that_was_long_does_not_count_any_more() -> None:
+    document = '{"@id": "urn:a", "urn:p": "' + "x" * 200_000 + '"}\n'
+    local = f'{{"@context": {{"a": "urn:{LONG}"}}, "@id": "urn:a", "urn:p": 1}}\n'
+    assert sizes(local + document, "ndjsonld") == [1, 1]
+    own = '{"@context": {"n": "urn:n"}, "n": 1}'
+    assert sizes('{"@graph": [' + ",".join([own] * 9999) + "]}\n", "ndjsonld") == [9999]
+
+
+def test_remote_contexts_are_not_put_in_without_end() -> None:
+    contexts: dict[str, Any] = {"urn:0": {"p": "urn:p"}}
+    contexts |= {f"urn:{n}": [f"urn:{n - 1}", f"urn:{n - 1}"] for n in range(1, 60)}
+    loader = ContextLoader(contexts, None)
+    with pytest.raises(TextError, match="contexts"):
+        loader.context("urn:59")
