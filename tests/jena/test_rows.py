@@ -191,6 +191,38 @@ def test_the_kernel_asks_about_what_is_not_plain_alone(format: JenaFormat) -> No
     ]
 
 
+def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    decoder = kernel.RowTextDecoder(format)
+    decoder.decode_text(rows(format, prefix("x", "urn:a"), prefix("x", "urn:b")))
+    assert decoder.declared == [("x", "urn:a"), ("x", "urn:b")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ((), "row 0: a statement of 0 terms"),
+        (GENERIC[:2], "row 0: a statement of 2 terms"),
+        ((*GENERIC, *GENERIC[:2]), "row 0: a statement of 5 terms"),
+        ((*GENERIC[:2], tuple.__new__(Triple, GENERIC[:2])), "row 0: a quoted triple of 2 terms"),
+        ((*GENERIC[:2], [1]), "row 0: [1] is not a term of jelly_plugins"),
+        ((*GENERIC[:2], Iri(None)), "row 0: an IRI is no string: None"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal(5)), "row 0: a lexical form is no string: 5"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal("", 5)), "row 0: a language tag is no string: 5"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal("", None, 5)), "row 0: an IRI is no string: 5"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_statement_is_refused(
+    kernel: Kernel,
+    format: JenaFormat,  # noqa: A002
+    statement: tuple[Any, ...],
+    message: str,
+) -> None:
+    encoder = kernel.RowEncoder(format)
+    with pytest.raises((TermError, StatementError)) as caught:
+        encoder.add([statement])
+    assert str(caught.value) == message
+
+
 def test_base_directions(kernel: Kernel) -> None:
     expected = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "ar--rtl"))]
     parts = {
