@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from ..codec import (
     DEFAULT_LIMITS,
@@ -30,6 +30,9 @@ from .names import DETECTION_BYTES, JenaFormat, detect, format_of
 from .writer import declared
 
 _T = TypeVar("_T")
+
+#: Bytes that a decoder is given at once, where the source has them ready.
+_AT_ONCE: Final = 4 * PIECE
 
 
 class JenaSource:
@@ -117,8 +120,9 @@ def batches(
     for piece in chain(pieces, (b"",)):
         pending.append(piece)
         size += len(piece)
-        # A long row is not looked at again before there is twice as much of it.
-        if piece and size < wanted:
+        # Of what comes quickly much is taken at once: what a call begins and ends with is more work
+        # than a row. A long row is not looked at again before there is twice as much of it.
+        if piece and (size < wanted or (size < _AT_ONCE and len(piece) >= PIECE)):
             continue
         rest = b"".join(pending)
         at = 0

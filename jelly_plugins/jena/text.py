@@ -66,10 +66,15 @@ class RowTextDecoder(RowDecoder):
         frame, stop = self.decode(data, at)
         return self.lines(frame), stop
 
+    def _take(self, row: tuple[str, Any], frame: Frame) -> None:
+        super()._take(row, frame)
+        name, value = row
+        if name == "prefixDecl":
+            self.declared.append((value["prefix"], value["uri"]))
+
     def lines(self, frame: Frame) -> bytes:
         """The lines of a batch."""
         self.statements += len(frame.statements)
-        self.declared += [(name, self.prefixes[name]) for name, _ in frame.namespaces]
         return "".join(frame.statements).encode()
 
 

@@ -99,6 +99,8 @@ class TermWriter:
             return "bnode", {"label": parts[0]}
         if kind == Kind.LITERAL:
             return self._literal(*parts)
+        if len(parts) != 3:
+            raise TermError(f"a quoted triple of {len(parts)} terms")
         if depth == self.limits.nesting:
             raise over(self.limits, "nesting", depth + 1, "the depth of quoted triples")
         return "tripleTerm", {
@@ -149,11 +151,13 @@ class TermWriter:
         return None
 
     def check_string(self, text: str, what: str) -> None:
-        """Refuse a string that is too long, or has what UTF-8 cannot say.
+        """Refuse a string that is too long, or has what UTF-8 cannot say, and what is no string.
 
         :raises LimitError: it is too long.
-        :raises TermError: it has a surrogate.
+        :raises TermError: it is no string, or has a surrogate.
         """
+        if not isinstance(text, str):
+            raise TermError(f"{what} is no string: {text!r}")
         try:
             size = len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:
@@ -238,6 +242,8 @@ class RowEncoder:
         :raises JellyError: with the row, if it cannot be written.
         """
         try:
+            if len(statement) not in (3, 4):
+                raise StatementError(f"a statement of {len(statement)} terms")
             encoded = {
                 name: self._term(term, position)
                 for position, (name, term) in enumerate(zip("SPO", statement, strict=False))
@@ -259,7 +265,11 @@ class RowEncoder:
             return self._wire.encode(TERM, self.terms.term(term, position))
         # The same term may be allowed in one place and not in another.
         key = (term, position)
-        encoded = self._encoded.get(key)
+        try:
+            encoded = self._encoded.get(key)
+        except TypeError:
+            # All terms can be hashed: whoever takes them apart says what this is.
+            return self._wire.encode(TERM, self.terms.term(term, position))
         if encoded is None:
             encoded = self._wire.encode(TERM, self.terms.term(term, position))
             if len(self._encoded) >= _CACHE_ENTRIES:

@@ -1,7 +1,7 @@
 // libFuzzer with Python inside: runs inputs by tests/fuzz/targets.py, on a kernel that was built with
 // coverage and sanitizers. Whatever Python raises ends it, and so does what a sanitizer finds.
 //
-// FUZZ_TARGET is "readers" or "writers"; PYTHONPATH has the project.
+// FUZZ_TARGET is the name of a target; PYTHONPATH has the project.
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

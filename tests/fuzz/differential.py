@@ -25,7 +25,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, Final
 
-from . import readers, writers
+from . import jena, messages, readers, writers
 from .comparison import Outcome
 from .streams import damaged_log, damaged_stream, leaning, leaning_in_log
 
@@ -46,7 +46,7 @@ if find_spec("pyspark") and find_spec("pyarrow"):
     _PATCH_READERS.append(("staging", staging_case, 1))
 
 #: All sorts of cases, each as often as it stands here: streams that lean on earlier frames, other
-#: ones, and what is written.
+#: ones, what is written, Jena's formats, and logs of messages.
 SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     **{
         f"{kind}.{name}": (partial(case_of, frames=frames), often)
@@ -62,6 +62,11 @@ SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     "written.text": (writers.text_case, 2),
     "written.lines": (writers.lines_case, 1),
     "written.columns": (writers.columns_case, 2),
+    "jena.terms": (jena.terms_case, 2),
+    "jena.text": (jena.text_case, 3),
+    "jena.rows": (jena.rows_case, 1),
+    "jena.lines": (jena.lines_case, 2),
+    "messages": (messages.messages_case, 1),
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]
 #: rdflib warns of literals whose form does not fit their type.

@@ -20,7 +20,7 @@ if [ "${1:-}" = short ]; then
     shift
 fi
 python=${1:-python}
-cases=${short:+500}
+cases=${short:+600}
 cases=${cases:-${2:-20000}}
 seed=${3:-1}
 JELLY_PLUGINS_SHARED=$(realpath -m "${JELLY_PLUGINS_SHARED:-../shared}")
@@ -44,8 +44,8 @@ cd "$work"
 rm -f jelly_plugins/*/_native.*.so jelly_plugins/*/_native.c
 
 echo "== build"
-# What is fuzzed is the codec's kernel.
-[ -z "$short" ] || sed -i '/^    Path("jelly_plugins\/[^c].*"),$/d' setup.py
+# rdflib's terms are not fuzzed.
+[ -z "$short" ] || sed -i '/^    Path("jelly_plugins\/rdflib"),$/d' setup.py
 JELLY_POISON=1 \
 CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 LDFLAGS="-fsanitize=address,undefined" \

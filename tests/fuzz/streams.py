@@ -159,6 +159,28 @@ def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[
     return frames
 
 
+def damaged(rng: random.Random, data: bytes) -> bytes:
+    """Bytes of which some are changed, taken out, put in, said again, or cut off; or none."""
+    made = bytearray(data)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        at = rng.randrange(len(made) + 1)
+        kind = rng.randrange(6)
+        if kind == 0:
+            made[at : at + 1] = bytes((rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))),))
+        elif kind == 1:
+            del made[at : at + rng.choice((1, 2, 8))]
+        elif kind == 2:
+            made[at:at] = rng.randbytes(rng.choice((1, 2, 5)))
+        elif kind == 3:
+            start = rng.randrange(len(made) + 1)
+            made[at:at] = made[start : start + rng.randrange(60)]
+        elif kind == 4:
+            del made[at:]
+        elif at < len(made):
+            made[at] ^= 1 << rng.randrange(8)
+    return bytes(made)
+
+
 def damaged_stream(rng: random.Random) -> list[bytes]:
     streams = real_streams()
 

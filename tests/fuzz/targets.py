@@ -2,7 +2,8 @@
 
 An input says what is done, and with which settings, in its first bytes. The rest is, for readers,
 frames with their lengths; for writers, lines of text, of which statements and columns are made
-too. ``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
+too; for Jena's formats rows or lines; for logs of messages what its functions are given.
+``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
 """
 
 from __future__ import annotations
@@ -37,16 +38,17 @@ from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 from jelly_plugins.oxigraph.rows import RowFactory
 
-from . import readers, writers
-from .comparison import Outcome, native
+from . import jena, messages, readers, writers
+from .comparison import Outcome, native_of
 from .leaning import leaning_log, leaning_stream
 from .lending import LENDER
 from .message_mutator import MUTATORS, joined, split_frames
 from .streams import damaged_log, damaged_stream
 from .texts import column_of, random_text
 
-#: An outcome's function, the class of the reference that it is of, and what else it is given.
-Case = tuple[Callable[..., Outcome], type, tuple[Any, ...]]
+#: An outcome's function, the class or function of a reference that it is of, and what else it is
+#: given.
+Case = tuple[Callable[..., Outcome], Callable[..., Any], tuple[Any, ...]]
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 
@@ -180,13 +182,67 @@ def _statements(text: bytes, quads: bool) -> list[Any]:
     return found
 
 
-CASES: Final = {"readers": reader_case, "writers": writer_case}
+# Jena's formats, and logs of messages
+
+
+def jena_case(data: bytes) -> Case:
+    """What the kernel of Jena's formats is given."""
+    kind, settings = (*data[:2], 0, 0)[:2]
+    given = data[2:]
+    name = jena.FORMATS[kind & 1]
+    limits = _LIMITS[settings & 3]
+    size = (1 << 20, 1 << 20, 50, 7)[settings >> 2 & 3]
+    flags = [bool(settings & bit) for bit in (16, 32)]
+    pieces = jena.in_pieces(given, size)
+    encoding = {"generalized": flags[0], "value_forms": flags[1], "limits": limits}
+    decoding = {"quads": flags[0], "generalized": flags[1]}
+    writing = {"graphs": not flags[0], "generalized": flags[1]}
+    quads = bool(settings & 64)
+    statements = jena.in_batches(_statements(given, quads)) if kind >> 1 & 7 == 6 else []
+    cases: tuple[Case, ...] = (
+        (jena.terms, jena.RowDecoder, (name, pieces, limits, readers.FACTORIES[0], decoding)),
+        (jena.terms, jena.RowDecoder, (name, pieces, limits, readers.FACTORIES[3], decoding)),
+        (jena.text, jena.RowTextDecoder, (name, pieces, limits, None, writing)),
+        (
+            *(jena.text, jena.RowTextDecoder),
+            (name, pieces, limits, readers.VALIDATORS[2], writing),
+        ),
+        (jena.lines, jena.LineEncoder, (name, pieces, {**encoding, "quads": quads})),
+        (jena.lines, jena.LineEncoder, (name, pieces, {**encoding, "quads": not quads})),
+        (jena.rows, jena.RowEncoder, (name, statements, encoding)),
+        (jena.terms, jena.RowDecoder, (name, pieces, limits, readers.FACTORIES[0], {})),
+    )
+    return cases[kind >> 1 & 7]
+
+
+def messages_case(data: bytes) -> Case:
+    """What the kernel of message logs is given."""
+    kind, settings = (*data[:2], 0, 0)[:2]
+    given = data[2:]
+    if kind % 5 == 0:
+        return messages.counting(given, settings)
+    if kind % 5 == 1:
+        return messages.joining(given, settings)
+    if kind % 5 == 2:
+        return messages.weaving(given, settings)
+    triples = [each for each in _statements(given, False) if len(each) == 3]
+    if kind % 5 == 3:
+        return messages.wrapping(triples)
+    return messages.cutting([each for each in triples if messages.is_usual(each)], settings)
+
+
+CASES: Final = {
+    "readers": reader_case,
+    "writers": writer_case,
+    "jena": jena_case,
+    "messages": messages_case,
+}
 
 
 def run(case: Case) -> Outcome:
     """What comes of a case with the compiled kernel."""
     outcome, reference, given = case
-    return outcome(getattr(native(), reference.__name__), *given)
+    return outcome(native_of(reference), *given)
 
 
 # Where coverage.c comes in
@@ -207,7 +263,7 @@ def start(which: str) -> tuple[Callable[[bytes], None], Callable[[bytes, int, in
 
 def seeds(which: str) -> list[bytes]:
     """Inputs to start from."""
-    return _reader_seeds() if which == "readers" else _writer_seeds()
+    return _SEEDS[which]()
 
 
 def _reader_seeds() -> list[bytes]:
@@ -234,6 +290,38 @@ def _writer_seeds() -> list[bytes]:
         if len(text) < 4000:
             found.append(head + text)
     return found
+
+
+def _jena_seeds() -> list[bytes]:
+    found = []
+    for number in range(600):
+        rng = random.Random(f"seed/{number}")
+        head = bytes((number & 15, rng.randrange(256)))
+        if number >> 1 & 7 in (4, 5, 6):
+            data = b"".join(random_text(rng, 3 + (head[1] >> 6 & 1)))
+        else:
+            data = jena.random_rows(rng, jena.FORMATS[number & 1])
+        if len(data) < 4000:
+            found.append(head + data)
+    return found
+
+
+def _message_seeds() -> list[bytes]:
+    found = []
+    for number in range(300):
+        rng = random.Random(f"seed/{number}")
+        made = messages.frames_of_log(rng) if number % 5 == 1 else messages.log_lines(rng)
+        if len(made) < 4000:
+            found.append(bytes((number % 5, rng.randrange(256))) + made)
+    return found
+
+
+_SEEDS: Final = {
+    "readers": _reader_seeds,
+    "writers": _writer_seeds,
+    "jena": _jena_seeds,
+    "messages": _message_seeds,
+}
 
 
 def main() -> None:

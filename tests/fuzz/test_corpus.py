@@ -33,7 +33,8 @@ def test_both_kernels_make_the_same_of_the_corpus(which: str) -> None:
             raise AssertionError(f"{path.name}: {error}") from None
     # It holds what is read and written, and what is refused.
     assert any(error is None for _, error in outcomes)
-    assert any(error is not None for _, error in outcomes)
+    # What cuts logs stops at what it does not know, and refuses nothing.
+    assert which == "messages" or any(error is not None for _, error in outcomes)
 
 
 def test_the_corpus_is_small() -> None:

@@ -53,7 +53,7 @@ BACKENDS: Final[tuple[tuple[Callable[..., Any], Any], ...]] = (
 )
 
 
-def _write(call: Callable[..., Any], *given: Any) -> Any:
+def written(call: Callable[..., Any], *given: Any) -> Any:
     """What a call makes of things that nobody else has, or its error."""
     return lent(lambda: call(*pickle.loads(pickle.dumps(given))))
 
@@ -69,7 +69,7 @@ def statements(
         encoder = encoder_class(options, namespaces=options.version != 1, frame_rows=20, **settings)
     except JellyError as error:
         return [], describe_error(error)
-    made = [_write(getattr(encoder, name), *arguments) for name, *arguments in steps]
+    made = [written(getattr(encoder, name), *arguments) for name, *arguments in steps]
     return [*made, lent(encoder.finish)], None
 
 
@@ -86,7 +86,7 @@ def operations(
     except JellyError as error:
         return made, describe_error(error)
     for batch in batches:
-        made += (_write(encoder.add, batch), (encoder.inside_patch, encoder.pending))
+        made += (written(encoder.add, batch), (encoder.inside_patch, encoder.pending))
     return [*made, lent(encoder.finish)], None
 
 
@@ -173,7 +173,7 @@ def _lent_columns(columns: Columns) -> Columns:
 # Terms of other backends
 
 
-def _of_backend(value: Any, factory: Any) -> Any:
+def of_backend(value: Any, factory: Any) -> Any:
     """The same terms, as a backend has them; what it refuses stays as it is."""
     if factory is None:
         return value
@@ -185,21 +185,21 @@ def _of_backend(value: Any, factory: Any) -> Any:
         if isinstance(value, Literal):
             return factory.literal(value.lex, value.langtag, value.datatype)
         if isinstance(value, Triple) and type(value) is Triple:
-            return factory.quoted_triple(*(_of_backend(each, factory) for each in value))
+            return factory.quoted_triple(*(of_backend(each, factory) for each in value))
         if isinstance(value, DefaultGraph):
             return factory.default_graph if isinstance(factory, OxigraphFactory) else value
     except (JellyError, ValueError, TypeError):
         return value
     if isinstance(value, list):
-        return [_of_backend(each, factory) for each in value]
+        return [of_backend(each, factory) for each in value]
     if type(value) is tuple:
-        return tuple(_of_backend(each, factory) for each in value)
+        return tuple(of_backend(each, factory) for each in value)
     if isinstance(value, tuple):
-        return type(value)(*(_of_backend(each, factory) for each in value))
+        return type(value)(*(of_backend(each, factory) for each in value))
     return value
 
 
-def _flat(statement: Any) -> Any:
+def flat(statement: Any) -> Any:
     """A statement as a plain tuple: a backend's quoted triple is something else."""
     return tuple(statement) if isinstance(statement, tuple) else statement
 
@@ -211,7 +211,7 @@ def statements_case(rng: random.Random) -> Outcome:
     options = random_options(rng)
     takes_apart, factory = rng.choice(BACKENDS)
     steps = [
-        (name, *([[_of_backend(_flat(each), factory) for each in batch] for batch in given]))
+        (name, *([[of_backend(flat(each), factory) for each in batch] for batch in given]))
         if name == "add" and factory is not None
         else (name, *given)
         for name, *given in random_steps(rng, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import tracemalloc
 from typing import Any
 
@@ -16,8 +15,7 @@ from jelly_plugins.jena.schema import TERM
 from jelly_plugins.jena.streams import batches
 from jelly_plugins.jena.wires import WIRES
 
-from ..shared_data import shared
-from .kernels import KERNELS, Kernel, load_kernel, outcome
+from .kernels import Kernel
 from .test_rows import O, P, S, literal, name_of, prefix, quad, rows, triple
 
 T, B = JenaFormat.THRIFT, JenaFormat.PROTOBUF
@@ -291,84 +289,3 @@ def test_little_memory_for_long_files(kernel: Kernel) -> None:
     tracemalloc.stop()
     assert peak < 8 << 20
     assert decoder.statements == count * 1000
-
-
-# Mutations
-
-
-def mutated(data: bytes, draw: random.Random) -> bytes:
-    """Data with some bytes changed, taken out, put in, moved, or cut off."""
-    made = bytearray(data)
-    for _ in range(draw.choice([1, 1, 1, 2, 4])):
-        at = draw.randrange(len(made) or 1)
-        kind = draw.randrange(6)
-        if kind == 0 and made:
-            made[at] = draw.choice([0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)])
-        elif kind == 1:
-            del made[at : at + draw.choice([1, 2, 8])]
-        elif kind == 2:
-            made[at:at] = draw.randbytes(draw.choice([1, 2, 5]))
-        elif kind == 3:
-            other = draw.randrange(len(made) or 1)
-            made[at:at] = made[other : other + draw.randrange(60)]
-        elif kind == 4:
-            del made[at:]
-        elif made:
-            made[at] ^= 1 << draw.randrange(8)
-    return bytes(made)
-
-
-def seeds(format: JenaFormat) -> list[bytes]:  # noqa: A002
-    again = ("repeat", {})
-    values = [
-        prefix("x", "urn:x:"),
-        triple(S, name_of("x", "p"), literal("l\té", langtag="en")),
-        quad(again, P, literal("1", dtPrefix={"prefix": "x", "localName": "d"}), S),
-        triple(("bnode", {"label": "a b"}), P, ("tripleTerm", {"S": S, "P": P, "O": O})),
-        prefix("x", "urn:y:"),
-        quad(name_of("x", "s"), again, literal("1", datatype="urn:d"), name_of("x", "g")),
-        triple(S, P, ("valDecimal", DECIMAL)),
-        quad(S, P, ("valInteger", 5)),
-        triple(S, P, ("iri", {"iri": "urn:<>"})),
-        triple(S, P, literal("x", langtag="en--ltr")),
-    ]
-    made = [rows(format, *values), rows(format, *values[:4]), rows(format, *[triple(S, P, O)] * 5)]
-    try:
-        made.append(shared(f"data/jena/g.{format}").read_bytes())
-        made.append(shared(f"data/jena/g.values.{format}").read_bytes())
-    except pytest.skip.Exception:
-        pass
-    return made
-
-
-def differences(format: JenaFormat, count: int, seed: int) -> None:  # noqa: A002
-    """Hold the kernels against one another on mutated rows."""
-    kernels = [load_kernel(name) for name in KERNELS]
-    draw = random.Random(seed)
-    limits = Limits(string_bytes=64, frame_bytes=400, prefix_table=2, frame_expansion=300)
-    for number in range(count):
-        data = mutated(draw.choice(seeds(format)), draw)
-        settings: dict[str, Any] = {"limits": limits} if number % 3 == 0 else {}
-        size = draw.choice([None, None, 1, 13, 50])
-        for read in ("read", "text"):
-            quads: dict[str, Any] = {"quads": True} if read == "read" and number % 2 else {}
-            first, second = (
-                outcome(getattr(kernel, read), data, format, size=size, **quads, **settings)
-                for kernel in kernels
-            )
-            assert first == second, (read, data.hex(), size, settings)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_mutated_rows(format: JenaFormat) -> None:  # noqa: A002
-    try:
-        load_kernel("native")
-    except ImportError:
-        pytest.skip("the kernel is not built")
-    differences(format, 400, seed=15)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("format", FORMATS)
-def test_many_mutated_rows(format: JenaFormat) -> None:  # noqa: A002
-    differences(format, 50_000, seed=random.randrange(1 << 30))

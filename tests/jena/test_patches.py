@@ -32,8 +32,8 @@ from jelly_plugins.patch.logs.conversion import convert
 from jelly_plugins.patch.writer import write_rows
 
 from ..cli.command import jelly
+from ..fuzz.streams import damaged
 from ..shared_data import shared
-from .test_hostile import mutated
 
 TRP = PatchFormat.RDF_PATCH_THRIFT
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
@@ -176,4 +176,4 @@ def test_mutated_patches_end_in_one_error() -> None:
     good = written(ROWS)
     for _ in range(500):
         with suppress(JellyError):
-            list(PatchReader(mutated(good, draw), format=TRP))
+            list(PatchReader(damaged(draw, good), format=TRP))

@@ -20,8 +20,8 @@ from jelly_plugins.codec import DEFAULT_GRAPH
 from jelly_plugins.jena import JenaFormat, write
 from jelly_plugins.jena.rdflib_plugins import dump, load
 
+from ..fuzz.jena import random_rows
 from ..shared_data import shared
-from .test_hostile import mutated, seeds
 
 # What rdflib itself uses, and warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -153,7 +153,7 @@ def test_fresh_and_kept_labels(format: JenaFormat) -> None:  # noqa: A002
 def test_mutated_rows_end_in_one_error(format: JenaFormat) -> None:  # noqa: A002
     draw = random.Random(3)
     for _ in range(150):
-        data = mutated(draw.choice(seeds(format)), draw)
+        data = random_rows(draw, format)
         dataset = Dataset()
         try:
             dataset.parse(data=data, format=NAMES[format])

@@ -15,7 +15,7 @@ from jelly_plugins.jena.results import read_results, write_results
 from jelly_plugins.jena.schema import RESULT, VARIABLES
 from jelly_plugins.jena.wires import WIRES
 
-from .test_hostile import mutated
+from ..fuzz.streams import damaged
 
 FORMATS = list(JenaFormat)
 SOLUTIONS = [
@@ -94,7 +94,7 @@ def test_mutated_results_end_in_one_error(format: JenaFormat) -> None:  # noqa: 
     draw = random.Random(8)
     good = written(["a", "b", "c"], SOLUTIONS * 3, format)
     for _ in range(500):
-        data = mutated(good, draw)
+        data = damaged(draw, good)
         try:
             with read_results(data, format=format) as results:
                 for _solution in results:

@@ -142,6 +142,87 @@ def test_terms(kernel: Kernel, format: JenaFormat, term: Any, expected: Any) -> 
     assert kernel.text(written, format) == text
 
 
+def test_text_of_terms_that_come_again(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    directed = literal("x", langdir="en--ltr")
+    if format is JenaFormat.THRIFT:
+        directed = literal("x", langtag="en", baseDirection="ltr")
+    name = name_of("x", "o")
+    values = [
+        prefix("x", "urn:"),
+        # The kernel has begun this line when it meets what it leaves to the reference.
+        triple(S, P, directed),
+        triple(S, P, directed),
+        triple(P, S, name),
+        prefix("x", "urn:other:"),
+        triple(P, S, name),
+        triple(P, S, name),
+    ]
+    assert kernel.text(rows(format, *values), format).decode().splitlines() == [
+        '<urn:s> <urn:p> "x"@en--ltr .',
+        '<urn:s> <urn:p> "x"@en--ltr .',
+        "<urn:p> <urn:s> <urn:o> .",
+        "<urn:p> <urn:s> <urn:other:o> .",
+        "<urn:p> <urn:s> <urn:other:o> .",
+    ]
+
+
+def test_the_kernel_asks_about_what_is_not_plain_alone(format: JenaFormat) -> None:  # noqa: A002
+    kernel = load_kernel("native")
+    asked = []
+
+    class Validator(GenericFactory):
+        @staticmethod
+        def literal(lex: str, langtag: str | None, datatype: str | None) -> Any:
+            asked.append((lex, langtag, datatype))
+            return GenericFactory.literal(lex, langtag, datatype)
+
+    data = rows(
+        format,
+        *(triple(S, P, literal(name, datatype=RDF + name)) for name in ("HTML", "langString")),
+        triple(S, P, literal("dir", datatype=RDF + "dirLangString")),
+        triple(S, P, literal("tag", langtag="de-CH")),
+        triple(S, P, literal("long tag", langtag="de-CH-1901")),
+    )
+    assert kernel.text(data, format, validator=Validator()).count(b"\n") == 5
+    assert asked == [
+        ("langString", None, RDF + "langString"),
+        ("dir", None, RDF + "dirLangString"),
+        ("long tag", "de-CH-1901", None),
+    ]
+
+
+def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    decoder = kernel.RowTextDecoder(format)
+    decoder.decode_text(rows(format, prefix("x", "urn:a"), prefix("x", "urn:b")))
+    assert decoder.declared == [("x", "urn:a"), ("x", "urn:b")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ((), "row 0: a statement of 0 terms"),
+        (GENERIC[:2], "row 0: a statement of 2 terms"),
+        ((*GENERIC, *GENERIC[:2]), "row 0: a statement of 5 terms"),
+        ((*GENERIC[:2], tuple.__new__(Triple, GENERIC[:2])), "row 0: a quoted triple of 2 terms"),
+        ((*GENERIC[:2], [1]), "row 0: [1] is not a term of jelly_plugins"),
+        ((*GENERIC[:2], Iri(None)), "row 0: an IRI is no string: None"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal(5)), "row 0: a lexical form is no string: 5"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal("", 5)), "row 0: a language tag is no string: 5"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal("", None, 5)), "row 0: an IRI is no string: 5"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_statement_is_refused(
+    kernel: Kernel,
+    format: JenaFormat,  # noqa: A002
+    statement: tuple[Any, ...],
+    message: str,
+) -> None:
+    encoder = kernel.RowEncoder(format)
+    with pytest.raises((TermError, StatementError)) as caught:
+        encoder.add([statement])
+    assert str(caught.value) == message
+
+
 def test_base_directions(kernel: Kernel) -> None:
     expected = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "ar--rtl"))]
     parts = {

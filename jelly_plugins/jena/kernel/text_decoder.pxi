@@ -1,7 +1,12 @@
 # The decoder of `text.py`: rows of the usual form become lines, with no object made on the way.
 
+cdef enum:
+    # Terms that are known by their bytes, at most; a power of two.
+    WRITTEN_TERMS = 512
+
+
 cdef struct WrittenTerm:
-    # A term of the line before in the same call: its bytes in its row, where its text stands in the
+    # A term of a line before in the same call: its bytes in its row, where its text stands in the
     # output, and the number of bytes that were made of fewer.
     Slice wire
     size_t start
@@ -9,11 +14,28 @@ cdef struct WrittenTerm:
     uint64_t expanded
 
 
+cdef inline size_t place_of(Slice wire) noexcept nogil:
+    """Where a term has its place among those that are known: of two in one, the later has it."""
+    cdef uint64_t first = 0
+    cdef uint64_t middle = 0
+    cdef uint64_t last = 0
+    if wire.size < sizeof(uint64_t):
+        memcpy(&first, wire.bytes, wire.size)
+    else:
+        memcpy(&first, wire.bytes, sizeof(uint64_t))
+        memcpy(&middle, wire.bytes + (wire.size - sizeof(uint64_t)) // 2, sizeof(uint64_t))
+        memcpy(&last, wire.bytes + wire.size - sizeof(uint64_t), sizeof(uint64_t))
+    first = (first ^ wire.size) * <uint64_t> 0x9E3779B97F4A7C15
+    first = (first ^ middle ^ first >> 32) * <uint64_t> 0x9E3779B97F4A7C15
+    first = (first ^ last ^ first >> 32) * <uint64_t> 0x9E3779B97F4A7C15
+    return first >> 32 & WRITTEN_TERMS - 1
+
+
 cdef class RowTextDecoder(RowReader):
     """See :class:`jelly_plugins.jena.text.RowTextDecoder`, which this is the compiled form of."""
 
     cdef Buffer out
-    cdef WrittenTerm before[4]
+    cdef WrittenTerm written[WRITTEN_TERMS]
     cdef bint validated
     cdef bint graphs
     cdef uint64_t count
@@ -45,8 +67,7 @@ cdef class RowTextDecoder(RowReader):
         return 0
 
     cdef void _forget(self):
-        for position in range(4):
-            self.before[position].wire.size = 0
+        memset(self.written, 0, sizeof(self.written))
 
     def decode_text(self, data, at=0):
         """Decode rows up to the end of the batch, or the last whole row; see the reference."""
@@ -103,46 +124,52 @@ cdef class RowTextDecoder(RowReader):
         nothing is written."""
         cdef Buffer *out = &self.out
         cdef size_t start = out.size
-        cdef size_t term
         cdef uint64_t expanded = 0
-        cdef uint64_t counted
-        cdef WrittenTerm written[4]
-        cdef int position
-        if self.encoded.width == 4 and not self.graphs:
+        cdef int width = self.encoded.width
+        cdef int position = 0
+        if width == 4 and not self.graphs:
             return False
-        for position in range(self.encoded.width):
-            term = out.size
-            counted = expanded
-            if not self._text(&self.encoded.terms[position], &self.before[position], &expanded):
-                out.size = start
-                return False
-            written[position].wire = self.encoded.terms[position].wire
-            written[position].start = term
-            written[position].size = out.size - term
-            written[position].expanded = expanded - counted
-            if not reserve(out, 3):
-                out.size = start
-                return False
+        while (position < width and self._term(&self.encoded.terms[position], &expanded)
+               and reserve(out, 3)):
             put_byte(out, c" ")
+            position += 1
+        if position < width:
+            out.size = start
+            # What was noted of its terms stands no longer there.
+            for position in range(width):
+                self.written[place_of(self.encoded.terms[position].wire)].wire.size = 0
+            return False
         put_byte(out, c".")
         put_byte(out, c"\n")
-        for position in range(self.encoded.width):
-            self.before[position] = written[position]
         self.expanded += expanded
         return True
 
-    cdef bint _text(self, RowTerm *term, WrittenTerm *before, uint64_t *expanded) noexcept nogil:
+    cdef bint _term(self, RowTerm *term, uint64_t *expanded) noexcept nogil:
+        """Write a term, or what was written of it before; False if it is for the reference."""
+        cdef Buffer *out = &self.out
+        cdef WrittenTerm *known = &self.written[place_of(term.wire)]
+        cdef size_t start = out.size
+        cdef uint64_t counted = expanded[0]
+        if known.wire.size and same(known.wire.bytes, known.wire.size, term.wire.bytes,
+                                    term.wire.size):
+            expanded[0] += known.expanded
+            # First of all, because it may move what is copied.
+            if not reserve(out, known.size):
+                return False
+            put(out, out.bytes + known.start, known.size)
+            return self.expanded + expanded[0] <= self.frame_expansion
+        if not self._text(term, expanded):
+            return False
+        known.wire = term.wire
+        known.start = start
+        known.size = out.size - start
+        known.expanded = expanded[0] - counted
+        return True
+
+    cdef bint _text(self, RowTerm *term, uint64_t *expanded) noexcept nogil:
         cdef Buffer *out = &self.out
         cdef size_t start = out.size
         cdef Slice text = term.text
-        if before.wire.size and same(before.wire.bytes, before.wire.size,
-                                     term.wire.bytes, term.wire.size):
-            expanded[0] += before.expanded
-            # First of all, because it may move what is copied.
-            if not reserve(out, before.size):
-                return False
-            put(out, out.bytes + before.start, before.size)
-            return self.expanded + expanded[0] <= self.frame_expansion
         if term.kind == LITERAL:
             return self._literal(term, expanded)
         if term.kind == PREFIX_NAME:

@@ -5,9 +5,12 @@
 
 # Bytes that may stand anywhere behind an IRI's scheme; 2 for those that take a closer look.
 cdef uint8_t PLAIN_IRI_BYTES[256]
-cdef bytes RDF_NAMESPACE_BYTES = f"<{ntriples._RDF}".encode()
-cdef const uint8_t *RDF_NAMESPACE = <const uint8_t *> <const char *> RDF_NAMESPACE_BYTES
-cdef size_t RDF_NAMESPACE_SIZE = len(RDF_NAMESPACE_BYTES)
+# Datatypes that need a language tag, in brackets.
+cdef bytes LANG_STRING, DIR_LANG_STRING
+LANG_STRING, DIR_LANG_STRING = [f"<{iri}>".encode() for iri in ntriples._TAGGED_DATATYPES]
+cdef Slice LANG_STRING_TEXT = Slice(<const uint8_t *> <const char *> LANG_STRING, len(LANG_STRING))
+cdef Slice DIR_LANG_STRING_TEXT = Slice(<const uint8_t *> <const char *> DIR_LANG_STRING,
+                                        len(DIR_LANG_STRING))
 
 
 cdef int load_validation_rules() except -1:
@@ -74,13 +77,12 @@ cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) 
 
 
 cdef bint is_plain_datatype(Slice text) noexcept nogil:
-    """Whether a datatype, as its literals have it, is an IRI as above, and none of RDF's own, some
-    of which need a language tag."""
+    """Whether a datatype, as its literals have it, is an IRI as above, and needs no language tag."""
     cdef Slice iri = Slice(text.bytes + 2, text.size - 2)
-    if iri.size >= RDF_NAMESPACE_SIZE and same(iri.bytes, RDF_NAMESPACE_SIZE, RDF_NAMESPACE,
-                                               RDF_NAMESPACE_SIZE):
-        return False
-    return is_plain_iri(iri)
+    return (is_plain_iri(iri)
+            and not same(iri.bytes, iri.size, LANG_STRING_TEXT.bytes, LANG_STRING_TEXT.size)
+            and not same(iri.bytes, iri.size, DIR_LANG_STRING_TEXT.bytes,
+                         DIR_LANG_STRING_TEXT.size))
 
 
 cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:

@@ -1,0 +1,303 @@
+"""What the kernel of Jena RDF Binary says of rows that come in pieces, each of which is gone once
+it was read, and what it writes.
+
+Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
+compares the two on something random.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from jelly_plugins.codec import DEFAULT_LIMITS, Limits
+from jelly_plugins.jena.names import JenaFormat
+from jelly_plugins.jena.reader import RowDecoder
+from jelly_plugins.jena.schema import STREAM_ROW
+from jelly_plugins.jena.text import LineEncoder, RowTextDecoder
+from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from jelly_plugins.jena.wires import WIRES
+from jelly_plugins.jena.writer import RowEncoder
+
+from ..shared_data import SHARED
+from .comparison import Outcome, compare
+from .lending import Refusal, lent
+from .readers import FACTORIES, VALIDATORS, Maker
+from .statements import Terms
+from .streams import damaged, limits_for, real_statements
+from .texts import random_text
+from .writers import BACKENDS, flat, of_backend, written
+
+FORMATS: Final = tuple(JenaFormat)
+_PREFIXES: Final = {"x": "urn:x:", "": "http://a/b#", "xsd": "http://www.w3.org/2001/XMLSchema#"}
+_NAMES: Final = ("x", "x", "x", "x", "", "xsd", "none")
+_STRINGS: Final = (
+    *("", "urn:a", "http://a/b#c", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "a b"),
+    *("<>", "en", "en-US", "en--ltr", "é😀", "ltr", "y" * 70, "z" * 1100, '"\\\n', "_:b", "x:é"),
+    *("urn:x-arq:DefaultGraphNode", XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER),
+)
+
+
+def _read(
+    pieces: list[bytes],
+    decode: Callable[[bytes, int], Any],
+    say: Callable[[], Any],
+    finish: Callable[[bytes], Any],
+) -> Outcome:
+    """All that is said of rows, up to an error."""
+    events: list[Any] = []
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        at = 0
+        while at < len(rest):
+            made = lent(decode, rest, at)
+            if isinstance(made, Refusal):
+                return events, made.error
+            batch, stop = made
+            events += (batch, stop, say())
+            if stop == at:
+                break
+            at = stop
+        rest = rest[at:]
+    made = lent(finish, rest)
+    if isinstance(made, Refusal):
+        return events, made.error
+    return events, None
+
+
+def terms(
+    decoder_class: Callable[..., Any],
+    name: JenaFormat,
+    pieces: list[bytes],
+    limits: Limits = DEFAULT_LIMITS,
+    factory: Maker = FACTORIES[0],
+    settings: dict[str, Any] | None = None,
+) -> Outcome:
+    """Rows as terms."""
+    decoder = decoder_class(factory(limits), name, limits=limits, **settings or {})
+    return _read(
+        pieces,
+        decoder.decode,
+        lambda: (decoder.row, decoder.base, dict(decoder.prefixes)),
+        decoder.finish,
+    )
+
+
+def text(
+    decoder_class: Callable[..., Any],
+    name: JenaFormat,
+    pieces: list[bytes],
+    limits: Limits = DEFAULT_LIMITS,
+    validator: Maker | None = None,
+    settings: dict[str, Any] | None = None,
+) -> Outcome:
+    """Rows as N-Triples or N-Quads."""
+    decoder = decoder_class(
+        name, limits=limits, validator=validator and validator(limits), **settings or {}
+    )
+    return _read(
+        pieces,
+        decoder.decode_text,
+        lambda: (decoder.row, decoder.statements, list(decoder.declared)),
+        decoder.finish,
+    )
+
+
+def rows(
+    encoder_class: Callable[..., Any],
+    name: JenaFormat,
+    batches: list[list[Any]],
+    settings: dict[str, Any],
+) -> Outcome:
+    """Statements as rows; a batch that is refused does not end it."""
+    encoder = encoder_class(name, **settings)
+    made = [written(encoder.add_prefix, *each) for each in _PREFIXES.items()]
+    made += [written(encoder.add, batch) for batch in batches]
+    return [*made, encoder.statements], None
+
+
+def lines(
+    encoder_class: Callable[..., Any],
+    name: JenaFormat,
+    pieces: list[bytes],
+    settings: dict[str, Any],
+) -> Outcome:
+    """Lines of text as rows."""
+    encoder = encoder_class(name, **settings)
+    made: list[bytes] = []
+
+    def all_of(*given: bytes) -> None:
+        made.extend(encoder.encode(iter(given)))
+
+    error = lent(all_of, *pieces)
+    return [*made, encoder.statements], None if error is None else error.error
+
+
+# Cases
+
+
+def in_pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+class _Rows:
+    """Makes rows, whose terms come again."""
+
+    def __init__(self, rng: random.Random, name: JenaFormat) -> None:
+        self._rng = rng
+        self._thrift = name is JenaFormat.THRIFT
+        self._known: dict[str, list[Any]] = {part: [] for part in "SPOG"}
+
+    def row(self) -> Any:
+        kind = self._rng.random()
+        if kind < 0.15:
+            name = self._rng.choice(_NAMES[:-1])
+            return "prefixDecl", {"prefix": name, "uri": self._rng.choice(_STRINGS[1:3])}
+        if kind < 0.18 and not self._thrift:
+            return "base", {"iri": self._string()}
+        made = {part: self._term(part, 0) for part in "SPO"}
+        if kind < 0.7:
+            return "triple", made
+        if kind < 0.95:
+            made["G"] = self._term("G", 0)
+        return "quad", made
+
+    def _string(self) -> str:
+        return self._rng.choice(_STRINGS)
+
+    def _name(self) -> dict[str, str]:
+        return {"prefix": self._rng.choice(_NAMES), "localName": self._string()}
+
+    def _term(self, part: str, depth: int) -> Any:
+        kind = self._rng.random()
+        if kind < 0.35 and self._known[part]:
+            return self._rng.choice(self._known[part])
+        if kind < 0.4:
+            return "repeat", {}
+        if part != "O" and kind > 0.65 and self._rng.random() < 0.95:
+            kind = 0.5 if part == "P" else 0.7
+        usual = 0.8
+        made: Any
+        if kind < 0.55:
+            made = "iri", {"iri": self._rng.choice(_STRINGS[1:4])}
+        elif kind < 0.65:
+            made = "prefixName", self._name()
+        elif kind < usual:
+            made = "bnode", {"label": self._string()}
+        elif kind < 0.93:
+            made = "literal", self._literal()
+        elif kind < 0.97 and depth < 4:
+            made = "tripleTerm", {part: self._term(part, depth + 1) for part in "SPO"}
+        elif kind < 0.993:
+            made = self._rng.choice(
+                (
+                    ("valInteger", self._rng.choice((0, -5, (1 << 63) - 1))),
+                    ("valDouble", self._rng.choice((0.0, -1.5e300, float("inf")))),
+                    ("valDecimal", {"value": -105, "scale": self._rng.choice((0, 2, -3, 400))}),
+                )
+            )
+        else:
+            made = self._rng.choice(
+                (("variable", {"name": "v"}), ("any", {}), ("undefined", {}), ("iri", {"iri": ""}))
+            )
+        self._known[part].append(made)
+        return made
+
+    def _literal(self) -> dict[str, Any]:
+        made: dict[str, Any] = {"lex": self._string()}
+        kind = self._rng.randrange(8)
+        if kind < 2:
+            made["langtag"] = self._rng.choice(("en", "de-CH", "en--rtl", "x-é", ""))
+        elif kind < 4:
+            made["datatype"] = self._string()
+        elif kind < 6:
+            made["dtPrefix"] = self._name()
+        elif kind == 6 and self._thrift:
+            made |= {"langtag": "en", "baseDirection": self._rng.choice(("ltr", "up"))}
+        elif kind == 6:
+            made["langdir"] = self._rng.choice(("en--ltr", "en", "--ltr"))
+        return made
+
+
+def made_rows(rng: random.Random, name: JenaFormat) -> bytes:
+    """Rows of a stream, of which most mean something."""
+    maker = _Rows(rng, name)
+    opening = [("prefixDecl", {"prefix": "x", "uri": "urn:x:"})] if rng.random() < 0.7 else []
+    count = rng.choice((1, 5, 20))
+    return b"".join(
+        WIRES[name].write(STREAM_ROW, row)
+        for row in (*opening, *(maker.row() for _ in range(count)))
+    )
+
+
+@cache
+def real_rows(name: JenaFormat) -> list[bytes]:
+    """Pieces of real files, where they are at hand, and Jena's own."""
+    found = [path.read_bytes() for path in sorted((SHARED / "data/jena").glob(f"g*.{name}"))]
+    for statements in real_statements():
+        for start in range(0, 1000, 25):
+            encoder = RowEncoder(name)
+            for each in _PREFIXES.items():
+                encoder.add_prefix(*each)
+            found.append(encoder.add(statements[start : start + 25]))
+    return [each for each in found if each]
+
+
+def random_rows(rng: random.Random, name: JenaFormat) -> bytes:
+    real = real_rows(name)
+    if real and rng.random() < 0.3:
+        return damaged(rng, rng.choice(real))
+    return damaged(rng, made_rows(rng, name))
+
+
+def _some(rng: random.Random) -> tuple[JenaFormat, list[bytes], Limits]:
+    name = rng.choice(FORMATS)
+    data = random_rows(rng, name)
+    sizes = (1, 7, 50) if len(data) < 400 else (100, 1000)
+    return name, in_pieces(data, rng.choice((*sizes, 1 << 20, 1 << 20))), limits_for(rng)
+
+
+def terms_case(rng: random.Random) -> Outcome:
+    settings = {name: rng.random() < 0.3 for name in ("quads", "generalized")}
+    settings["directions"] = rng.random() < 0.7
+    return compare(terms, RowDecoder, *_some(rng), rng.choice(FACTORIES), settings)
+
+
+def text_case(rng: random.Random) -> Outcome:
+    settings = {"graphs": rng.random() < 0.7, "generalized": rng.random() < 0.2}
+    return compare(text, RowTextDecoder, *_some(rng), rng.choice(VALIDATORS), settings)
+
+
+def rows_case(rng: random.Random) -> Outcome:
+    describe, factory = rng.choice(BACKENDS)
+    width = rng.choice((3, 4))
+    made = Terms(rng)
+    before = None
+    statements = []
+    for _ in range(rng.randrange(1, 12)):
+        before = made.statement(width, before)
+        statements.append(of_backend(flat(before), factory))
+    settings = {**_settings(rng), "describe": describe}
+    return compare(rows, RowEncoder, rng.choice(FORMATS), in_batches(statements), settings)
+
+
+def lines_case(rng: random.Random) -> Outcome:
+    quads = rng.random() < 0.5
+    settings = {**_settings(rng), "quads": quads, "relative_iris": rng.random() < 0.3}
+    pieces = random_text(rng, 4 if quads else 3)
+    return compare(lines, LineEncoder, rng.choice(FORMATS), pieces, settings)
+
+
+def in_batches(statements: list[Any]) -> list[list[Any]]:
+    return [statements[at : at + 3] for at in range(0, len(statements), 3)]
+
+
+def _settings(rng: random.Random) -> dict[str, Any]:
+    return {
+        "generalized": rng.random() < 0.3,
+        "value_forms": rng.random() < 0.3,
+        "limits": limits_for(rng),
+    }
