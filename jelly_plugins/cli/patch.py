@@ -115,6 +115,10 @@ def apply(
         str | None,
         typer.Option("--graph", metavar="IRI", help="Graph in place of the default graph."),
     ] = None,
+    group: Annotated[
+        int,
+        typer.Option("--group", min=1, help="Transactions that are applied together at most."),
+    ] = 100,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
@@ -153,6 +157,7 @@ def apply(
                 name=name,
                 until=until,
                 follow=follow,
+                group=group,
                 dry_run=dry_run,
                 progress=progress,
                 limits=limits,

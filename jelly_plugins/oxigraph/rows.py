@@ -5,8 +5,8 @@ checked, and in the form that the store would give it: two rows are one quad in 
 only if they are equal. Nothing else may become part of a SPARQL update; that, not escaping after
 the fact, is what keeps data from being read as SPARQL.
 
-What SPARQL text cannot say is a blank node that exists already: such terms are :class:`Opaque`. So
-are long ones: the text of a transaction would have a copy for each row.
+What SPARQL text cannot say is a blank node that exists already: such terms are :class:`Opaque`.
+Long ones are :class:`Long`: of many rows with the same one, the text would have a copy for each.
 """
 
 from __future__ import annotations
@@ -52,6 +52,12 @@ class Opaque(str):
         made = cls(text)
         made.term = term
         return made
+
+
+class Long(Opaque):
+    """The text of a long term, which may stand in SPARQL if there are few of them."""
+
+    __slots__ = ()
 
 
 #: What lets a term stand in each position: how its text begins.
@@ -100,7 +106,7 @@ class RowFactory:
             # It says what is wrong with it.
             return str(_TERMS.iri(value))
         text = f"<{value}>"
-        return text if len(text) <= LONG_TERM else Opaque.of(text, NamedNode(value))
+        return text if len(text) <= LONG_TERM else Long.of(text, NamedNode(value))
 
     def blank_node(self, label: str, /) -> str:
         node = _TERMS.blank_node(label)
@@ -111,9 +117,9 @@ class RowFactory:
         if len(text) <= LONG_TERM:
             return text
         if langtag is None:
-            return Opaque.of(text, canonical(_TERMS.literal(lex, None, datatype)))
+            return Long.of(text, canonical(_TERMS.literal(lex, None, datatype)))
         language, direction = _language(langtag)
-        return Opaque.of(text, Literal(lex, language=language, direction=direction))
+        return Long.of(text, Literal(lex, language=language, direction=direction))
 
     def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
         if datatype is None:
@@ -254,7 +260,7 @@ def text_of(term: Any) -> str:
 
 def _text(term: Any) -> str:
     text = str(term)
-    return text if len(text) <= LONG_TERM else Opaque.of(text, term)
+    return text if len(text) <= LONG_TERM else Long.of(text, term)
 
 
 def _found(text: str) -> Any:

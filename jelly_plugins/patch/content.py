@@ -8,10 +8,14 @@ cannot either; and digests of different kinds are not compared.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 #: Hexadecimal digits that are kept of a digest.
 _DIGITS: Final = 32
+#: Operations of a transaction that is digested at once.
+MANY: Final = 1000
+#: Transactions that are kept until they are digested.
+_MOST: Final = 100
 
 
 class Said(Protocol):
@@ -32,43 +36,65 @@ class Said(Protocol):
         ...
 
 
-class Content(NamedTuple):
-    """What the transactions of a patch say, those that were read of it.
+class Content:
+    """What the transactions of a patch say, those that were read of it. The digest is worked out
+    when it is needed.
 
-    :ivar operations: number of operations; None if nothing is known.
-    :ivar digest: of all of them; empty if there are none, and None if it is not known.
-    :ivar form: what of them the digest is made of.
+    :param operations: number of operations; None if nothing is known.
+    :param digest: of all of them; empty if there are none, and None if it is not known.
+    :param form: what of them the digest is made of.
     """
 
-    operations: int | None = 0
-    digest: bytes | None = b""
-    form: str = ""
+    __slots__ = ("_digest", "_form", "_operations", "_said")
+
+    def __init__(
+        self, operations: int | None = 0, digest: bytes | None = b"", form: str = ""
+    ) -> None:
+        self._operations = operations
+        self._digest = digest
+        self._form = form
+        #: What is not in the digest yet.
+        self._said: tuple[Said, ...] = ()
 
     def plus(self, changes: Said) -> Content:
-        """The content with one more transaction."""
-        operations, before, _ = self
-        if operations is None:
+        """The content with one more transaction. Unless it has more than :data:`MANY` operations,
+        its changes have to stay as they are."""
+        if self._operations is None:
             return self
-        digest = changes.content()
-        if before is None or digest is None:
-            digest = None
-        elif before:
-            digest = sha256(before + digest).digest()
-        return Content(operations + changes.operations, digest, changes.form)
+        added = changes.operations
+        content = Content(self._operations + added, self._digest, changes.form)
+        content._said = (*self._said, changes)
+        if added > MANY or len(content._said) > _MOST:
+            content._work_out()
+        return content
+
+    def _work_out(self) -> None:
+        said, self._said = self._said, ()
+        for changes in said:
+            digest = changes.content()
+            before = self._digest
+            if before is None or digest is None:
+                self._digest = None
+            else:
+                self._digest = sha256(before + digest).digest() if before else digest
 
     def text(self) -> str:
         """As positions have it: number of operations, a colon, and, if that is known, the form of
         the digest, a hyphen and the digest; empty if nothing is known."""
-        operations, digest, form = self
-        if operations is None:
+        if self._operations is None:
             return ""
-        return f"{operations}:{f'{form}-{digest.hex()[:_DIGITS]}' if digest else ''}"
+        self._work_out()
+        digest = self._digest
+        known = f"{self._form}-{digest.hex()[:_DIGITS]}" if digest else ""
+        return f"{self._operations}:{known}"
 
     def known_as(self, text: str) -> Content:
         """The content, but nothing of it that a text does not know."""
         if not text:
             return UNKNOWN
-        return self if text.partition(":")[2] else self._replace(digest=None)
+        if text.partition(":")[2]:
+            return self
+        return Content(self._operations, None, self._form)
 
 
 #: That of a patch of which nothing is known.

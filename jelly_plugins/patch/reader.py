@@ -53,6 +53,7 @@ class PatchReader:
         no error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file, given by
         its path, that is deleted or replaced meanwhile, or gets shorter than what was read, is an
         error; one that is rewritten in place and is as long or longer is read on where it was.
+    :param starve: called before more of the source is read, which may take its time.
     :param strict: whether to refuse what other implementations write though it is not valid, and
         that has one sensible reading. Without it, :attr:`deviations` names it.
     :param resumable: whether the same source may be read again, once it has grown, to go on behind
@@ -80,12 +81,14 @@ class PatchReader:
         statement_type: PatchStatementType = PatchStatementType.QUADS,
         generalized: bool = False,
         wait: Callable[[], bool] | None = None,
+        starve: Callable[[], object] | None = None,
         strict: bool = False,
         resumable: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._input = Input(src)
         self._wait = wait
+        self._starve = starve
         self._followed = Followed(src)
         self._resumable = resumable
         self._limits = limits
@@ -164,6 +167,8 @@ class PatchReader:
         """Close the source, if it was opened here."""
         self._batches.close()
         self._rows = chain()
+        # It may lead back here, and to a store that is closed when nobody has it any more.
+        self._starve = None
         self._input.close()
 
     def _read(self) -> Generator[Iterable[Operation]]:
@@ -242,15 +247,16 @@ class PatchReader:
         return head, chain((head,), pieces)
 
     def _pieces(self) -> Iterator[bytes]:
-        if self._wait is None:
-            yield from self._input.pieces()
-            return
         while True:
             more = False
             for piece in self._input.pieces():
                 more = True
                 self._followed.read += len(piece)
                 yield piece
+                if self._starve is not None:
+                    self._starve()
+            if self._wait is None:
+                return
             # A file that was replaced may have got more before.
             if not more:
                 self._followed.check()

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from . import results
-from .data import Data, from_file, mix, usual
+from .data import SHAPES, Data, from_file, mix, shape, usual
 from .measure import Measured
 from .plot import plot
 from .registry import GROUPS, chosen
@@ -37,6 +37,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", metavar="NAME", help="jobs or groups of jobs")
     parser.add_argument("--data", action="append", metavar="FILE", help="Jelly or N-Triples")
     parser.add_argument("--mix", type=int, metavar="COUNT", help="a made mix of COUNT triples")
+    parser.add_argument(
+        "--shapes", type=int, metavar="COUNT", help="made data of other shapes, COUNT triples each"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each (default: 5)")
     parser.add_argument(
         "--cpu", action="store_true", help="time of the processor, for a machine that is not quiet"
@@ -68,6 +71,8 @@ def _measure(asked: argparse.Namespace) -> tuple[results.Environment, list[Measu
     sets: list[Data] = [from_file(Path(name)) for name in asked.data or ()]
     if asked.mix:
         sets.append(mix(asked.mix))
+    if asked.shapes:
+        sets += [shape(name, asked.shapes) for name in SHAPES]
     clock = time.process_time if asked.cpu else time.perf_counter
     environment = results.environment(asked.rounds, cpu=asked.cpu)
     print(results.opening(environment), flush=True)

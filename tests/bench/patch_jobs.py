@@ -36,6 +36,8 @@ from .measure import Prepared, Runs
 _STATEMENTS: Final = 60_000
 #: Statements after which one is deleted again.
 _KEPT: Final = 5_000
+#: Operations of a log of small transactions, at most.
+_SMALL: Final = 20_000
 
 
 def _changes(data: Data) -> list[Operation]:
@@ -183,7 +185,7 @@ def _on_disk() -> Iterator[Store]:
 
 
 def _replaying(data: Data, size: int, make: Any) -> Runs:
-    log = _log(data, size)
+    log = Log(_changes(data)[:_SMALL], size) if size < 1000 else _log(data, size)
     jelly = log.jelly
     updates = log.updates()
 
@@ -211,9 +213,34 @@ def patch_replay_disk(data: Data) -> Runs:
     return _replaying(data, 10_000, _on_disk)
 
 
+def patch_replay_medium_memory(data: Data) -> Runs:
+    """Replay into a store in memory, transactions of 100 operations"""
+    return _replaying(data, 100, _in_memory)
+
+
+def patch_replay_medium(data: Data) -> Runs:
+    """Replay into a store on disk, transactions of 100 operations"""
+    return _replaying(data, 100, _on_disk)
+
+
+def patch_replay_small_memory(data: Data) -> Runs:
+    """Replay into a store in memory, transactions of 10 operations"""
+    return _replaying(data, 10, _in_memory)
+
+
 def patch_replay_small(data: Data) -> Runs:
     """Replay into a store on disk, transactions of 10 operations"""
     return _replaying(data, 10, _on_disk)
+
+
+def patch_replay_single_memory(data: Data) -> Runs:
+    """Replay into a store in memory, a transaction for each operation"""
+    return _replaying(data, 1, _in_memory)
+
+
+def patch_replay_single(data: Data) -> Runs:
+    """Replay into a store on disk, a transaction for each operation"""
+    return _replaying(data, 1, _on_disk)
 
 
 # One large transaction, in a process of its own
@@ -278,6 +305,11 @@ JOBS: Final = (
     patch_size,
     patch_replay_memory,
     patch_replay_disk,
+    patch_replay_medium_memory,
+    patch_replay_medium,
+    patch_replay_small_memory,
     patch_replay_small,
+    patch_replay_single_memory,
+    patch_replay_single,
     patch_large_memory,
 )

@@ -9,7 +9,7 @@ import pytest
 
 from . import memory_jobs, results
 from .__main__ import main
-from .data import from_file, mix_pieces
+from .data import SHAPES, from_file, mix_pieces, shape
 from .plot import plot
 from .registry import Job, jobs
 
@@ -50,6 +50,12 @@ def test_jobs_on_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_jobs, "COUNTS", [50, 100])
     measured = job.run(None, 1, time.perf_counter)
     assert all(figure > 0 for figures in measured.values.values() for figure in figures)
+
+
+@pytest.mark.parametrize("shape_name", SHAPES)
+def test_shapes(shape_name: str) -> None:
+    data = shape(shape_name, 100)
+    assert data.count == len(set(data.statements)) == 100
 
 
 def test_the_mix_is_the_same_each_time() -> None:

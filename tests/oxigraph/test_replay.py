@@ -324,7 +324,7 @@ def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        replay(store, log(*counting(3)), progress=stop)
+        replay(store, log(*counting(3)), group=1, progress=stop)
     assert count(store) == 1
     assert replay(store, log(*counting(3))).transactions == 2
 

@@ -38,7 +38,8 @@ def swinging(patches: int, size: int) -> list[str]:
 class Crashes:
     """A log, what a store has after it, and a replay of it that is killed again and again."""
 
-    def __init__(self, folder: Path, patches: int, size: int) -> None:
+    def __init__(self, folder: Path, patches: int, size: int, group: int) -> None:
+        self.group = str(group)
         self.path = folder / "log.jellyp"
         self.path.write_bytes(jelly_log(*swinging(patches, size)))
         undisturbed = ox.Store(folder / "undisturbed")
@@ -55,7 +56,7 @@ class Crashes:
         """Replay in another process, which is killed a time after it has opened the store."""
         before = self._opened()
         with subprocess.Popen(
-            command("patch", "apply", self.path, "--store", self.store),
+            command("patch", "apply", self.path, "--store", self.store, "--group", self.group),
             stdout=subprocess.DEVNULL,
         ) as process:
             while process.poll() is None and self._opened() == before:
@@ -104,9 +105,10 @@ class Crashes:
 
 
 def test_a_few_kills(tmp_path: Path) -> None:
-    Crashes(tmp_path, patches=60, size=60).run(5)
+    Crashes(tmp_path, patches=60, size=60, group=10).run(5)
 
 
 @pytest.mark.slow
-def test_many_kills(tmp_path: Path) -> None:
-    Crashes(tmp_path, patches=120, size=120).run(60)
+@pytest.mark.parametrize("group", [1, 10, 1000])
+def test_many_kills(tmp_path: Path, group: int) -> None:
+    Crashes(tmp_path, patches=120, size=120, group=group).run(30)

@@ -116,7 +116,7 @@ def test_the_update_without_the_guard_would_lose_rows(
     update = transaction.Update()
     update.change([], [row_of(quad) for quad in SHAPES])
     update._parts = [part for part in update._parts if not part.startswith(("CREATE", "DROP"))]
-    update.run(store)
+    update.run(store, {transaction._TERM: update._terms.function})
     assert set(store) < set(SHAPES) | {quad for quad in store if "failed" in str(quad)}
 
 
@@ -221,9 +221,11 @@ def test_any_iri_is_itself_or_refused(text: str, opaque: bool) -> None:
     assert list(store) == [ox.Quad(A if opaque else N, N, iri, iri)]
 
 
-def test_long_terms_are_not_copied_into_the_text() -> None:
+@pytest.mark.parametrize(("size", "room"), [(10_000, True), (400_000, False)])
+def test_few_long_terms_stand_in_the_text(size: int, room: bool) -> None:
+    """And no more of them: they would be copied for each row."""
     factory = RowFactory()
-    long = "x" * 10_000
+    long = "x" * size
     terms = [
         factory.iri(f"urn:{long}"),
         factory.literal(long, None, None),
@@ -236,7 +238,8 @@ def test_long_terms_are_not_copied_into_the_text() -> None:
     rows += [factory.quad((factory.iri(f"urn:{at}"), short, terms[1], "")) for at in range(20)]
     update = Update()
     update.change((), rows)
-    assert sum(map(len, update._parts)) < len(long)
+    assert bool(update._terms) is not room
+    assert sum(map(len, update._parts)) < (40 if room else 4) * size
     store = ox.Store()
     update.run(store)
     assert {row_of(quad) for quad in store} == set(rows)
@@ -245,7 +248,8 @@ def test_long_terms_are_not_copied_into_the_text() -> None:
 
 
 def test_what_is_handed_over_in_one_operation_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly_plugins.oxigraph.patches.transaction._OPERATION_CHARACTERS", 50_000)
+    monkeypatch.setattr(transaction, "_OPERATION_CHARACTERS", 50_000)
+    monkeypatch.setattr(transaction, "_LONG_CHARACTERS", 0)
     factory = RowFactory()
     value = factory.literal("x" * 10_000, None, None)
     rows = [factory.quad((factory.iri(f"urn:{at}"), "<urn:p>", value, "")) for at in range(20)]

@@ -8,12 +8,10 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -30,6 +28,7 @@ from jelly_plugins.oxigraph import BOOKKEEPING, replay
 from jelly_plugins.rdflib import replay as replay_graph
 
 from ..cli.command import command
+from ..interrupting import Interrupting
 from .reference_model import Model, Patch, RefusedError, Row, Transaction, text_of
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -70,8 +69,11 @@ class Target:
         self.store = store
         self.quads = quads
 
+    #: How many transactions are applied together at most.
+    group: int | None = None
+
     def replay(self, log: bytes) -> Any:
-        return replay(self.store, log)
+        return replay(self.store, log, group=self.group)
 
     def read(self) -> set[Row]:
         return {
@@ -90,7 +92,7 @@ class RdflibTarget(Target):
             self.forms = FORMS
 
     def replay(self, log: bytes) -> Any:
-        return replay_graph(self.store, log)
+        return replay_graph(self.store, log, group=self.group)
 
     def read(self) -> set[Row]:
         found = set()
@@ -222,28 +224,12 @@ def holds(target: Target, model: Model, log: list[Patch]) -> None:
         assert target.read() == model.quads
 
 
-class Interrupt:
-    """Raises KeyboardInterrupt at some line of the package's or of rdflib's code."""
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
-    def __init__(self, after: int) -> None:
-        self._left = after
 
-    def __enter__(self) -> None:
-        sys.settrace(self._called)
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
-
-    def _called(self, frame: FrameType, _event: str, _value: Any) -> Any:
-        name = frame.f_code.co_filename
-        return self._line if "jelly_plugins" in name and "tests" not in name else None
-
-    def _line(self, _frame: FrameType, event: str, _value: Any) -> Any:
-        if event == "line":
-            self._left -= 1
-            if self._left == 0:
-                raise KeyboardInterrupt
-        return self._line
+def is_ours(file: str) -> bool:
+    return "jelly_plugins" in file and "tests" not in file
 
 
 def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Random) -> None:
@@ -253,7 +239,7 @@ def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Rand
         states.update(model.replay(log))
     for _ in range(3):
         try:
-            with Interrupt(int(10 ** rng.uniform(1.5, 3.5))):
+            with Interrupting(int(10 ** rng.uniform(1.5, 3.5)), is_ours, interrupt):
                 target.replay(text_of(log))
         except KeyboardInterrupt:
             assert frozenset(target.read()) in states
@@ -269,6 +255,7 @@ def run(kind: str, seed: int, folder: Path) -> None:
     rng = random.Random(f"{kind}/{seed}")
     folder.mkdir()
     target = TARGETS[kind](folder)
+    target.group = rng.choice((None, 1, 2, 10, 1000))
     model = Model(target.forms)
     logs = Logs(rng, target.quads)
     log = logs.log()
@@ -319,16 +306,18 @@ class Kills:
         model = Model(OXIGRAPH_FORMS)
         states = {frozenset[Row](), *model.replay(log)}
         for number in range(kills + 1):
-            self._apply(path, store, rng.uniform(0, 0.3) if number < kills else None)
+            group = rng.choice((1, 10, 1000))
+            self._apply(path, store, group, rng.uniform(0, 0.3) if number < kills else None)
             if (store / "CURRENT").exists():
                 assert frozenset(Target(ox.Store(store)).read()) in states
         holds(Target(ox.Store(store)), model, log)
 
-    def _apply(self, path: Path, store: Path, seconds: float | None) -> None:
+    def _apply(self, path: Path, store: Path, group: int, seconds: float | None) -> None:
         """Run the command, and kill it a time after it has opened the store."""
         before = opened(store)
         with subprocess.Popen(
-            command("patch", "apply", path, "--store", store), stdout=subprocess.DEVNULL
+            command("patch", "apply", path, "--store", store, "--group", str(group)),
+            stdout=subprocess.DEVNULL,
         ) as process:
             while process.poll() is None and opened(store) == before:
                 time.sleep(0.001)

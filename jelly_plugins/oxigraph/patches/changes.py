@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
 
 from ...codec.patch.operations import Namespace, Operation, OperationKind
 from ...errors import ChainError, ConflictError
+from ...patch.content import MANY
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position
 from ...reserved import refuse_graph
@@ -28,6 +29,8 @@ from .transaction import Update
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
+#: Rows whose lines are digested together.
+_BATCH: Final = 4096
 
 
 class Changes:
@@ -68,12 +71,20 @@ class Changes:
         self.operations += count
         return found
 
+    def join(self, following: Changes) -> None:
+        """Take the changes of the transaction that follows."""
+        self.net.update(following.net)
+        self.namespaces += following.namespaces
+        self.operations += following.operations
+
     def fingerprint(self) -> bytes:
         """A digest of the net effect, in which it makes no difference how the default graph is
         named."""
         digest = hashlib.sha256()
-        for row, there in self.net.items():
-            digest.update(f"{'A' if there else 'D'} {' '.join(row)}\n".encode())
+        rows = iter(self.net.items())
+        while batch := list(islice(rows, _BATCH)):
+            lines = [f"{'A' if there else 'D'} {' '.join(row)}\n" for row, there in batch]
+            digest.update("".join(lines).encode())
         for kind, (name, iri, graph) in self.namespaces:
             place = "" if graph in (None, self._graph) else graph
             digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
@@ -115,6 +126,16 @@ class StrictChanges(Changes):
             self.operations += 1
         return None
 
+    def join(self, following: Changes) -> None:
+        """Take the changes of the transaction that follows, and note those that do nothing now."""
+        assert isinstance(following, StrictChanges)
+        for row, there in following._first.items():
+            if self.net.get(row) is there:
+                self._idle = self._idle or (_ADD if there else _DELETE, row)
+            self._first.setdefault(row, there)
+        self._idle = self._idle or following._idle
+        super().join(following)
+
     def check(self, store: Store) -> None:
         """Refuse operations that do not change anything.
 
@@ -134,7 +155,7 @@ def _conflict(kind: OperationKind, row: Row) -> ConflictError:
 
 
 class StoreTarget:
-    """A store that logs are replayed into; see ``patch.replay.course.Target``.
+    """A store that logs are replayed into; see ``patch.replay.commits.Target``.
 
     :param graph: the graph in the place of the default graph.
     :param strict: whether each operation on a statement must change something.
@@ -190,8 +211,9 @@ class StoreTarget:
                 chain((row for row, there in net.items() if not there), old, left - reached),
                 chain((row for row, there in net.items() if there), new, reached - left),
             )
-            # They are in the text of the update now, which takes memory enough.
-            net.clear()
+            if len(net) > MANY:
+                # They are in the text of the update now, which takes memory enough.
+                net.clear()
             update.run(self._store)
             self._reached = quad, row
 

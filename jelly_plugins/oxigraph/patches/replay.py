@@ -9,7 +9,7 @@ from pyoxigraph import Store
 from ...codec import DEFAULT_LIMITS, Limits
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.course import Progress
+from ...patch.replay.commits import Progress
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Replayed
 from ..rows import RowFactory
@@ -30,6 +30,7 @@ def replay(
     follow: bool = False,
     interval: float = INTERVAL,
     stop: Callable[[], bool] | None = None,
+    group: int | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -47,6 +48,9 @@ def replay(
     are kept, as far as Oxigraph takes them (see ``labels.kept``). Operations on two forms that the
     store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
     operations on one quad.
+
+    Small transactions that follow one another are applied together: the store then has all of such
+    a group or none of it. See ``group``.
 
     One transaction is held in memory. Of several replays of a log into a store at a time one gets
     on; the others end with an error once it was first, and what they have applied is applied once.
@@ -74,10 +78,16 @@ def replay(
         rewritten in place and not shorter is not found out: a log is appended to, nothing else.
     :param interval: seconds between two looks at a file that is followed.
     :param stop: asked before each wait; ends the replay when it says True.
+    :param group: how many transactions are applied together at most, up to 10,000 operations in
+        all. Where one of them cannot be applied, those in front of it are, and none behind. What
+        waits for others is applied before more of the source is read, so that nothing of a pipe or
+        a growing file waits longer than the source does. By default 100; for patches out of
+        anything but a list it is 1, since each may be waited for. With 1 everybody who reads the
+        store sees it after each transaction.
     :param dry_run: read the log and check that its patches follow one another and the store's
         position, but change nothing.
     :param progress: told after each transaction what was done so far. An exception that it raises
-        ends the replay; what was told is applied.
+        ends the replay; what was told is applied, and with it the rest of its group.
     :param limits: the limits on untrusted input.
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
         nothing was applied of that patch and of those behind it. Or an id names two patches; the
@@ -85,7 +95,8 @@ def replay(
     :raises ConflictError: with ``strict``, an operation does nothing; nothing was applied of its
         transaction.
     :raises JellyError: the log cannot be read, or says what the store cannot hold. What was applied
-        before stays, and the message names the patch. Or ``name`` is empty, or no text.
+        before stays, and the message names the patch. Or ``name`` is empty, or no text, or
+        ``group`` is less than 1.
     :raises TypeError: ``graph`` is no term of pyoxigraph.
     :raises OSError: the store cannot be written.
 
@@ -101,6 +112,7 @@ def replay(
         log,
         RowFactory(graph=graph, named_graphs=named_graphs),
         text=str,
+        beside=True,
         graph=target.graph,
         check_prev=check_prev,
         name=name,
@@ -108,6 +120,7 @@ def replay(
         follow=follow,
         interval=interval,
         stop=stop,
+        group=group,
         dry_run=dry_run,
         progress=progress,
         limits=limits,

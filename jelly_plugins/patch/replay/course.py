@@ -17,18 +17,17 @@ Rules of this file:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from itertools import chain
+from typing import Any, Final, Generic
 
 from ...codec.patch.operations import Header, Operation, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
 from ..content import Content, differ
 from ..model import BEHIND_HEADERS, ID, PREV
+from .commits import C, Changes, Commits, Progress, Reached, Target
 from .position import DIGEST, Position, Replayed, check_name
-
-#: Told what was done so far, after each transaction.
-Progress: TypeAlias = Callable[[Replayed], object]
 
 #: Kinds of operations that change something.
 CHANGES: Final = frozenset(
@@ -40,60 +39,12 @@ CHANGES: Final = frozenset(
     )
 )
 
-
-class Changes(Protocol):
-    """The changes of one transaction, gathered."""
-
-    @property
-    def operations(self) -> int:
-        """Number of operations that were gathered."""
-        ...
-
-    def gather(self, rows: Iterator[Operation], /) -> Operation | None:
-        """Take operations up to the first row that is none of :data:`CHANGES`.
-
-        :return: that row; None if there are no more.
-        :raises JellyError: the store cannot hold a term.
-        """
-        ...
-
-    def fingerprint(self) -> bytes:
-        """A digest that the same changes have, and no others: now and at any later time."""
-        ...
-
-    def content(self) -> bytes | None:
-        """A digest of the changes in a patch with an id, now and at any later time; None if it is
-        not known."""
-        ...
-
-    @property
-    def form(self) -> str:
-        """What that digest is made of, in letters and digits: those of other forms differ for the
-        same changes."""
-        ...
-
-
-C = TypeVar("C", bound=Changes)
-
-
-class Target(Protocol[C]):
-    """A store that a log is replayed into."""
-
-    def positions(self) -> Iterable[Position]:
-        """Where the store stands, one position for each log; those of this target's graph."""
-        ...
-
-    def changes(self) -> C:
-        """Where the changes of a transaction are gathered."""
-        ...
-
-    def apply(self, changes: C, before: Position | None, after: Position, /) -> None:
-        """Change the data and the position, both or none.
-
-        :param before: where the store stands.
-        :raises ChainError: it does not stand there any more. Nothing was changed.
-        """
-        ...
+# Looked up for each row.
+_HEADER: Final = OperationKind.HEADER
+_BEGIN: Final = OperationKind.BEGIN
+_COMMIT: Final = OperationKind.COMMIT
+_END: Final = OperationKind.END
+_ENDS: Final = (_COMMIT, OperationKind.ABORT)
 
 
 class Replay(Generic[C]):
@@ -105,14 +56,14 @@ class Replay(Generic[C]):
     :param log: the log's name.
     :param check_prev: whether a patch must follow the one that was applied last.
     :param until: key of the patch after which to stop.
+    :param group: how many transactions are applied together at most.
+    :param beside: whether the target may be changed in another thread.
     :param dry_run: apply nothing.
     :param progress: told after each transaction.
     :param torn: whether the last end of a patch was nothing but the end of a text, behind headers.
     :param unmarked: whether it was nothing but the end of the source, which may grow. Where that is
         not known, patches are not closed.
     :raises OptionsError: ``log`` cannot be a name.
-
-    :ivar done: what was done so far.
     """
 
     def __init__(
@@ -124,21 +75,23 @@ class Replay(Generic[C]):
         log: str | None = None,
         check_prev: bool = True,
         until: str | None = None,
+        group: int = 1,
+        beside: bool = False,
         dry_run: bool = False,
         progress: Progress | None = None,
         torn: Callable[[], bool] = lambda: False,
         unmarked: Callable[[], bool] = lambda: True,
     ) -> None:
         check_name(log)
-        self.done = Replayed()
         self._target = target
         self._text = text
         self._graph = graph
         self._log = log
         self._check_prev = check_prev
         self._until = until
-        self._dry_run = dry_run
-        self._progress = progress
+        self._commits = Commits(
+            target, group=group, beside=beside, dry_run=dry_run, progress=progress
+        )
         self._torn = torn
         self._unmarked = unmarked
         #: Patches and numbers of transactions at which the store stands, and that may have grown.
@@ -146,8 +99,8 @@ class Replay(Generic[C]):
         self._growing: set[tuple[str | int, int]] = set()
         #: The operations of such a transaction.
         self._kept: list[Operation] = []
-        #: Where the store stands, as it says itself.
-        self._before: Position | None = None
+        #: Where the store stands, or will once all is applied that waits for it.
+        self._stands: Reached | Position | None = None
         #: Where the store stands, by key of the patch, while that patch is looked for.
         self._sought: dict[str, Position] = {}
         #: Whether ``until`` came by meanwhile.
@@ -158,11 +111,12 @@ class Replay(Generic[C]):
         self._number = 0
         self._begun = False
         self._digest = ""
-        self._pending: tuple[C, Position] | None = None
+        #: The changes of a transaction that waits for the row behind it.
+        self._pending: C | None = None
         #: Hashes of the ids in the source.
         self._ids: set[int] = set()
         #: Key of the last patch, its number of transactions, and their content.
-        self._last: tuple[str, int, str] | None = None
+        self._last: tuple[str, int, Content] | None = None
         self._start_patch()
 
     def _start_patch(self) -> None:
@@ -181,18 +135,32 @@ class Replay(Generic[C]):
         self._loose = ""
         self._counted = False
 
+    @property
+    def done(self) -> Replayed:
+        """What was done so far."""
+        return self._commits.done
+
     def run(self, rows: Iterator[Operation]) -> bool:
         """Replay rows: headers, operations and ends of patches.
+
+        What comes in front of an error is applied.
 
         :return: whether ``until`` was reached, so that rows may be left.
         :raises JellyError: a patch cannot be read or applied; the message names it.
         """
         try:
             reached = self._run(rows)
-        except JellyError as error:
-            if self._number or self._begun or self._has_headers:
+        except Exception as error:
+            if error is self._commits.failure:
+                raise
+            if isinstance(error, JellyError) and (self._number or self._begun or self._has_headers):
                 error.message = f"{self._name()}: {error.message}"
+            self._commits.commit()
             raise
+        except BaseException:
+            self._commits.leave()
+            raise
+        self._commits.commit()
         if not reached:
             self.check_found()
         return reached
@@ -212,32 +180,40 @@ class Replay(Generic[C]):
         }
         changes = self._target.changes()
         inside = False
-        while True:
-            # One that may have grown is kept besides, to be taken apart.
-            if self._growing and not inside and self._may_have_grown():
-                row = self._keep(changes, rows)
-            else:
-                row = changes.gather(rows)
-            if row is None:
-                return False
+        row = next(rows, None)
+        while row is not None:
             kind = row.kind
-            if kind is OperationKind.HEADER:
-                self._flush()
-                self._header(row.value)
+            if kind in CHANGES:
+                again = chain((row,), rows)
+                # One that may have grown is kept besides, to be taken apart.
+                if self._growing and not inside and self._may_have_grown():
+                    row = self._keep(changes, again)
+                else:
+                    row = changes.gather(again)
                 continue
-            if inside is not (kind in (OperationKind.COMMIT, OperationKind.ABORT)):
+            if kind is _HEADER:
+                if self._pending is not None:
+                    self._flush()
+                self._header(row.value)
+                row = next(rows, None)
+                continue
+            if inside is not (kind in _ENDS):
                 where = "inside" if inside else "outside"
                 raise OrderError(f"{kind.name} {where} a transaction")
             if kind is OperationKind.ABORT:
                 self.done.aborted += 1
-            elif kind is OperationKind.COMMIT or changes.operations:
-                self._transaction(changes, ended=kind is not OperationKind.END)
-            elif kind is OperationKind.BEGIN:
+            elif kind is _COMMIT or changes.operations:
+                self._transaction(changes, ended=kind is not _END)
+                changes = self._target.changes()
+            elif kind is _BEGIN:
                 self._flush()
-            inside = kind is OperationKind.BEGIN
-            changes = self._target.changes()
-            if kind is OperationKind.END and self._end_patch():
+            if changes.operations:
+                changes = self._target.changes()
+            inside = kind is _BEGIN
+            if kind is _END and self._end_patch():
                 return True
+            row = next(rows, None)
+        return False
 
     def _header(self, header: Header) -> None:
         self._has_headers = True
@@ -254,7 +230,13 @@ class Replay(Generic[C]):
         :raises ChainError: all was read, and nothing of it follows what was applied.
         """
         self._flush()
+        self._commits.commit()
         self.check_found()
+
+    def starve(self) -> None:
+        """Apply what was read and waits for nothing but others to be applied with: the source has
+        to be read again, and it is not known when it gives more."""
+        self._commits.commit()
 
     def check_found(self) -> None:
         """Refuse a log in which the patch that was applied last was not found.
@@ -274,8 +256,6 @@ class Replay(Generic[C]):
 
     def _enter(self, changes: C) -> None:
         """Decide what is to become of the patch, once its headers and first changes are known."""
-        if self._entered:
-            return
         self._entered = True
         self._id = None if ID not in self._headers else self._text(self._headers[ID])
         follows = self._follows()
@@ -295,13 +275,13 @@ class Replay(Generic[C]):
         return None if PREV not in self._headers else self._text(self._headers[PREV])
 
     def _check_follows(self, follows: str | None) -> None:
-        position = self.done.position
-        if position is None or self._sought or not self._check_prev:
+        if follows is None or self._stands is None or self._sought or not self._check_prev:
             return
-        if follows not in (None, position.patch):
+        stands = self._stands.patch
+        if follows != stands:
             raise ChainError(
-                f"it follows patch {follows}, but the log stands at patch {position.patch}",
-                expected=position.patch,
+                f"it follows patch {follows}, but the log stands at patch {stands}",
+                expected=stands,
                 found=follows,
             )
 
@@ -372,7 +352,7 @@ class Replay(Generic[C]):
         """
         self._flush()
         named = ID in self._headers
-        if named or changes.operations:
+        if not self._entered and (named or changes.operations):
             self._enter(changes)
         self._transactions += 1
         before = self._digest
@@ -393,7 +373,7 @@ class Replay(Generic[C]):
         if rest is None:
             self.done.skipped += 1
         else:
-            self._pending = (rest, self._position())
+            self._pending = rest
         self._kept = []
 
     def _seek(self, changes: C, before: str, said: Content) -> C | None:
@@ -528,34 +508,37 @@ class Replay(Generic[C]):
         self._sought = {}
         self._log = position.log
         self._number = position.number
-        self._before = self.done.position = position
+        self._stands = position
+        self._commits.begin(position)
 
-    def _position(self, *, complete: bool = False, closed: bool = False) -> Position:
+    def _reached(self, *, complete: bool = False, closed: bool = False) -> Reached:
         """Where the store stands behind what was read."""
-        return Position(
-            log=self._log or self._key(),
-            patch=self._key(),
-            number=self._number,
-            transactions=self._transactions,
-            complete=complete,
-            closed=closed,
-            graph=self._graph,
-            loose=self._loose,
-            content=self._content.text() if self._id is not None else "",
+        key = self._key()
+        return Reached(
+            self._log or key,
+            key,
+            self._number,
+            self._transactions,
+            self._graph,
+            self._loose,
+            None if self._id is None else self._content,
+            complete,
+            closed,
         )
 
     def _end_patch(self) -> bool:
         """The patch has ended; say whether it is the last to be applied."""
         if not self._transactions and self._has_headers and self._torn():
             raise TruncatedError(BEHIND_HEADERS)
-        nothing = self._target.changes()
-        if not self._entered and ID not in self._headers:
-            self._pass_over()
-            return False
-        self._enter(nothing)
+        if not self._entered:
+            if ID not in self._headers:
+                self._pass_over()
+                return False
+            self._enter(self._target.changes())
         key = self._key()
-        self._check_not_shorter(key)
-        content = self._content.text()
+        if self._sought:
+            self._check_not_shorter(key)
+        content = self._content
         if self._repeated:
             if self._last is None or self._differs(self._last, content):
                 raise ChainError(
@@ -567,14 +550,16 @@ class Replay(Generic[C]):
         if self._pending is not None:
             self._flush(complete=True, closed=closed)
         elif not self._repeated:
+            nothing = self._target.changes()
             if not self._transactions:
                 self._seek(nothing, self._digest, self._content)
                 closed = self._is_closed()
-            end = self._position(complete=True, closed=closed)
-            if not self._sought and end != self.done.position:
-                self._apply(nothing, end)
-                self._count_patch(not self._transactions and self._met is None)
-        self._seek_number()
+            end = self._reached(complete=True, closed=closed)
+            if not self._sought and not self._is_at(end):
+                applied = not self._transactions and self._met is None
+                self._put(nothing, end, transaction=False, begins=applied)
+        if self._sought:
+            self._seek_number()
         self._start_patch()
         if key != self._until:
             return False
@@ -592,10 +577,17 @@ class Replay(Generic[C]):
             return marked
         return self._met.closed or (marked and self._met.content != "")
 
-    def _differs(self, last: tuple[str, int, str], content: str) -> bool:
+    def _is_at(self, reached: Reached) -> bool:
+        """Whether the store stands there already."""
+        stands = self._stands
+        return stands is not None and reached.position() == (
+            stands.position() if isinstance(stands, Reached) else stands
+        )
+
+    def _differs(self, last: tuple[str, int, Content], content: Content) -> bool:
         """Whether the patch is another one than the last."""
         _, transactions, before = last
-        return transactions != self._transactions or differ(before, content)
+        return transactions != self._transactions or differ(before.text(), content.text())
 
     def _check_not_shorter(self, key: str) -> None:
         """Refuse a patch of which the store has more than there is.
@@ -637,34 +629,30 @@ class Replay(Generic[C]):
                 self._number = number
                 if self._last is not None:
                     key, transactions, _ = self._last
-                    self.done.position = replace(position, patch=key, transactions=transactions)
+                    known_as = replace(position, patch=key, transactions=transactions)
+                    self._stands = known_as
+                    self._commits.begin(position, known_as)
                 return
 
     # Changes
 
     def _flush(self, *, complete: bool = False, closed: bool = False) -> None:
-        """Apply the transaction that waits for the row behind it."""
+        """Have the transaction applied that waits for the row behind it."""
         if self._pending is None:
             return
-        (changes, position), self._pending = self._pending, None
-        if complete:
-            position = replace(position, complete=True, closed=closed)
-        self._apply(changes, position)
-        self._count_patch(True)
-        self.done.transactions += 1
-        self.done.operations += changes.operations
-        if self._progress is not None:
-            self._progress(self.done)
+        changes, self._pending = self._pending, None
+        reached = self._reached(complete=complete, closed=closed)
+        self._put(changes, reached, transaction=True, begins=True)
 
-    def _apply(self, changes: C, after: Position) -> None:
-        if not self._dry_run:
-            self._target.apply(changes, self._before, after)
-        self._before = self.done.position = after
+    def _put(self, changes: C, reached: Reached, *, transaction: bool, begins: bool) -> None:
+        """Have something applied.
 
-    def _count_patch(self, applied: bool) -> None:
-        if applied and not self._counted:
-            self._counted = True
-            self.done.patches += 1
+        :param begins: whether the patch counts as one that was applied, at least in part.
+        """
+        self._stands = reached
+        first = begins and not self._counted
+        self._counted |= begins
+        self._commits.put(changes, reached, transaction=transaction, patches=int(first))
 
 
 def _note(changes: Changes) -> str:

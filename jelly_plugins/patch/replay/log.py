@@ -14,15 +14,18 @@ from typing import Any, Final, TypeGuard, cast
 from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, Header, Namespace, Operation, OperationKind
-from ...errors import ChainError, JellyError, StatementError
+from ...errors import ChainError, JellyError, OptionsError, StatementError
 from ...io.sources import Source
 from ..model import ID, Patch
 from ..reader import PatchReader
-from .course import Progress, Replay, Target
+from .commits import Progress, Target
+from .course import Replay
 from .position import Replayed
 
 #: Seconds between two looks at a file that is followed.
 INTERVAL: Final = 0.2
+#: How many transactions are applied together where nobody has said it.
+_GROUP: Final = 100
 
 
 def replay_log(
@@ -31,6 +34,7 @@ def replay_log(
     factory: TermFactory[Any],
     *,
     text: Callable[[Any], str],
+    beside: bool = False,
     graph: str = "",
     check_prev: bool = True,
     name: str | None = None,
@@ -38,6 +42,7 @@ def replay_log(
     follow: bool = False,
     interval: float = INTERVAL,
     stop: Callable[[], bool] | None = None,
+    group: int | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -46,10 +51,16 @@ def replay_log(
 
     :param factory: makes the terms that ``target`` takes.
     :param text: the text of such a term, in the syntax of N-Triples.
+    :param beside: whether the target may be changed in another thread.
     :param graph: the graph of positions, see :class:`.Position`.
 
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
     """
+    if group is not None and group < 1:
+        raise OptionsError(f"group: {group} transactions cannot be applied together")
+    if group is None:
+        # What else gives patches may wait for one before it gives the next.
+        group = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
     last = None if until is None else as_term(until)
     if last is not None and not follow and not _may_have(log, last, factory, text, limits):
         raise _missing(last, "nothing was applied")
@@ -59,6 +70,8 @@ def replay_log(
         "log": name,
         "check_prev": check_prev,
         "until": last,
+        "group": group,
+        "beside": beside,
         "dry_run": dry_run,
         "progress": progress,
     }
@@ -73,7 +86,11 @@ def replay_log(
 
     if _is_source(log):
         with PatchReader(
-            log, factory=factory, wait=wait if follow else None, limits=limits
+            log,
+            factory=factory,
+            wait=wait if follow else None,
+            starve=None if follow or _is_at_hand(log) else lambda: replay.starve(),
+            limits=limits,
         ) as rows:
             replay = Replay(
                 target,
@@ -108,6 +125,13 @@ def as_term(text: str) -> str:
 def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
     data = isinstance(log, str | os.PathLike | bytes | bytearray | memoryview)
     return data or hasattr(log, "read")
+
+
+def _is_at_hand(log: Source) -> bool:
+    """Whether nothing has to be waited for when more of a source is read."""
+    if isinstance(log, str | os.PathLike):
+        return os.path.isfile(log)
+    return isinstance(log, bytes | bytearray | memoryview)
 
 
 def _may_have(

@@ -22,7 +22,8 @@ from ...codec.patch.operations import Namespace, Operation, OperationKind
 from ...errors import ChainError, ConflictError, JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.course import CHANGES, Progress
+from ...patch.replay.commits import Progress
+from ...patch.replay.course import CHANGES
 from ...patch.replay.locks import lock_of
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Position, Replayed
@@ -87,6 +88,7 @@ def replay(
     follow: bool = False,
     interval: float = INTERVAL,
     stop: Callable[[], bool] | None = None,
+    group: int | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -110,6 +112,9 @@ def replay(
         not; or patches in generic terms.
     :param strict: adding what is there, or deleting what is not, is an error.
 
+    :param group: over an Oxigraph store, how many transactions are applied together at most; any
+        other store is changed by one at a time, unless it is given.
+
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters, and for what is raised.
 
     >>> graph = Graph()
@@ -124,6 +129,7 @@ def replay(
         "follow": follow,
         "interval": interval,
         "stop": stop,
+        "group": group,
         "dry_run": dry_run,
         "progress": progress,
         "limits": limits,
@@ -135,6 +141,8 @@ def replay(
             raise OptionsError("the changes of this store are being recorded, and replays are not")
         return oxigraph_patches.replay(into, log, whole=whole, strict=strict, **settings)
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
+    if group is None:
+        settings["group"] = 1
     target = GraphTarget(into, strict=strict)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
     with guarded():
@@ -169,6 +177,10 @@ class Changes:
             self.rows.append(row)
         return None
 
+    def join(self, following: Changes) -> None:
+        """Take the operations of the transaction that follows."""
+        self.rows += following.rows
+
     def fingerprint(self) -> bytes:
         """A digest of the operations, in which it makes no difference whether a statement is a
         triple or a quad in the default graph."""
@@ -186,7 +198,7 @@ class Changes:
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replay.course.Target``.
+    """A graph that logs are replayed into; see ``patch.replay.commits.Target``.
 
     :param graph: the graph that takes statements of the default graph.
     :param strict: whether each operation on a statement must change something.

@@ -217,7 +217,7 @@ def _lines(statements: pa.RecordBatch) -> pa.Array:
 
 
 class _Changes:
-    """The changes of one transaction, see ``patch.replay.course.Changes``."""
+    """The changes of one transaction, see ``patch.replay.commits.Changes``."""
 
     #: Made of staged lines.
     form: Final = "lines1"
@@ -245,6 +245,13 @@ class _Changes:
                 return row
         self.torn = True
         return None
+
+    def join(self, following: _Changes) -> None:
+        """Take the changes of the transaction that follows."""
+        self.runs += following.runs
+        self.namespaces += following.namespaces
+        self.operations += following.operations
+        self.statements += following.statements
 
     def fingerprint(self) -> bytes:
         """A digest of the changes."""
@@ -274,7 +281,7 @@ def is_anonymous(position: Position) -> bool:
 
 
 class _Target:
-    """The version that a log leads to, see ``patch.replay.course.Target``."""
+    """The version that a log leads to, see ``patch.replay.commits.Target``."""
 
     def __init__(self, head: Commit, continued: bool, numbered: bool) -> None:
         self.head = head
