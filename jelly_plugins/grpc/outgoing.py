@@ -9,7 +9,11 @@ from typing import Any
 
 from ..backends import find_owner, get_backend
 from ..codec import Limits, StreamOptions, describe
+from ..formats.convert import convert
+from ..formats.names import Format
 from ..formats.transcode import transcode
+from ..io.sinks import Writable
+from ..io.sources import Source
 from ..io.streams import FrameBytes, encode
 from .buffers import Pulled, iterate
 from .frames import FRAME_BYTES, FRAME_ROWS, renamed
@@ -85,3 +89,26 @@ def _of_source(
 def _frames_of(source: Any, limits: Limits) -> Iterator[bytes]:
     with FrameBytes(source, limits=limits) as frames:
         yield from frames
+
+
+def converted(
+    source: Source, form: Format, *, topic: str | None, limits: Limits
+) -> Iterator[bytes]:
+    """The frames of what another format than Jelly says.
+
+    :raises JellyError: while iterating.
+    """
+
+    def write(out: Writable) -> None:
+        convert(
+            [source],
+            out,
+            source_format=form,
+            target_format=Format.JELLY,
+            frame_rows=FRAME_ROWS,
+            frame_bytes=FRAME_BYTES,
+            limits=limits,
+        )
+
+    frames = iterate(Pulled(write, limits))
+    return frames if topic is None else renamed(frames, topic)

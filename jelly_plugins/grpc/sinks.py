@@ -95,14 +95,13 @@ class FrameSink:
             frame = decoder.decode(data)
             quads = []
             for statement in frame.statements:
-                if not isinstance(statement, Quad):
-                    quads.append(
-                        Quad(statement.subject, statement.predicate, statement.object, graph)
-                    )
-                    continue
-                if self._graph is not None:
-                    raise OptionsError("a stream of quads names its graphs itself")
-                quads.append(statement)
+                if isinstance(statement, Quad):
+                    if self._graph is not None:
+                        raise OptionsError("a stream of quads names its graphs itself")
+                    quads.append(statement)
+                else:
+                    subject, predicate, object_ = statement
+                    quads.append(Quad(subject, predicate, object_, graph))
             for name in {quad.graph_name for quad in quads} | set(frame.empty_graphs):
                 if isinstance(name, NamedNode):
                     refuse_graph(name.value)
