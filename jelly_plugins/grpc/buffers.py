@@ -32,7 +32,7 @@ class FrameBuffer:
     def __init__(self, size: int = DEFAULT_BUFFER_BYTES) -> None:
         self._size = size
         self._frames: deque[bytes] = deque()
-        self._waiting = 0
+        self._bytes = 0
         self._changed = threading.Condition()
         self._ended = False
         self._failure: BaseException | None = None
@@ -42,6 +42,11 @@ class FrameBuffer:
     def is_open(self) -> bool:
         """Whether frames are put in and taken."""
         return not (self._cancelled or self._ended)
+
+    @property
+    def waiting(self) -> int:
+        """Number of frames that wait."""
+        return len(self._frames)
 
     def put(self, frame: bytes, *, patience: float | None = None) -> bool:
         """Add a frame, and wait for room if there is none.
@@ -61,12 +66,12 @@ class FrameBuffer:
             if not self.is_open:
                 raise NotWantedError
             self._frames.append(frame)
-            self._waiting += size
+            self._bytes += size
             self._changed.notify_all()
         return True
 
     def _is_full(self, size: int) -> bool:
-        return bool(self._frames) and self._waiting + size > self._size
+        return bool(self._frames) and self._bytes + size > self._size
 
     def end(self, failure: BaseException | None = None, *, drop: bool = False) -> None:
         """Say that no more comes.
@@ -92,7 +97,7 @@ class FrameBuffer:
 
     def _forget(self) -> None:
         self._frames.clear()
-        self._waiting = 0
+        self._bytes = 0
 
     def __iter__(self) -> Self:
         return self
@@ -106,7 +111,7 @@ class FrameBuffer:
                     raise self._failure
                 raise StopIteration
             frame = self._frames.popleft()
-            self._waiting -= len(frame) + _OVERHEAD
+            self._bytes -= len(frame) + _OVERHEAD
             self._changed.notify_all()
             return frame
 

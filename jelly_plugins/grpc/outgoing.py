@@ -9,6 +9,7 @@ from typing import Any
 
 from ..backends import find_owner, get_backend
 from ..codec import Limits, StreamOptions, describe
+from ..errors import JellyError
 from ..formats.convert import convert
 from ..formats.names import Format
 from ..formats.transcode import transcode
@@ -88,7 +89,11 @@ def _of_source(
 
 def _frames_of(source: Any, limits: Limits) -> Iterator[bytes]:
     with FrameBytes(source, limits=limits) as frames:
-        yield from frames
+        try:
+            yield from frames
+        except JellyError as error:
+            error.locate(source=frames.name)
+            raise
 
 
 def converted(

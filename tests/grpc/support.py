@@ -59,9 +59,11 @@ class Kept:
     def __init__(self) -> None:
         self.streams: list[list[bytes]] = []
         self.errors: list[Exception] = []
+        self.begun = threading.Event()
         self.done = threading.Event()
 
     def publish(self, frames: Published) -> None:
+        self.begun.set()
         try:
             self.streams.append(list(frames))
         except Exception as error:

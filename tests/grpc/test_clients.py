@@ -326,8 +326,10 @@ def test_what_is_at_work_ends_when_a_server_stops() -> None:
     with service(sink=sink) as (server, client):
         publisher = threading.Thread(target=lambda: client.publish_frames(frames()), daemon=True)
         publisher.start()
+        assert sink.begun.wait(PATIENCE)
         stopper = threading.Thread(target=server.stop, daemon=True)
-        while not health(server.address, publisher, stopper):
+        stopper.start()
+        while is_healthy(server.address):
             pass
         go_on.set()
         publisher.join(PATIENCE)
@@ -338,17 +340,14 @@ def test_what_is_at_work_ends_when_a_server_stops() -> None:
     assert len(sink.streams) == 1
 
 
-def health(address: str, publisher: threading.Thread, stopper: threading.Thread) -> bool:
-    """Start to stop a server; whether it does not take calls any more."""
-    del publisher
-    if not stopper.ident:
-        stopper.start()
+def is_healthy(address: str) -> bool:
+    """Whether a server still takes calls."""
     with grpc.insecure_channel(address) as channel:
         try:
             health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
         except grpc.RpcError:
-            return True
-    return False
+            return False
+    return True
 
 
 def test_health_is_told() -> None:

@@ -308,5 +308,3 @@ def test_a_published_stream_has_bounds() -> None:
         with refused("RESOURCE_EXHAUSTED", "10,000 bytes"):
             client.publish(numbered(10_000))
     assert len(store) == 10
-
-
