@@ -11,10 +11,9 @@ from typing import Any, Final, Self
 import grpc
 
 from ..backends import BlankNodes, owner_of
-from ..codec import DEFAULT_LIMITS, Frame, Limits, StreamOptions
+from ..codec import DEFAULT_LIMITS, Frame, Limits, StreamOptions, delimit
 from ..errors import OptionsError
-from ..io.sinks import Destination
-from ..io.streams import write_delimited
+from ..io.sinks import Destination, open_output
 from . import wire
 from .errors import received_error
 from .frames import FrameFile, fitted_all
@@ -230,8 +229,14 @@ class Subscription:
             return owner_of(store).load(store, source, limits=self._limits, **settings)
 
     def save(self, dst: Destination) -> None:
-        """Write the whole stream to a Jelly file; a path is replaced only once all has come."""
-        write_delimited(self._not_empty(), dst)
+        """Write the whole stream to a Jelly file; a path is replaced only once all has come. An
+        open file, such as a pipe, gets each frame as soon as it has come."""
+        with open_output(dst) as out:
+            flush = getattr(out, "flush", None)
+            for frame in self._not_empty():
+                out.write(delimit(frame))
+                if flush is not None:
+                    flush()
 
     def open(self) -> FrameFile:
         """The whole stream as a delimited Jelly file, for whatever reads one."""

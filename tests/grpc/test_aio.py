@@ -39,7 +39,7 @@ class Application:
         self.closed = False
         self.changed = asyncio.Event()
 
-    async def subscribe(self, topic: str, options: StreamOptions | None) -> AsyncIterator[bytes]:
+    async def subscribe(self, topic: str, _options: StreamOptions | None) -> AsyncIterator[bytes]:
         assert asyncio.get_running_loop() is self.loop
         await asyncio.sleep(0)
         if topic == "nowhere":
