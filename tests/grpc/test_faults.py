@@ -39,7 +39,9 @@ GONE = {"UNAVAILABLE", "UNKNOWN", "CANCELLED"}
 def long_ones(count: int) -> list[Triple]:
     """Statements of 10 kB each."""
     p = Iri("http://example.org/p")
-    return [Triple(Iri(f"http://example.org/{n}"), p, Literal("x" * 10_000)) for n in range(count)]
+    return [
+        Triple(Iri(f"http://example.org/{n}"), p, Literal(f"{n:05}" * 2000)) for n in range(count)
+    ]
 
 
 def stream_of(name: str) -> list[Quad]:
