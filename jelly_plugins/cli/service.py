@@ -217,7 +217,10 @@ def publish(
     timeout: Timeout = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Publish a file to a server; done once the server has received all of it."""
+    """Publish a file to a server.
+
+    Done once the server has received all of it.
+    """
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
     limits = settings.limits_from(limit)
     console.require_files([source])
