@@ -1,8 +1,14 @@
-"""Programs that are generated from the plain ``grpc.proto`` by grpcio-tools, against ours, both
-ways; see :mod:`.plain`."""
+"""Programs that are generated from the plain ``grpc.proto``, knowing nothing of ours, against ours,
+both ways: in Python by grpcio-tools (:mod:`.plain`), and in Go (``plain_go``).
+
+The one in Go is opt-in, because it downloads Go modules: ``JELLY_PLUGINS_GO=1 pytest tests/grpc``.
+Jelly-JVM's own client would stand here if Maven Central gave it out.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,26 +25,57 @@ from jelly_plugins.oxigraph import load
 from ..shared_data import ROOT
 from .support import PATIENCE, Kept, delimited, frames_of, numbered, quads, refused, service
 
+#: How a program is called, before its arguments.
+Program = list[str]
 
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of modules that protoc made."""
+
+@pytest.fixture(scope="module", params=["python", "go"])
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """A program, generated and built."""
     pytest.importorskip("grpc_tools")
-    folder = tmp_path_factory.mktemp("generated")
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "go":
+        return in_go(folder)
+    protoc(f"--python_out={folder}", f"--grpc_python_out={folder}")
+    return [sys.executable, str(Path(__file__).with_name("plain.py")), str(folder)]
+
+
+def protoc(*arguments: str) -> None:
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}"]
-    outputs = [f"--python_out={folder}", f"--grpc_python_out={folder}"]
-    subprocess.run([*command, *outputs, "rdf.proto", "grpc.proto"], check=True)
-    return folder
+    subprocess.run([*command, *arguments, "rdf.proto", "grpc.proto"], check=True)
 
 
-def line(folder: Path, *arguments: str | Path) -> list[str]:
-    plain = Path(__file__).with_name("plain.py")
-    return [sys.executable, str(plain), str(folder), *map(str, arguments)]
+def in_go(folder: Path) -> Program:
+    if not os.environ.get("JELLY_PLUGINS_GO"):
+        pytest.skip("downloads Go modules: set JELLY_PLUGINS_GO=1 to run this")
+    if shutil.which("go") is None:
+        pytest.skip("go is not installed")
+    shutil.copytree(Path(__file__).with_name("plain_go"), folder, dirs_exist_ok=True)
+
+    def go(*arguments: str) -> None:
+        environment = {**os.environ, "GOBIN": str(folder / "bin")}
+        subprocess.run(["go", *arguments], cwd=folder, env=environment, check=True)
+
+    go("install", "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.8")
+    go("install", "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.5.1")
+    options = "Mrdf.proto=plain/jelly,Mgrpc.proto=plain/jelly,module=plain"
+    for name in ("go", "go-grpc"):
+        protoc(
+            f"--plugin=protoc-gen-{name}={folder / 'bin' / f'protoc-gen-{name}'}",
+            f"--{name}_out={folder}",
+            f"--{name}_opt={options}",
+        )
+    go("build", "-o", "plain", ".")
+    return [str(folder / "plain")]
 
 
-def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run(program: Program, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        line(folder, *arguments), capture_output=True, text=True, timeout=PATIENCE, check=False
+        [*program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
 
 
@@ -53,19 +90,19 @@ def statements_of(text: str) -> list[object]:
     return list(read(delimited(map(bytes.fromhex, text.split()))))
 
 
-def test_its_client_publishes_and_subscribes(generated: Path, tmp_path: Path) -> None:
+def test_its_client_publishes_and_subscribes(program: Program, tmp_path: Path) -> None:
     store = ox.Store()
     with service({"all": store}, sink=StoreSink(store)) as (server, _):
         names = files(tmp_path, frames_of(quads(600)))
-        assert run(generated, "publish", server.address, *names).returncode == 0
-        found = run(generated, "subscribe", server.address, "all")
+        assert run(program, "publish", server.address, *names).returncode == 0
+        found = run(program, "subscribe", server.address, "all")
         assert set(statements_of(found.stdout)) == set(quads(600))
         asked = ("physical_type=3", "max_name_table_size=16", "version=1")
-        found = run(generated, "subscribe", server.address, "all", *asked)
+        found = run(program, "subscribe", server.address, "all", *asked)
         assert set(statements_of(found.stdout)) == set(quads(600))
 
 
-def test_its_client_is_told_what_is_wrong(generated: Path, tmp_path: Path) -> None:
+def test_its_client_is_told_what_is_wrong(program: Program, tmp_path: Path) -> None:
     with service({"all": ox.Store()}, sink=Kept()) as (server, _):
         for arguments, status in (
             (("subscribe", server.address, "nowhere"), "NOT_FOUND"),
@@ -74,15 +111,15 @@ def test_its_client_is_told_what_is_wrong(generated: Path, tmp_path: Path) -> No
             (("publish", server.address), "INVALID_ARGUMENT"),
             (("publish", server.address, *files(tmp_path, [b""])), "INVALID_ARGUMENT"),
         ):
-            done = run(generated, *arguments)
+            done = run(program, *arguments)
             assert done.returncode == 1
             assert done.stderr.startswith(status), done.stderr
 
 
 @contextmanager
-def serving(folder: Path, names: list[Path]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(program: Program, names: list[Path]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     with subprocess.Popen(
-        line(folder, "serve", *names), stdout=subprocess.PIPE, text=True
+        [*program, "serve", *map(str, names)], stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
@@ -91,9 +128,9 @@ def serving(folder: Path, names: list[Path]) -> Iterator[tuple[str, subprocess.P
             process.kill()
 
 
-def test_its_server_is_published_and_subscribed_to(generated: Path, tmp_path: Path) -> None:
+def test_its_server_is_published_and_subscribed_to(program: Program, tmp_path: Path) -> None:
     names = files(tmp_path, frames_of(quads(600)))
-    with serving(generated, names) as (address, process):
+    with serving(program, names) as (address, process):
         with subscribe("weather", address) as stream:
             assert list(stream.statements()) == quads(600)
         store = ox.Store()
