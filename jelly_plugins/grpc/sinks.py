@@ -8,13 +8,13 @@ never held up by a client, and has nothing of a stream whose client has gone.
 from __future__ import annotations
 
 import tempfile
-import threading
 from typing import Any, Final
 
 from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, delimit
 from ..errors import OptionsError
 from ..reserved import refuse_graph
+from .locks import shared_lock
 from .service import Published
 
 #: Bytes of a stream that are held in memory; what is more is in a temporary file.
@@ -27,7 +27,7 @@ class StoreSink:
     One is loaded at a time. Blank nodes are new ones for each stream.
 
     :param store: an Oxigraph store, or a graph or dataset of rdflib's.
-    :param lock: held while something is loaded.
+    :param lock: held while something is loaded; by default one that topics of the same graph have.
     :param settings: for the store's ``load``, such as ``graph=`` or ``blank_nodes=``.
     """
 
@@ -38,7 +38,7 @@ class StoreSink:
         self._backend = owner_of(store)
         self._limits = limits
         self._settings = settings
-        self.lock = lock or threading.Lock()
+        self.lock = lock or shared_lock(store)
 
     def publish(self, frames: Published) -> None:
         """Load a stream.

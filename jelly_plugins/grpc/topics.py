@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -20,6 +19,7 @@ from ..io.streams import FrameBytes
 from .buffers import Pulled
 from .calls import stop
 from .frames import FRAME_BYTES, FRAME_ROWS
+from .locks import shared_lock
 from .negotiation import answer_to, refused
 from .service import Publishable, Published, Subscribable
 
@@ -114,14 +114,15 @@ class GraphTopic:
     temporary file.
 
     :param graph: Graph, Dataset or ConjunctiveGraph.
-    :param lock: held while a snapshot is written; whoever changes the graph holds it too.
+    :param lock: held while a snapshot is written; whoever changes the graph holds it too. By
+        default one that sinks of the same graph have.
     """
 
     def __init__(self, graph: Any, *, lock: Any = None, limits: Limits = DEFAULT_LIMITS) -> None:
         self._graph = graph
         self._backend = owner_of(graph)
         self._limits = limits
-        self.lock = lock or threading.Lock()
+        self.lock = lock or shared_lock(graph)
 
     def subscribe(self, topic: str, options: StreamOptions | None) -> Iterator[bytes]:
         """The frames of a snapshot.

@@ -239,6 +239,22 @@ def test_rdflib_graphs_are_loaded() -> None:
     assert len(graph) == 7
 
 
+def test_a_graph_is_read_and_changed_in_turn() -> None:
+    graph = Graph()
+    topic, sink = GraphTopic(graph), StoreSink(graph)
+    assert topic.lock is sink.lock
+    with service({"t": topic}, sink=sink) as (_, client):
+        with topic.lock:
+            stream = client.subscribe("t", timeout=0.2)
+            with refused("DEADLINE_EXCEEDED"):
+                list(stream)
+            with refused("DEADLINE_EXCEEDED"):
+                client.publish(numbered(3), timeout=0.2)
+        assert list(client.subscribe("t").statements()) == []
+    # Who had waited for nothing has changed nothing.
+    assert len(graph) == 0
+
+
 def test_settings_of_the_load_are_passed_on() -> None:
     store = ox.Store()
     with service(sink=StoreSink(store, graph=ox.NamedNode("urn:g"))) as (_, client):
