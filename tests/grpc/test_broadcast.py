@@ -254,7 +254,7 @@ def stalled(server: Server) -> Iterator[Any]:
 
 def test_publishers_wait_for_a_slow_subscriber_where_they_are_told_to() -> None:
     topic = Broadcast(FLAT, buffer_bytes=10_000, patience=None)
-    count = 100_000
+    count = 40_000
     with (
         service({"t": topic}) as (server, _),
         Client(server.address) as other,

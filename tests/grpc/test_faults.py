@@ -154,7 +154,7 @@ def kill_servers(folder: Path, rounds: int) -> None:
 
 
 def test_servers_that_are_killed(tmp_path: Path) -> None:
-    kill_servers(tmp_path / "store", 3)
+    kill_servers(tmp_path / "store", 2)
 
 
 @pytest.mark.slow
@@ -267,7 +267,7 @@ def connections_that_come_and_go(count: int) -> None:
     threads = threading.active_count()
     with service(topics, sink=Discarded()) as (server, _):
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda n: come_and_go(server, n), range(100)))
+            list(pool.map(lambda n: come_and_go(server, n), range(50)))
             gc.collect()
             before = resident()
             list(pool.map(lambda n: come_and_go(server, n), range(count)))

@@ -144,7 +144,7 @@ def test_bookkeeping_is_not_streamed() -> None:
 
 def test_a_subscriber_that_leaves_ends_the_dump() -> None:
     store = ox.Store()
-    load(store, delimited(frames_of(quads(100_000))))
+    load(store, delimited(frames_of(quads(40_000))))
     with service({"t": store}) as (_, client):
         with client.subscribe("t", backend="oxigraph") as stream:
             next(stream)
