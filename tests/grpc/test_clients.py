@@ -21,6 +21,7 @@ from jelly_plugins.codec import Limits, PhysicalType
 from jelly_plugins.grpc import Bounds, Client, Published, publish, serve, subscribe, wire
 from jelly_plugins.oxigraph import load
 
+from .. import programs
 from .support import (
     PATIENCE,
     Fixed,
@@ -376,3 +377,24 @@ def test_methods_that_there_are_not() -> None:
         call = channel.unary_unary(wire.path_of("Other"))
         with pytest.raises(grpc.RpcError):
             call(b"")
+
+
+def test_without_grpc_the_install_line_is_told() -> None:
+    done = programs.run(
+        "import sys; sys.modules['grpc'] = None\n"
+        "from jelly_plugins import MissingExtraError\n"
+        "try:\n    import jelly_plugins.grpc\n"
+        "except MissingExtraError as error:\n    print(error)"
+    )
+    assert "pip install 'jelly-plugins[grpc]'" in done.stdout, done.stderr
+
+
+def test_nothing_is_registered_in_protobufs_own_pool() -> None:
+    """Somebody else's ``rdf.proto`` may be there, pyjelly's for one."""
+    done = programs.run(
+        "import jelly_plugins.grpc\n"
+        "from google.protobuf import descriptor_pool\n"
+        "try:\n    descriptor_pool.Default().FindFileByName('rdf.proto')\n"
+        "except KeyError:\n    print('free')"
+    )
+    assert done.stdout.strip() == "free", done.stderr
