@@ -23,7 +23,7 @@ from ..codec.rdf.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
 from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
-from .frames import opening_options
+from .frames import FRAME_BYTES, FRAME_ROWS, opening_options
 from .negotiation import check_answer, refused
 from .outgoing import outgoing
 from .service import Published
@@ -160,7 +160,12 @@ class Broadcast:
         return encoder.flush()
 
     def _new_encoder(self) -> Encoder:
-        return Encoder(self._options, limits=self._limits)
+        return Encoder(
+            self._options,
+            frame_rows=FRAME_ROWS,
+            frame_bytes=FRAME_BYTES,
+            limits=self._limits,
+        )
 
     def _send(self, frame: Frame) -> None:
         """Let a frame go out to all subscribers."""

@@ -42,7 +42,8 @@ def outgoing(
         data, "read"
     ):
         return iterate(_of_source(data, topic, options, limits))
-    owner = find_owner(data)
+    # Looking for a backend takes as long as some thousand statements.
+    owner = None if isinstance(data, list | tuple | Iterator) else find_owner(data)
     if owner is not None:
         settings: dict[str, Any] = {} if options is None else {"options": options}
 
