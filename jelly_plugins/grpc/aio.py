@@ -20,7 +20,7 @@ from collections.abc import (
     Mapping,
 )
 from concurrent.futures import CancelledError, Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final, Self
 
 import grpc
@@ -98,21 +98,29 @@ class Client:
     ) -> None:
         """Publish a stream that is encoded already; see :meth:`.client.Client.publish_frames`.
 
+        Where a server refuses a stream that is still being sent, gRPC for asyncio every now and
+        then tells INTERNAL instead of the server's status.
+
         :param frames: without delimiters. Those of an asynchronous iterable are sent as they are;
             others are waited for in threads.
         """
         failure: list[Exception] = []
         has_call = asyncio.Event()
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         async def requests() -> AsyncIterator[bytes]:
-            # Were they to end otherwise, the server would take them for all.
             await has_call.wait()
+            sent = self._sent(frames)
             try:
-                async for frame in self._sent(frames):
+                # gRPC would go on to wait for a request when there is no call any more.
+                while (frame := await _unless(ended, sent)) is not None:
                     yield frame
             except Exception as error:
+                # Were the requests to end otherwise, the server would take them for all.
                 failure.append(error)
                 call.cancel()
+            finally:
+                await sent.aclose()
 
         call = self._publish(requests(), timeout=timeout, metadata=self._metadata)
         has_call.set()
@@ -128,8 +136,11 @@ class Client:
             raise
         finally:
             call.cancel()
+            ended.set_result(None)
 
-    async def _sent(self, frames: Iterable[bytes] | AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    async def _sent(
+        self, frames: Iterable[bytes] | AsyncIterable[bytes]
+    ) -> AsyncGenerator[bytes, None]:
         if isinstance(frames, AsyncIterable):
             async for frame in frames:
                 yield frame
@@ -139,7 +150,9 @@ class Client:
             while (found := await asyncio.to_thread(next, iterator, None)) is not None:
                 yield found
         finally:
-            await asyncio.to_thread(iterator.close)  # type: ignore[attr-defined]
+            # One that a thread still waits for is left to that thread.
+            with suppress(ValueError):
+                await asyncio.to_thread(iterator.close)  # type: ignore[attr-defined]
 
     def subscribe(
         self,
@@ -163,6 +176,22 @@ class Client:
             name,
             self._limits,
         )
+
+
+async def _next_of(frames: AsyncGenerator[bytes, None]) -> bytes | None:
+    return await anext(frames, None)
+
+
+async def _unless(ended: asyncio.Future[None], frames: AsyncGenerator[bytes, None]) -> bytes | None:
+    """The next frame; None if there is none, or once nobody wants one any more."""
+    getting = asyncio.create_task(_next_of(frames))
+    try:
+        await asyncio.wait({getting, ended}, return_when=asyncio.FIRST_COMPLETED)
+        return getting.result() if getting.done() else None
+    finally:
+        if not getting.done():
+            getting.cancel()
+            await asyncio.wait({getting})
 
 
 class Subscription:

@@ -103,7 +103,7 @@ def test_statuses_of_an_application() -> None:
                 async with client.subscribe("nowhere") as stream:
                     await anext(stream)
             with refused("PERMISSION_DENIED", "not this one"):
-                await client.publish(numbered(20_000), topic="refused")
+                await client.publish(numbered(3), topic="refused")
             with refused("INVALID_ARGUMENT", "no frames"):
                 await client.publish_frames([])
 
