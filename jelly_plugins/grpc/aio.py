@@ -186,7 +186,8 @@ async def _unless(ended: asyncio.Future[None], frames: AsyncGenerator[bytes, Non
     """The next frame; None if there is none, or once nobody wants one any more."""
     getting = asyncio.create_task(_next_of(frames))
     try:
-        await asyncio.wait({getting, ended}, return_when=asyncio.FIRST_COMPLETED)
+        waited: set[asyncio.Future[Any]] = {getting, ended}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         return getting.result() if getting.done() else None
     finally:
         if not getting.done():
