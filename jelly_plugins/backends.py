@@ -79,3 +79,27 @@ def get_backend(name: str) -> Backend:
                 ) from error
             return backend
     raise KeyError(name)
+
+
+def find_owner(store: object) -> Backend | None:
+    """The backend that a graph, dataset or store is of; None if there is none."""
+    for name in backend_names():
+        try:
+            backend = get_backend(name)
+        except MissingExtraError:
+            # Without the library there is nothing of it.
+            continue
+        if backend.owns(store):
+            return backend
+    return None
+
+
+def owner_of(store: object) -> Backend:
+    """The backend that a graph, dataset or store is of.
+
+    :raises TypeError: there is none.
+    """
+    backend = find_owner(store)
+    if backend is None:
+        raise TypeError(f"no graph, dataset or store of a backend: {store!r}")
+    return backend

@@ -127,6 +127,20 @@ class MissingExtraError(JellyError, ImportError):
     """A library is missing that an optional part needs; the message has the install line."""
 
 
+class ServiceError(JellyError):
+    """A streaming service refuses, cannot be reached, or ends a stream before its time.
+
+    :ivar status: name of gRPC's status code, such as ``"INVALID_ARGUMENT"`` or ``"UNAVAILABLE"``.
+    """
+
+    def __init__(self, message: str, *, status: str, source: str | None = None) -> None:
+        super().__init__(message, source=source)
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} ({self.status})"
+
+
 class ChainError(JellyError):
     """A patch does not follow the one before it, or a log not what was applied of it.
 

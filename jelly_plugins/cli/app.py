@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from .. import __version__, native
 from ..errors import JellyError
-from . import convert, demo, inspect, patch, spark, store, validate
+from . import convert, demo, inspect, patch, service, spark, store, validate
 from .console import WrongUsageError
 from .settings import EXIT_USAGE, help_without_command
 
@@ -113,5 +113,8 @@ app.command()(inspect.inspect)
 app.command()(validate.validate)
 app.command()(store.load)
 app.command()(store.dump)
+app.command()(service.serve)
+app.command()(service.publish)
+app.command()(service.subscribe)
 app.add_typer(patch.app, name="patch")
 app.add_typer(spark.app, name="spark")

@@ -40,7 +40,7 @@ _FLAT: Final = {
 }
 
 
-class _ScopedFactory(GenericFactory):
+class ScopedFactory(GenericFactory):
     """Generic terms whose blank node labels carry the number of their stream."""
 
     def __init__(self, scope: int) -> None:
@@ -94,7 +94,7 @@ class _Streams:
         self._stack.close()
 
     def _factory(self) -> TermFactory[Any]:
-        return _ScopedFactory(next(self._scopes)) if self._fresh else GenericFactory()
+        return ScopedFactory(next(self._scopes)) if self._fresh else GenericFactory()
 
     def _open(self, source: Source) -> FrameReader:
         return FrameReader(

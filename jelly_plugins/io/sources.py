@@ -122,6 +122,9 @@ class Input:
         except EOFError as error:
             # What gzip and bz2 files raise.
             raise TruncatedError(f"ends too early: {error}", source=self.name) from error
+        except JellyError:
+            # A file of ours, such as one whose bytes come from a service.
+            raise
         except Exception as error:
             # A file object of another library raises whatever that library does (zlib.error,
             # an HTTP client's exceptions); all of them mean the same here.

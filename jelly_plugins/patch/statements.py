@@ -11,8 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
-from ..backends import Backend, backend_names, get_backend
-from ..errors import MissingExtraError
+from ..backends import find_owner
 from ..formats.names import Format, format_of
 from ..formats.reading import TextReader
 from ..io.sources import Source
@@ -35,7 +34,7 @@ def statements_of(source: Statements) -> Iterator[Any]:
         return _read(source)
     if hasattr(source, "read"):
         return _read(cast(Source, source))
-    backend = _backend_of(source)
+    backend = find_owner(source)
     if backend is None:
         return iter(source)
     # Whatever the backend, what it writes is what it holds.
@@ -52,15 +51,3 @@ def _read(src: Source) -> Iterator[Any]:
         return
     with TextReader(src, form) as statements:
         yield from statements
-
-
-def _backend_of(source: object) -> Backend | None:
-    """The backend whose object this is; None for a plain iterable."""
-    for name in backend_names():
-        try:
-            backend = get_backend(name)
-        except MissingExtraError:
-            continue
-        if backend.owns(source):
-            return backend
-    return None

@@ -35,7 +35,20 @@ def test_without_a_command_there_is_help_and_wrong_usage() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["demo", "convert", "inspect", "validate", "load", "dump", "patch", "spark"]
+    "name",
+    [
+        "demo",
+        "convert",
+        "inspect",
+        "validate",
+        "load",
+        "dump",
+        "patch",
+        "spark",
+        "serve",
+        "publish",
+        "subscribe",
+    ],
 )
 def test_every_command_has_help(name: str) -> None:
     done = jelly(name, "--help")

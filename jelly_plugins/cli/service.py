@@ -1,0 +1,335 @@
+"""``jelly serve``, ``jelly publish`` and ``jelly subscribe``: Jelly's streaming service."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+
+from ..formats.names import Format
+from . import console, settings
+from .console import STANDARD, WrongUsageError
+from .store import open_store, refuse_other_folder
+
+if TYPE_CHECKING:
+    from ..grpc import ClientTls, ServerTls
+
+#: Names of the loopback: whoever is not on this machine does not reach it.
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+#: gRPC's usual port.
+_PORT: Final = 50051
+#: Where a token may stand, since others see a command's line.
+_TOKEN: Final = "JELLY_TOKEN"
+
+TokenFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help=f"File with the token that clients show; {_TOKEN} in the environment is one, too.",
+    ),
+]
+Tls: TypeAlias = Annotated[
+    bool, typer.Option("--tls", help="The server has TLS, with a certificate of a known authority.")
+]
+TlsCa: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--tls-ca", metavar="FILE", help="Authority of the server's certificate (PEM)."),
+]
+TlsCert: TypeAlias = Annotated[
+    str | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate to show (PEM).")
+]
+TlsKey: TypeAlias = Annotated[
+    str | None, typer.Option("--tls-key", metavar="FILE", help="Its private key (PEM).")
+]
+Timeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="SECONDS", min=0, help="How long it may take; no bound."),
+]
+
+
+def serve(
+    topics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topic",
+            metavar="NAME[=FILE]",
+            help="A topic that streams a Jelly file, or what the store has.",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Folder of the Oxigraph store that published streams go into; made if missing.",
+        ),
+    ] = None,
+    live: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--live",
+            metavar="NAME[=TYPE]",
+            help="A topic of what is published under this name: of triples, quads or graphs.",
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = _LOOPBACK[0],
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")
+    ] = _PORT,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Take nothing into the store.")
+    ] = False,
+    per_frame: Annotated[
+        bool,
+        typer.Option("--per-frame", help="Load each frame as it comes, not streams as a whole."),
+    ] = False,
+    patience: Annotated[
+        float,
+        typer.Option(
+            "--patience",
+            metavar="SECONDS",
+            min=0,
+            help="How long a slow subscriber of a live topic holds up the others before it is cut.",
+        ),
+    ] = 10.0,
+    token_file: TokenFile = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    tls_client_ca: Annotated[
+        str | None,
+        typer.Option(
+            "--tls-client-ca",
+            metavar="FILE",
+            help="Authority of the certificates that clients have to show (PEM).",
+        ),
+    ] = None,
+    max_streams: Annotated[
+        int, typer.Option("--max-streams", min=1, help="Streams that are served at once.")
+    ] = 200,
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            "--max-bytes",
+            parser=settings.parse_size,
+            metavar="SIZE",
+            help="Bytes of a published stream.",
+        ),
+    ] = "4G",  # type: ignore[assignment]
+    max_seconds: Annotated[
+        float | None,
+        typer.Option("--max-seconds", min=0.001, help="How long a stream may last; no bound."),
+    ] = None,
+    grace: Annotated[
+        float,
+        typer.Option("--grace", min=0, help="Seconds that streams have to end, when stopped."),
+    ] = 10.0,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Serve topics by gRPC, and take published streams into a store.
+
+    Only this machine reaches the usual address. With another --host, whoever reaches it may read
+    and publish, unless there are --tls-cert and a token. Ends at SIGINT or SIGTERM.
+    """
+    if not topics and not store and not live:
+        raise WrongUsageError("nothing to serve: --topic, --live or --store is needed")
+    if store is None and (read_only or per_frame):
+        raise WrongUsageError("--read-only and --per-frame are about --store, which is not there")
+    limits = settings.limits_from(limit)
+    tls = _server_tls(tls_cert, tls_key, tls_client_ca)
+    token = _token(token_file)
+    from ..grpc import Bounds, Broadcast, FileTopic, FrameSink, StoreSink, StoreTopic, Topics
+    from ..grpc import serve as serve_
+
+    served: dict[str, Any] = {}
+    for given in topics or ():
+        name, _, file = given.partition("=")
+        if file:
+            console.require_files([file])
+            served[_new(name, served)] = FileTopic(file, limits=limits)
+        elif store is None:
+            raise WrongUsageError(f"--topic {given}: a file is needed, or --store")
+        else:
+            served[_new(name, served)] = None
+    for given in live or ():
+        name, _, kind = given.partition("=")
+        served[_new(name, served)] = Broadcast(
+            _options_of(given, kind), patience=patience, limits=limits
+        )
+    sink: Any = None
+    if store is not None:
+        refuse_other_folder(store)
+        opened = open_store(store)
+        served = {
+            name: topic or StoreTopic(opened, limits=limits) for name, topic in served.items()
+        }
+        if not read_only:
+            sink = (FrameSink if per_frame else StoreSink)(opened, limits=limits)
+    stopped = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stopped.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        server = serve_(
+            Topics(served, sink=sink),
+            host=host,
+            port=port,
+            tls=tls,
+            token=token,
+            bounds=Bounds(streams=max_streams, stream_bytes=max_bytes, seconds=max_seconds),
+            limits=limits,
+        )
+        if host not in _LOOPBACK and (tls is None or token is None):
+            lacking = " and ".join(
+                what for what, there in (("TLS", tls), ("a token", token)) if there is None
+            )
+            console.note(f"without {lacking}, {server.address} is open to whoever reaches it")
+        print(f"serving on {server.address}", flush=True)
+        stopped.wait()
+        server.stop(grace)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def publish(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Any format that convert reads; - for stdin."),
+    ],
+    to: Annotated[str, typer.Option("--to", metavar="HOST:PORT", help="The server.")],
+    topic: Annotated[
+        str | None, typer.Option("--topic", metavar="NAME", help="Name of the stream.")
+    ] = None,
+    from_: settings.From = None,
+    token_file: TokenFile = None,
+    tls: Tls = False,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    timeout: Timeout = None,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Publish a file to a server.
+
+    Done once the server has received all of it.
+    """
+    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
+    limits = settings.limits_from(limit)
+    console.require_files([source])
+    told = console.told_format(source, from_) or Format.JELLY
+    from ..grpc import Client
+    from ..grpc.outgoing import converted
+
+    with (
+        console.open_sources([source], "publish") as [opened],
+        Client(_target(to), limits=limits, **connection) as client,
+    ):
+        if told is Format.JELLY:
+            client.publish(opened, topic=topic, timeout=timeout)
+        else:
+            frames = converted(opened, told, topic=topic, limits=limits)
+            client.publish_frames(frames, timeout=timeout)
+
+
+def subscribe(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")],
+    from_: Annotated[str, typer.Option("--from", metavar="HOST:PORT", help="The server.")],
+    output: settings.Output = STANDARD,
+    force: settings.Force = False,
+    token_file: TokenFile = None,
+    tls: Tls = False,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    timeout: Timeout = None,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Write what a topic streams, as Jelly."""
+    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
+    limits = settings.limits_from(limit)
+    if console.told_format(output, None) is not Format.JELLY:
+        console.refuse_ending(output, "subscribe writes jelly")
+    dst = console.destination(output, force=force, binary=True)
+    from ..grpc import subscribe as subscribe_
+
+    with subscribe_(topic, _target(from_), timeout=timeout, limits=limits, **connection) as stream:
+        stream.save(dst)
+
+
+def _new(name: str, served: dict[str, Any]) -> str:
+    """The name of a topic that there is not yet."""
+    if name in served:
+        raise WrongUsageError(f"there are two topics {name!r}")
+    return name
+
+
+def _options_of(given: str, kind: str) -> Any:
+    from ..codec import LogicalType, PhysicalType, StreamOptions
+
+    try:
+        physical_type = PhysicalType[(kind or "triples").upper()]
+    except KeyError:
+        raise WrongUsageError(f"--live {given}: triples, quads or graphs is needed") from None
+    triples = physical_type is PhysicalType.TRIPLES
+    return StreamOptions(
+        physical_type=physical_type,
+        logical_type=LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS,
+        rdf_star=True,
+    )
+
+
+def _target(given: str) -> str:
+    host, _, port = given.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise WrongUsageError(f"{given} is no HOST:PORT")
+    return given
+
+
+def _token(file: str | None) -> str | None:
+    """The token of a file, or of the environment; None if there is neither."""
+    token = os.environ.get(_TOKEN) if file is None else Path(file).read_text().strip()
+    if token is None:
+        return None
+    from ..grpc.security import check_token
+
+    try:
+        return check_token(token)
+    except ValueError as error:
+        raise WrongUsageError(f"{file or _TOKEN}: {error}") from error
+
+
+def _server_tls(cert: str | None, key: str | None, client_ca: str | None) -> ServerTls | None:
+    if cert is None or key is None:
+        if cert or key or client_ca:
+            raise WrongUsageError("TLS needs both --tls-cert and --tls-key")
+        return None
+    from ..grpc import ServerTls
+
+    return ServerTls(certificate=cert, key=key, client_ca=client_ca)
+
+
+def _client_tls(
+    wanted: bool, ca: str | None, cert: str | None, key: str | None
+) -> ClientTls | None:
+    if (cert is None) != (key is None):
+        raise WrongUsageError("--tls-cert and --tls-key belong together")
+    if not (wanted or ca or cert):
+        return None
+    from ..grpc import ClientTls
+
+    return ClientTls(ca=ca, certificate=cert, key=key)
+
+
+def _connection(
+    token_file: str | None, tls: bool, ca: str | None, cert: str | None, key: str | None
+) -> dict[str, Any]:
+    """What a client is made with."""
+    return {"token": _token(token_file), "tls": _client_tls(tls, ca, cert, key)}

@@ -1,0 +1,58 @@
+"""Jelly's streaming service by gRPC: :func:`serve`, :func:`publish` and :func:`subscribe`; the same
+for asyncio in :mod:`jelly_plugins.grpc.aio`.
+
+A server has topics that clients subscribe to, and takes streams that clients publish. Applications
+implement :class:`Service`; ready are topics of files, stores and graphs, a :class:`Broadcast` of
+what others publish, and sinks that load what is published.
+
+Frames travel as they are: the codec reads and writes them, not protobuf's classes.
+
+>>> from jelly_plugins import Iri, StreamOptions, Triple
+>>> from rdflib import Graph
+>>> graph = Graph()
+>>> with serve(Topics({"people": graph}, sink=StoreSink(graph))) as server:
+...     publish([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], server.address)
+...     with subscribe("people", server.address) as stream:
+...         list(stream.statements())
+[Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
+
+Reference: Jelly gRPC streaming protocol; RdfStreamService in grpc.proto.
+"""
+
+from __future__ import annotations
+
+from . import _requirement, aio  # noqa: F401
+from .broadcast import Broadcast
+from .calls import Bounds
+from .client import Client, Subscription, publish, subscribe
+from .security import ClientTls, ServerTls
+from .server import Server, serve
+from .service import AsyncPublished, AsyncService, Publishable, Published, Service, Subscribable
+from .sinks import FrameSink, StoreSink
+from .topics import FileTopic, GraphTopic, StoreTopic, Topics
+
+__all__ = [
+    "AsyncPublished",
+    "AsyncService",
+    "Bounds",
+    "Broadcast",
+    "Client",
+    "ClientTls",
+    "FileTopic",
+    "FrameSink",
+    "GraphTopic",
+    "Publishable",
+    "Published",
+    "Server",
+    "ServerTls",
+    "Service",
+    "StoreSink",
+    "StoreTopic",
+    "Subscribable",
+    "Subscription",
+    "Topics",
+    "aio",
+    "publish",
+    "serve",
+    "subscribe",
+]

@@ -1,0 +1,242 @@
+"""A topic that is published to while others listen: what comes in goes out to all of them.
+
+Frames cannot be passed on as they come: each needs the lookups of those before it, which somebody
+who subscribes later has not seen, and the streams of several publishers have each their own. So
+they are decoded and encoded again, once for all subscribers, as one stream without an end. Whenever
+somebody has come, its next frame is a restart point, from which a reader can begin: see
+:mod:`~jelly_plugins.codec.rdf.restarts`.
+
+What waits for a subscriber is bounded. Whoever is too slow is waited for, so that publishers are
+slowed, or is cut; what was sent is without gaps in any case.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final, Self
+
+from ..codec import DEFAULT_LIMITS, Decoder, Encoder, Frame, Limits, StreamOptions
+from ..codec.rdf.options import VERSION_1_1
+from ..errors import OptionsError, ServiceError
+from ..formats.transcode import ScopedFactory
+from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
+from .frames import FRAME_BYTES, FRAME_ROWS, opening_options
+from .negotiation import check_answer, refused
+from .outgoing import outgoing
+from .service import Published
+
+#: Seconds that publishers wait for a slow subscriber.
+DEFAULT_PATIENCE: Final = 10.0
+
+
+class Broadcast:
+    """A topic without a past: subscribers get what is published while they listen.
+
+    Blank nodes of one published stream are other nodes than those of the next. Where the topic's
+    logical type is grouped, each published frame is one element, and goes out as one frame.
+    Publishing is not all or nothing: what has gone out before an error has gone out.
+
+    :param options: of the stream that goes out; subscribers that ask for less are refused, and so
+        are published streams of another physical type, or with features that it lacks. With
+        version 1 no namespaces go out.
+    :param buffer_bytes: bytes of frames that wait for a subscriber, at most.
+    :param patience: seconds that publishers wait for a subscriber whose buffer is full, before it
+        is cut with RESOURCE_EXHAUSTED. 0 cuts at once; with None they wait as long as it takes.
+    """
+
+    def __init__(
+        self,
+        options: StreamOptions,
+        *,
+        buffer_bytes: int = DEFAULT_BUFFER_BYTES,
+        patience: float | None = DEFAULT_PATIENCE,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        if patience is not None and patience < 0:
+            raise ValueError("patience is not negative")
+        if options.version == 0:
+            options = replace(options, version=VERSION_1_1)
+        self._limits = limits
+        self._buffer_bytes = buffer_bytes
+        self._patience = patience
+        self._options = options
+        self._encoder = self._new_encoder()
+        self._scopes = count()
+        self._namespaces: dict[str, str] = {}
+        #: Held while a frame goes out, so that all see the same order.
+        self._sending = threading.Lock()
+        #: Held while the two lists are looked at.
+        self._lock = threading.Lock()
+        self._subscribers: list[FrameBuffer] = []
+        self._newcomers: list[FrameBuffer] = []
+        self._closed = False
+
+    @property
+    def options(self) -> StreamOptions:
+        """Those of the stream that goes out."""
+        return self._options
+
+    @property
+    def subscribers(self) -> int:
+        """How many listen now."""
+        with self._lock:
+            buffers = (*self._subscribers, *self._newcomers)
+            return sum(buffer.is_open for buffer in buffers)
+
+    def subscribe(self, _topic: str, options: StreamOptions | None) -> FrameBuffer:
+        """What is published from now on.
+
+        :raises ServiceError: the topic has more than is asked for, or was closed.
+        """
+        try:
+            check_answer(options, self._options)
+        except OptionsError as error:
+            raise refused(error) from error
+        buffer = FrameBuffer(self._buffer_bytes)
+        with self._lock:
+            if self._closed:
+                raise _closing()
+            # The options go out at once, so that a subscriber knows that it is one.
+            buffer.put(self._opening())
+            self._newcomers.append(buffer)
+        return buffer
+
+    def publish(self, frames: Published) -> None:
+        """Pass a stream on, frame by frame.
+
+        :raises JellyError: it cannot be read, or not be passed on.
+        """
+        self._check(frames.options)
+        decoder = Decoder(ScopedFactory(next(self._scopes)), limits=self._limits)
+        for data in frames:
+            frame = decoder.decode(data)
+            with self._sending:
+                self._send(frame)
+        decoder.finish()
+
+    def send(self, data: Any, **settings: Any) -> None:
+        """Publish from within: statements, a graph or store, or a source.
+
+        :param settings: as for :func:`.client.publish`.
+        :raises JellyError: the data cannot be passed on.
+        """
+        self.publish(_Sent(outgoing(data, limits=self._limits, **settings), self._limits))
+
+    def close(self) -> None:
+        """End all subscriptions, behind what was published, with UNAVAILABLE: there will be no
+        more of the stream here, though it has no end."""
+        with self._lock:
+            self._closed = True
+            for buffer in (*self._subscribers, *self._newcomers):
+                buffer.end(_closing())
+            self._subscribers.clear()
+            self._newcomers.clear()
+
+    def _check(self, options: StreamOptions) -> None:
+        """Refuse a stream that cannot be passed on.
+
+        :raises OptionsError: it cannot.
+        """
+        own = self._options
+        if options.physical_type is not own.physical_type:
+            raise OptionsError(
+                f"the stream's physical type is {options.physical_type.name}, "
+                f"the topic's {own.physical_type.name}"
+            )
+        for name in ("generalized_statements", "rdf_star"):
+            if getattr(options, name) and not getattr(own, name):
+                raise OptionsError(f"the stream has {name}, which the topic has not")
+        if own.grouped and options.base_logical_type not in (0, own.base_logical_type):
+            raise OptionsError("the stream's frames are not what the topic's are")
+
+    def _opening(self) -> bytes:
+        """A frame with what stands before all statements."""
+        encoder = self._new_encoder()
+        for name, iri in self._namespaces.items():
+            encoder.add_namespace(name, iri)
+        return encoder.flush()
+
+    def _new_encoder(self) -> Encoder:
+        return Encoder(
+            self._options,
+            frame_rows=FRAME_ROWS,
+            frame_bytes=FRAME_BYTES,
+            limits=self._limits,
+        )
+
+    def _send(self, frame: Frame) -> None:
+        """Let a frame go out to all subscribers."""
+        with self._lock:
+            if self._options.has_namespaces:
+                self._namespaces.update((name, iri.value) for name, iri in frame.namespaces)
+            newcomers, self._newcomers = self._newcomers, []
+            here = [buffer for buffer in self._subscribers + newcomers if buffer.is_open]
+            self._subscribers = here[:]
+        if not here:
+            # The next that goes out is a restart point, since somebody must have come.
+            return
+        if newcomers:
+            self._encoder.restart()
+        for data in self._encoded(frame):
+            for buffer in here:
+                self._hand(buffer, data)
+
+    def _encoded(self, frame: Frame) -> list[bytes]:
+        """A frame of one published stream as frames of the stream that goes out."""
+        encoder = self._encoder
+        if self._options.has_namespaces:
+            for name, iri in frame.namespaces:
+                encoder.add_namespace(name, iri.value)
+        ended = encoder.add(frame.statements)
+        for graph in frame.empty_graphs:
+            encoder.start_graph(graph)
+        encoder.end_graph()
+        return [*ended, encoder.flush(frame.metadata)]
+
+    def _hand(self, buffer: FrameBuffer, data: bytes) -> None:
+        """Give a frame to one subscriber, or cut it."""
+        try:
+            taken = buffer.put(data, patience=self._patience)
+        except NotWantedError:
+            return
+        if not taken:
+            buffer.end(_too_slow(), drop=True)
+
+
+def _too_slow() -> ServiceError:
+    return ServiceError(
+        "the subscriber is too slow for what is published", status="RESOURCE_EXHAUSTED"
+    )
+
+
+def _closing() -> ServiceError:
+    return ServiceError("the server is being stopped", status="UNAVAILABLE")
+
+
+class _Sent:
+    """A stream that comes from within, see :class:`.service.Published`."""
+
+    def __init__(self, frames: Iterator[bytes], limits: Limits) -> None:
+        self._frames = frames
+        self._opening: list[bytes] = []
+        options = None
+        for frame in frames:
+            self._opening.append(frame)
+            options = opening_options(frame, limits)
+            if options is not None:
+                break
+        if options is None:
+            raise OptionsError("the stream does not begin with options")
+        self.options: StreamOptions = options
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        return self._opening.pop(0) if self._opening else next(self._frames)
+
+    def check(self) -> None:
+        """Who sends is here."""

@@ -1,0 +1,242 @@
+"""The two methods of the service, as gRPC calls them: what holds for every application.
+
+A thread of gRPC's serves a call from its beginning to its end. What an application or a client does
+wrong ends in a status, and never in a stream that looks whole.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import grpc
+
+from ..codec import Decoder, Limits, StreamOptions
+from ..errors import JellyError, OptionsError, ServiceError
+from ..io.streams import GENERIC
+from . import wire
+from .buffers import iterate
+from .errors import abort, service_error
+from .frames import fitted, opening_options
+from .negotiation import check_answer, check_request, refused
+from .service import Service
+
+#: Frames without a row that may come before the options.
+_FRAMES_BEFORE_OPTIONS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a server bears of its clients.
+
+    :ivar streams: how many are served at once; more are refused with RESOURCE_EXHAUSTED.
+    :ivar message_bytes: bytes of a message, which is one frame, in either direction.
+    :ivar stream_bytes: bytes of a published stream.
+    :ivar seconds: after which a stream is cut, in either direction; None for no such bound. The
+        client's own deadline holds besides.
+    """
+
+    streams: int = 200
+    message_bytes: int = 4 << 20
+    stream_bytes: int = 4 << 30
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.streams < 1 or self.message_bytes < 1 << 13 or self.stream_bytes < 1:
+            raise ValueError("a bound is too small")
+        if self.seconds is not None and self.seconds <= 0:
+            raise ValueError("seconds is above 0")
+
+
+class Calls:
+    """Serves an application's streams.
+
+    :param limits: those on streams that clients publish.
+    """
+
+    def __init__(self, service: Service, bounds: Bounds, limits: Limits) -> None:
+        self._service = service
+        self._bounds = bounds
+        self._limits = limits
+        self._slots = threading.BoundedSemaphore(bounds.streams)
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """The methods, by their names; messages are bytes."""
+        return grpc.method_handlers_generic_handler(
+            wire.SERVICE,
+            {
+                wire.SUBSCRIBE: grpc.unary_stream_rpc_method_handler(self.subscribe),
+                wire.PUBLISH: grpc.stream_unary_rpc_method_handler(self.publish),
+            },
+        )
+
+    def subscribe(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        """SubscribeRdf."""
+        try:
+            with self._slot(context):
+                try:
+                    topic, asked = wire.read_subscribe(request, self._limits)
+                    check_request(asked)
+                except JellyError as error:
+                    raise refused(error) from error
+                yield from self._frames(topic, asked, context)
+        except Exception as error:
+            # A stream that the application cannot read or say is no fault of who asked for it.
+            abort(context, service_error(error, "DATA_LOSS"))
+
+    def _frames(
+        self, topic: str, asked: StreamOptions | None, context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        given = self._service.subscribe(topic, asked)
+        cancel = getattr(given, "cancel", None)
+        if cancel is not None and not context.add_callback(cancel):
+            cancel()
+        options: StreamOptions | None = None
+        for number, frame in enumerate(iterate(given)):
+            if options is None:
+                options = opening_options(frame)
+                if options is not None:
+                    try:
+                        check_answer(asked, options)
+                    except OptionsError as error:
+                        raise refused(error) from error
+                elif frame or number == _FRAMES_BEFORE_OPTIONS:
+                    raise OptionsError("the stream does not begin with options")
+            if options is None:
+                yield frame
+            else:
+                yield from fitted(frame, options, self._bounds.message_bytes)
+        if options is None and context.is_active():
+            raise OptionsError("the stream has no options: it is empty")
+
+    def publish(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        """PublishRdf."""
+        try:
+            with self._slot(context):
+                frames = Incoming(requests, context, self._bounds, self._limits)
+                frames.open()
+                self._service.publish(frames)
+        except Exception as error:
+            abort(context, service_error(error, "INVALID_ARGUMENT"))
+        return wire.RECEIVED
+
+    @contextmanager
+    def _slot(self, context: grpc.ServicerContext) -> Iterator[None]:
+        if not self._slots.acquire(blocking=False):
+            raise ServiceError(
+                f"the server is at work on {self._bounds.streams} streams, no more are taken",
+                status="RESOURCE_EXHAUSTED",
+            )
+        timer = None
+        if self._bounds.seconds is not None:
+            # A call that waits for its client can only be ended from outside.
+            timer = threading.Timer(self._bounds.seconds, context.cancel)
+            timer.daemon = True
+            timer.start()
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._slots.release()
+
+
+class Incoming:
+    """The frames of a stream that a client publishes, see :class:`.service.Published`.
+
+    That the requests end is not enough: gRPC lets them end too where the connection is lost, and
+    tells that a moment later. So the end is asked for twice, and the second answer comes behind
+    whatever there is to be told.
+    """
+
+    def __init__(
+        self,
+        requests: Iterator[bytes],
+        context: grpc.ServicerContext,
+        bounds: Bounds,
+        limits: Limits,
+    ) -> None:
+        self._requests = requests
+        self._context = context
+        self._bounds = bounds
+        self._limits = limits
+        self._bytes = 0
+        self._opening: list[bytes] = []
+        self._ended = False
+
+    def open(self) -> None:
+        """Read up to the options.
+
+        :raises JellyError: the stream is empty, has no options, or such as are not supported.
+        """
+        while not self._opening or not self._opening[-1]:
+            frame = self._receive()
+            if frame is None:
+                raise OptionsError(
+                    "the stream has no options" if self._opening else "the stream has no frames"
+                )
+            if len(self._opening) == _FRAMES_BEFORE_OPTIONS:
+                raise OptionsError("the stream does not begin with options")
+            self._opening.append(frame)
+        options = opening_options(self._opening[-1], self._limits)
+        if options is not None:
+            options.check(self._limits)
+        else:
+            # Whoever reads such a frame says what is wrong with it.
+            decoder = Decoder(GENERIC, limits=self._limits, first_frame=len(self._opening) - 1)
+            decoder.decode(self._opening[-1])
+            raise OptionsError("the stream does not begin with options")
+        self._opening.reverse()
+        self.options = options
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        if self._opening:
+            return self._opening.pop()
+        frame = self._receive()
+        if frame is None:
+            raise StopIteration
+        return frame
+
+    def check(self) -> None:
+        if not self._context.is_active():
+            raise ServiceError("the client has gone", status="CANCELLED")
+
+    def _receive(self) -> bytes | None:
+        """The next request; None if the client has said that there is none."""
+        if self._ended:
+            return None
+        frame = self._request()
+        if frame is None:
+            self._ended = True
+            frame = self._request()
+            self.check()
+            if frame is not None:
+                raise ServiceError("the stream goes on behind its end", status="INTERNAL")
+            return None
+        self._bytes += len(frame)
+        if self._bytes > self._bounds.stream_bytes:
+            raise ServiceError(
+                f"the stream has more than {self._bounds.stream_bytes:,} bytes",
+                status="RESOURCE_EXHAUSTED",
+            )
+        return frame
+
+    def _request(self) -> bytes | None:
+        try:
+            return next(self._requests, None)
+        except Exception as error:
+            # What gRPC raises is the state of the call, and has no words.
+            raise ServiceError("the client has gone", status="CANCELLED") from error
+
+
+def stop(service: Any) -> None:
+    """Tell an application that its server stops, if it wants to know."""
+    close = getattr(service, "close", None)
+    if close is not None:
+        close()

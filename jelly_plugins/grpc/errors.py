@@ -1,0 +1,49 @@
+"""Errors to statuses of gRPC, and back."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+import grpc
+
+from ..errors import JellyError, ServiceError
+
+LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
+
+#: Characters of a message to the other side, at most: it travels in a header.
+_LONGEST: Final = 500
+
+
+def service_error(error: Exception, otherwise: str) -> ServiceError:
+    """What the other side is told of an error on this side.
+
+    :param otherwise: the status of a JellyError that has none. What is no JellyError is no matter
+        of the other side's: it is logged, and told without words.
+    """
+    if isinstance(error, ServiceError):
+        return error
+    if isinstance(error, JellyError):
+        # Where a source of ours lies is none of the other side's business.
+        error.source = None
+        return ServiceError(str(error)[:_LONGEST], status=otherwise)
+    LOGGER.error("a call failed", exc_info=error)
+    return ServiceError("the service failed", status="INTERNAL")
+
+
+def abort(context: Any, error: ServiceError) -> None:
+    """End a call on the server.
+
+    :raises Exception: always, which gRPC takes for the end of the call.
+    """
+    status = grpc.StatusCode.__members__.get(error.status)
+    if status in (None, grpc.StatusCode.OK):
+        status = grpc.StatusCode.UNKNOWN
+    context.abort(status, " ".join(error.message.split())[:_LONGEST])
+
+
+def received_error(error: grpc.RpcError, target: str) -> ServiceError:
+    """What a client raises for a call that ended with a status."""
+    call: Any = error
+    status: grpc.StatusCode = call.code() or grpc.StatusCode.UNKNOWN
+    return ServiceError(call.details() or "no reason is given", status=status.name, source=target)

@@ -1,0 +1,120 @@
+"""What a client publishes, as frames: files, stores and graphs, statements."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..backends import find_owner, get_backend
+from ..codec import Limits, StreamOptions, describe
+from ..errors import JellyError
+from ..formats.convert import convert
+from ..formats.names import Format
+from ..formats.transcode import transcode
+from ..io.sinks import Writable
+from ..io.sources import Source
+from ..io.streams import FrameBytes, encode
+from .buffers import Pulled, iterate
+from .frames import FRAME_BYTES, FRAME_ROWS, renamed
+
+
+def outgoing(
+    data: Any,
+    *,
+    topic: str | None = None,
+    options: StreamOptions | None = None,
+    backend: str | None = None,
+    limits: Limits,
+) -> Iterator[bytes]:
+    """The frames of a stream.
+
+    :param data: a Jelly source (path, URL, open binary file or bytes), whose frames stay as they
+        are; a graph, dataset or store of a backend; or statements.
+    :param topic: the stream's name, by which servers know what it is for.
+    :param options: of the stream; a source is written again with them.
+    :param backend: whose terms statements have, ``"rdflib"`` or ``"oxigraph"``; by default they are
+        generic.
+    :raises JellyError: while iterating.
+    """
+    if isinstance(data, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(
+        data, "read"
+    ):
+        return iterate(_of_source(data, topic, options, limits))
+    # Looking for a backend takes as long as some thousand statements.
+    owner = None if isinstance(data, list | tuple | Iterator) else find_owner(data)
+    if owner is not None:
+        settings: dict[str, Any] = {} if options is None else {"options": options}
+
+        def write(out: Any) -> None:
+            owner.dump(
+                data,
+                out,
+                frame_rows=FRAME_ROWS,
+                frame_bytes=FRAME_BYTES,
+                limits=limits,
+                **settings,
+            )
+
+        frames: Iterator[bytes] = iterate(Pulled(write, limits))
+    else:
+        frames = encode(
+            data,
+            options=options,
+            describe=describe if backend is None else get_backend(backend).describe,
+            frame_rows=FRAME_ROWS,
+            frame_bytes=FRAME_BYTES,
+            limits=limits,
+        )
+    return frames if topic is None else renamed(frames, topic)
+
+
+def _of_source(
+    source: Any, topic: str | None, options: StreamOptions | None, limits: Limits
+) -> Any:
+    if topic is None and options is None:
+        return _frames_of(source, limits)
+
+    def changed(found: StreamOptions) -> StreamOptions:
+        chosen = options or found
+        return replace(
+            chosen,
+            stream_name=chosen.stream_name if topic is None else topic,
+            version=chosen.version or found.version,
+        )
+
+    # Options may be repeated anywhere, so that they cannot be changed in one place.
+    return Pulled(lambda out: transcode(source, out, options=changed, limits=limits), limits)
+
+
+def _frames_of(source: Any, limits: Limits) -> Iterator[bytes]:
+    with FrameBytes(source, limits=limits) as frames:
+        try:
+            yield from frames
+        except JellyError as error:
+            error.locate(source=frames.name)
+            raise
+
+
+def converted(
+    source: Source, form: Format, *, topic: str | None, limits: Limits
+) -> Iterator[bytes]:
+    """The frames of what another format than Jelly says.
+
+    :raises JellyError: while iterating.
+    """
+
+    def write(out: Writable) -> None:
+        convert(
+            [source],
+            out,
+            source_format=form,
+            target_format=Format.JELLY,
+            frame_rows=FRAME_ROWS,
+            frame_bytes=FRAME_BYTES,
+            limits=limits,
+        )
+
+    frames = iterate(Pulled(write, limits))
+    return frames if topic is None else renamed(frames, topic)

@@ -1,0 +1,173 @@
+"""A server of Jelly's streaming service: blocking, in threads. For an event loop see :mod:`.aio`.
+
+It listens on the loopback unless another address is named. Without TLS and a token, whoever reaches
+the address may read and publish.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Self
+
+import grpc
+from google.protobuf.descriptor_pool import DescriptorPool
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2
+
+from ..codec import DEFAULT_LIMITS, Limits
+from ..errors import SourceError
+from ..proto import grpc_pb2, rdf_pb2
+from . import wire
+from .calls import Bounds, Calls, stop
+from .security import ServerTls, TokenInterceptor
+from .service import Service
+from .topics import Topic, Topics
+
+LOOPBACK: Final = "127.0.0.1"
+
+#: Threads for what is no stream: health, reflection, and refusals.
+_SPARE_THREADS: Final = 8
+
+#: Seconds after which a connection without a sign of life is looked at, and then given up.
+_KEEPALIVE: Final = 60
+_KEEPALIVE_ANSWER: Final = 20
+
+
+class Server:
+    """A server at work; a context manager that stops it. Made by :func:`serve`."""
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        host: str,
+        port: int,
+        tls: ServerTls | None,
+        token: str | None,
+        bounds: Bounds,
+        limits: Limits,
+    ) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._stopped = False
+        interceptors: list[grpc.ServerInterceptor] = (
+            [] if token is None else [TokenInterceptor(token)]
+        )
+        credentials = None if tls is None else tls.credentials()
+        self._threads = ThreadPoolExecutor(
+            bounds.streams + _SPARE_THREADS, thread_name_prefix="jelly-grpc"
+        )
+        self._server = grpc.server(
+            self._threads,
+            interceptors=interceptors,
+            options=_options(bounds),
+            maximum_concurrent_rpcs=bounds.streams + _SPARE_THREADS,
+        )
+        self._server.add_generic_rpc_handlers((Calls(service, bounds, limits).handlers(),))
+        self._health = health.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = (wire.SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server, pool=_descriptors())
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        try:
+            if credentials is None:
+                self.port = self._server.add_insecure_port(address)
+            else:
+                self.port = self._server.add_secure_port(address, credentials)
+        except RuntimeError as error:
+            self._threads.shutdown()
+            raise SourceError("cannot be listened on", source=address) from error
+        #: Host and port, as clients name them.
+        self.address = address.removesuffix(f":{port}") + f":{self.port}"
+        self._server.start()
+        for name in ("", wire.SERVICE):
+            self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(0)
+
+    def stop(self, grace: float | None = None) -> None:
+        """Take no more calls, and wait for those that are at work; streams without an end end.
+
+        :param grace: seconds after which calls are cut; None for as long as they take.
+        """
+        with self._lock:
+            if self._stopped:
+                return
+            self._stopped = True
+        self._health.enter_graceful_shutdown()
+        # A call may last for days; gRPC waits at least as long as a thread can.
+        stopped = self._server.stop(threading.TIMEOUT_MAX if grace is None else grace)
+        stop(self._service)
+        stopped.wait()
+        self._threads.shutdown()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the server has been stopped.
+
+        :param timeout: seconds to wait at most.
+        :return: whether it has.
+        """
+        return not self._server.wait_for_termination(timeout)
+
+
+def _options(bounds: Bounds) -> list[tuple[str, Any]]:
+    return [
+        ("grpc.max_receive_message_length", bounds.message_bytes),
+        ("grpc.max_send_message_length", bounds.message_bytes),
+        # Otherwise a second server may listen on a port that is taken, and get half of the calls.
+        ("grpc.so_reuseport", 0),
+        ("grpc.keepalive_time_ms", _KEEPALIVE * 1000),
+        ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER * 1000),
+    ]
+
+
+def _descriptors() -> DescriptorPool:
+    """The services' descriptions: ours are in a pool of their own."""
+    pool = DescriptorPool()
+    for module in (rdf_pb2, grpc_pb2, health_pb2, reflection_pb2):
+        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
+    return pool
+
+
+def serve(
+    service: Service | Mapping[str, Topic],
+    *,
+    host: str = LOOPBACK,
+    port: int = 0,
+    tls: ServerTls | None = None,
+    token: str | None = None,
+    bounds: Bounds = Bounds(),  # noqa: B008 (it cannot be changed)
+    limits: Limits = DEFAULT_LIMITS,
+) -> Server:
+    """Serve streams; returns at once.
+
+    :param service: the application, or its topics by name.
+    :param host: address to listen on. Anything else than the loopback is open to whoever reaches
+        it, unless ``tls`` and ``token`` say otherwise.
+    :param port: 0 for any that is free, see ``Server.port``.
+    :param tls: certificates; without them nothing is encrypted.
+    :param token: that clients have to show, as ``authorization: Bearer …``; only the health check
+        is open. It is not for connections without TLS that others can listen to.
+    :param bounds: what clients may ask for.
+    :param limits: on streams that are published.
+    :raises SourceError: the address cannot be listened on, or a certificate cannot be read.
+
+    >>> with serve({}) as server:
+    ...     print(server.address.startswith("127.0.0.1:"))
+    True
+    """
+    return Server(
+        Topics(service) if isinstance(service, Mapping) else service,
+        host=host,
+        port=port,
+        tls=tls,
+        token=token,
+        bounds=bounds,
+        limits=limits,
+    )

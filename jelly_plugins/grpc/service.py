@@ -1,0 +1,100 @@
+"""What a server serves: the interface that applications implement."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
+from typing import Protocol, runtime_checkable
+
+from ..codec import StreamOptions
+
+
+class Published(Protocol):
+    """The frames of a stream that a client publishes: an iterator of bytes, each a frame."""
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream's options, which were found to be supported."""
+        ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+    def __next__(self) -> bytes:
+        """The next frame.
+
+        :raises ServiceError: the client has gone, or sends more than it may.
+        """
+        ...
+
+    def check(self) -> None:
+        """Make sure that the client still waits for an answer.
+
+        :raises ServiceError: it does not.
+        """
+        ...
+
+
+@runtime_checkable
+class Subscribable(Protocol):
+    """What can be subscribed to."""
+
+    def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
+        """The frames of a stream, for one subscriber.
+
+        Called in a thread of the call's own, in which the frames are taken too, one by one, as the
+        subscriber takes them. If the iterable has a method ``cancel``, it is called from another
+        thread once nobody wants frames any more; ``close``, if there is one, behind the last.
+
+        :param topic: that was asked for.
+        :param options: that were asked for, or None. The server refuses a stream that is more.
+        :return: frames without delimiters, beginning with the stream's options.
+        :raises ServiceError: with the status that the subscriber is to get.
+        """
+        ...
+
+
+@runtime_checkable
+class Publishable(Protocol):
+    """What can be published to."""
+
+    def publish(self, frames: Published) -> None:
+        """Take a stream; it counts as received when this returns.
+
+        Called in a thread of the call's own.
+
+        :raises JellyError: the stream is refused, with INVALID_ARGUMENT unless the error is a
+            ServiceError, which has a status.
+        """
+        ...
+
+
+class Service(Subscribable, Publishable, Protocol):
+    """All of what a server serves. A method ``close``, if there is one, is called when the server
+    is stopped: streams that have no end should end then."""
+
+
+class AsyncPublished(Protocol):
+    """As :class:`Published`, for an event loop."""
+
+    @property
+    def options(self) -> StreamOptions: ...
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+    def __anext__(self) -> Awaitable[bytes]: ...
+
+
+class AsyncService(Protocol):
+    """As :class:`Service`, for an event loop: see :func:`.aio.serve`.
+
+    What waits is cancelled once nobody waits for it any more.
+    """
+
+    def subscribe(
+        self, topic: str, options: StreamOptions | None
+    ) -> AsyncIterator[bytes] | Awaitable[AsyncIterator[bytes]]:
+        """The frames of a stream: an asynchronous generator, or a coroutine that gives one."""
+        ...
+
+    async def publish(self, frames: AsyncPublished) -> None:
+        """Take a stream."""
+        ...

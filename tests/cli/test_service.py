@@ -1,0 +1,170 @@
+"""``jelly serve``, ``jelly publish`` and ``jelly subscribe``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins import read
+from jelly_plugins.grpc import serve
+
+from .command import (
+    QUADS,
+    TRIPLES,
+    assert_failed,
+    command,
+    jelly,
+    jelly_process,
+    quads_file,
+    triples_file,
+)
+
+
+@contextmanager
+def serving(
+    *arguments: str | Path, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server in a process of its own, and its address."""
+    process = subprocess.Popen(
+        command("serve", "--port", "0", *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert said.startswith("serving on "), said
+        yield said.split()[-1], process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_store_is_served(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    file = triples_file(tmp_path, "file.jelly")
+    with serving("--store", store, "--topic", "all", "--topic", f"file={file}") as (to, process):
+        done = jelly("publish", quads_file(tmp_path), "--to", to)
+        assert (done.code, done.out, done.err) == (0, b"", "")
+        out = tmp_path / "out.jelly"
+        assert jelly("subscribe", "all", "--from", to, "-o", out).code == 0
+        assert len(list(read(out))) == len(QUADS)
+        done = jelly("subscribe", "file", "--from", to)
+        assert list(read(done.out)) == TRIPLES
+        assert_failed(jelly("subscribe", "other", "--from", to), 1, "NOT_FOUND", to)
+        again = jelly("subscribe", "all", "--from", to, "-o", out)
+        assert_failed(again, 2, "--force replaces it")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    assert jelly("dump", "--store", store).code == 0
+
+
+def test_other_formats_are_published(tmp_path: Path) -> None:
+    text = tmp_path / "x.nt"
+    text.write_text('<urn:s> <urn:p> "o" .\n')
+    with serving("--store", tmp_path / "store", "--topic", "all") as (to, process):
+        assert jelly("publish", text, "--to", to).code == 0
+        assert jelly("publish", "-", "--from", "turtle", "--to", to, stdin=b"<urn:a> a <urn:b> .")
+        assert len(list(read(jelly("subscribe", "all", "--from", to).out))) == 2
+        text.write_text("<urn:s> <urn:p> no .\n")
+        assert_failed(jelly("publish", text, "--to", to), 1, str(text))
+        assert_failed(jelly("publish", tmp_path / "none.jelly", "--to", to), 1, "No such file")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+
+
+def test_a_live_topic(tmp_path: Path) -> None:
+    with serving("--live", "now") as (to, server):
+        subscriber = subprocess.Popen(
+            command("subscribe", "now", "--from", to), stdout=subprocess.PIPE
+        )
+        try:
+            assert subscriber.stdout is not None
+            opening = subscriber.stdout.read(1)
+            assert opening
+            assert jelly("publish", triples_file(tmp_path), "--to", to, "--topic", "now").code == 0
+            assert_failed(
+                jelly("publish", quads_file(tmp_path), "--to", to, "--topic", "now"),
+                1,
+                "INVALID_ARGUMENT",
+                "TRIPLES",
+            )
+            assert_failed(
+                jelly("publish", triples_file(tmp_path), "--to", to), 1, "INVALID_ARGUMENT"
+            )
+            server.send_signal(signal.SIGTERM)
+            rest = subscriber.stdout.read()
+            # The stream has no end, and says so.
+            assert subscriber.wait(60) == 1
+        finally:
+            subscriber.kill()
+        found = list(read(opening + rest))
+        # Blank nodes are others than those of the next stream.
+        assert found[:4] == TRIPLES[:4]
+        assert len(found) == len(TRIPLES)
+
+
+def test_tokens_are_in_files_or_in_the_environment(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret\n")
+    file = triples_file(tmp_path)
+    with serving("--topic", f"t={file}", JELLY_TOKEN="secret") as (to, _):
+        assert jelly("subscribe", "t", "--from", to, "--token-file", token).code == 0
+        assert_failed(jelly("subscribe", "t", "--from", to), 1, "UNAUTHENTICATED")
+
+
+def test_an_address_is_asked_for_by_name(tmp_path: Path) -> None:
+    file = triples_file(tmp_path)
+    with serving("--topic", f"t={file}", "--host", "0.0.0.0") as (to, process):
+        port = to.rpartition(":")[2]
+        assert jelly("subscribe", "t", "--from", f"127.0.0.1:{port}").code == 0
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        assert "without TLS and a token" in said
+        assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["serve"], "nothing to serve"),
+        (["serve", "--topic", "t"], "a file is needed"),
+        (["serve", "--topic", "t=x.jelly", "--read-only"], "--store"),
+        (["serve", "--live", "t=quins"], "triples, quads or graphs"),
+        (["serve", "--live", "t", "--live", "t"], "two topics"),
+        (["serve", "--live", "t", "--tls-key", "x"], "--tls-cert"),
+        (["publish", "x.jelly", "--to", "localhost"], "HOST:PORT"),
+        (["subscribe", "t", "--from", "localhost:x"], "HOST:PORT"),
+        (["subscribe", "t", "--from", "localhost:1", "-o", "x.nt"], "subscribe writes jelly"),
+        (["subscribe", "t", "--from", "localhost:1", "--tls-key", "x"], "belong together"),
+    ],
+)
+def test_wrong_usage(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    triples_file(tmp_path)
+    assert_failed(jelly(*arguments), 2, words)
+
+
+def test_errors_are_one_line(tmp_path: Path) -> None:
+    file = triples_file(tmp_path)
+    assert_failed(jelly("subscribe", "t", "--from", "127.0.0.1:1"), 1, "UNAVAILABLE")
+    done = jelly("serve", "--live", "t", "--tls-cert", tmp_path / "x", "--tls-key", tmp_path / "x")
+    assert_failed(done, 1, "No such file")
+    assert_failed(jelly("serve", "--topic", f"t={tmp_path / 'none'}"), 1, "No such file")
+    broken = tmp_path / "broken.jelly"
+    broken.write_bytes(file.read_bytes()[:-1])
+    with serve({}) as server:
+        assert_failed(jelly("publish", broken, "--to", server.address), 1, "inside a frame")
+        done = jelly("serve", "--live", "t", "--port", str(server.port))
+        assert_failed(done, 1, "cannot be listened on")
+        assert jelly_process("publish", file, "--to", server.address).code == 1

@@ -1,0 +1,115 @@
+"""Streams and services that the tests of the streaming service share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+import pytest
+
+from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
+from jelly_plugins.codec import PhysicalType, delimit
+from jelly_plugins.grpc import Client, Published, Server, Topics, serve, wire
+from jelly_plugins.io.streams import encode
+
+#: Seconds that nothing takes, however slow the machine.
+PATIENCE = 60
+
+G = Iri("http://example.org/g")
+
+
+def numbered(count: int) -> list[Triple]:
+    """Triples that differ."""
+    p = Iri("http://example.org/p")
+    return [Triple(Iri(f"http://example.org/{n}"), p, Literal(str(n))) for n in range(count)]
+
+
+def quads(count: int) -> list[Quad]:
+    return [Quad(*triple, G) for triple in numbered(count)]
+
+
+def frames_of(statements: Iterable[Any], *, rows: int = 256, **options: Any) -> list[bytes]:
+    """The frames of a stream with some options."""
+    given = list(statements)
+    if given and len(given[0]) == 4:
+        options.setdefault("physical_type", PhysicalType.QUADS)
+    return list(encode(given, options=StreamOptions(**options), frame_rows=rows))
+
+
+def delimited(frames: Iterable[bytes]) -> bytes:
+    return b"".join(map(delimit, frames))
+
+
+class Fixed:
+    """A topic that always streams the same frames."""
+
+    def __init__(self, frames: Iterable[bytes]) -> None:
+        self._frames = list(frames)
+
+    def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
+        return iter(self._frames)
+
+
+class Kept:
+    """A sink that keeps what is published."""
+
+    def __init__(self) -> None:
+        self.streams: list[list[bytes]] = []
+        self.errors: list[Exception] = []
+        self.begun = threading.Event()
+        self.done = threading.Event()
+
+    def publish(self, frames: Published) -> None:
+        self.begun.set()
+        try:
+            self.streams.append(list(frames))
+        except Exception as error:
+            self.errors.append(error)
+            raise
+        finally:
+            self.done.set()
+
+
+@contextmanager
+def service(
+    topics: dict[str, Any] | None = None, *, sink: Any = None, **settings: Any
+) -> Iterator[tuple[Server, Client]]:
+    """A server on the loopback, and a client of it."""
+    with (
+        serve(Topics(topics or {}, sink=sink), **settings) as server,
+        Client(server.address) as client,
+    ):
+        yield server, client
+
+
+@contextmanager
+def refused(status: str, *words: str) -> Iterator[Any]:
+    """The block ends in a ServiceError with a status."""
+    with pytest.raises(ServiceError) as caught:
+        yield caught
+    assert caught.value.status == status, caught.value
+    for word in words:
+        assert word in str(caught.value)
+
+
+@contextmanager
+def raw(server: Server) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
+    """The two methods as gRPC calls them, for messages as bytes."""
+    with grpc.insecure_channel(server.address) as channel:
+        yield (
+            channel.unary_stream(wire.path_of(wire.SUBSCRIBE)),
+            channel.stream_unary(wire.path_of(wire.PUBLISH)),
+        )
+
+
+def code_of(call: Callable[[], object]) -> str:
+    """The status that a call ends with."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        found: Any = error
+        return str(found.code().name)
+    return "OK"

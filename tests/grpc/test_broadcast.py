@@ -1,0 +1,315 @@
+"""A topic that is published to while others listen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+import pytest
+from rdflib import Graph, URIRef
+
+from jelly_plugins import BlankNode, Frame, Iri, ServiceError, StreamOptions, Triple
+from jelly_plugins.codec import Decoder, Encoder, LogicalType, PhysicalType
+from jelly_plugins.grpc import Broadcast, Client, Server, Subscription, wire
+from jelly_plugins.grpc.buffers import FrameBuffer
+from jelly_plugins.io.streams import GENERIC, encode_frames
+
+from .support import PATIENCE, frames_of, numbered, quads, refused, service
+
+FLAT = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+
+
+def listening(client: Client, **settings: Any) -> Subscription:
+    """A subscription that the topic knows of: its options have come."""
+    stream = client.subscribe("t", **settings)
+    assert stream.options
+    return stream
+
+
+def taken(stream: Iterator[Any], count: int) -> list[Any]:
+    """The next statements."""
+    return [next(stream) for _ in range(count)]
+
+
+def test_what_is_published_goes_to_all_who_listen() -> None:
+    topic = Broadcast(FLAT)
+    with service({"t": topic}) as (_, client):
+        streams = [listening(client).statements() for _ in range(5)]
+        client.publish(numbered(600), topic="t")
+        for stream in streams:
+            assert taken(stream, 600) == numbered(600)
+        assert topic.subscribers == 5
+
+
+def test_who_comes_later_reads_what_follows() -> None:
+    topic = Broadcast(FLAT)
+    with service({"t": topic}) as (_, client):
+        client.publish(numbered(10), topic="t")
+        first = listening(client).statements()
+        client.publish(numbered(20), topic="t")
+        second = listening(client).statements()
+        topic.send(numbered(30))
+        third = listening(client).statements()
+        topic.send(numbered(600))
+        assert taken(first, 650) == numbered(20) + numbered(30) + numbered(600)
+        assert taken(second, 630) == numbered(30) + numbered(600)
+        assert taken(third, 600) == numbered(600)
+
+
+def test_who_comes_in_the_middle_of_a_stream() -> None:
+    topic = Broadcast(FLAT)
+    statements = numbered(1000)
+    go_on = threading.Event()
+
+    def frames() -> Iterator[bytes]:
+        made = frames_of(statements)
+        yield made[0]
+        assert go_on.wait(PATIENCE)
+        yield from made[1:]
+
+    with service({"t": topic}) as (server, client), Client(server.address) as other:
+        first = listening(client).statements()
+        publisher = threading.Thread(
+            target=lambda: other.publish_frames(_renamed(frames())), daemon=True
+        )
+        publisher.start()
+        head = taken(first, 50)
+        second = listening(client).statements()
+        go_on.set()
+        publisher.join(PATIENCE)
+        found = head + taken(first, 950)
+        assert found == statements
+        rest = [next(second)]
+        start = statements.index(rest[0])
+        assert start > 0
+        assert rest + taken(second, 999 - start) == statements[start:]
+
+
+def _renamed(frames: Iterator[bytes]) -> Iterator[bytes]:
+    from jelly_plugins.grpc.frames import renamed
+
+    return renamed(frames, "t")
+
+
+def test_streams_of_several_publishers_are_one() -> None:
+    topic = Broadcast(FLAT)
+    node = [Triple(BlankNode("b"), Iri("urn:p"), Iri(f"urn:{n}")) for n in range(300)]
+    with service({"t": topic}) as (_, client):
+        stream = listening(client).statements()
+        publishers = [
+            threading.Thread(target=client.publish, args=(node,), kwargs={"topic": "t"})
+            for _ in range(4)
+        ]
+        for each in publishers:
+            each.start()
+        for each in publishers:
+            each.join(PATIENCE)
+        found = taken(stream, 1200)
+    # Blank nodes of one stream are others than those of the next.
+    subjects = {statement.subject for statement in found}
+    assert len(subjects) == 4
+    for subject in subjects:
+        own = [statement.object for statement in found if statement.subject == subject]
+        assert own == [statement.object for statement in node]
+
+
+def test_elements_stay_elements() -> None:
+    options = StreamOptions(
+        physical_type=PhysicalType.QUADS, logical_type=LogicalType.DATASETS, stream_name="t"
+    )
+    topic = Broadcast(options)
+    elements = [
+        Frame(0, statements=list(quads(3)), metadata={"k": b"v"}),
+        Frame(1),
+        Frame(2, statements=list(quads(700))),
+    ]
+    with service({"t": topic}) as (_, client):
+        stream = listening(client)
+        assert not next(stream).statements
+        client.publish_frames(encode_frames(elements, options=options))
+        for element in elements:
+            frame = next(stream)
+            assert frame.statements == element.statements
+            assert frame.metadata == element.metadata
+        with refused("INVALID_ARGUMENT", "not what the topic's are"):
+            client.publish(
+                quads(1),
+                topic="t",
+                options=StreamOptions(
+                    physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS
+                ),
+            )
+
+
+def test_empty_graphs_and_namespaces_go_out() -> None:
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, stream_name="t")
+    encoder = Encoder(options, namespaces=True)
+    encoder.add_namespace("ex", "http://example.org/")
+    encoder.start_graph(Iri("urn:empty"))
+    frames = encoder.finish()
+    with service({"t": Broadcast(options)}) as (_, client):
+        stream = listening(client)
+        next(stream)
+        client.publish_frames(frames)
+        frame = next(stream)
+        assert frame.namespaces == [("ex", Iri("http://example.org/"))]
+        assert frame.empty_graphs == [Iri("urn:empty")]
+        # Who comes later is told of the namespaces too.
+        assert next(listening(client)).namespaces == [("ex", Iri("http://example.org/"))]
+
+
+def test_a_topic_of_version_1_leaves_namespaces_out() -> None:
+    options = StreamOptions(stream_name="t", version=1)
+    encoder = Encoder(StreamOptions(stream_name="t"), namespaces=True)
+    encoder.add_namespace("ex", "http://example.org/")
+    encoder.add(numbered(1))
+    with service({"t": Broadcast(options)}) as (_, client):
+        stream = listening(client, options=StreamOptions(version=1))
+        next(stream)
+        client.publish_frames(encoder.finish())
+        frame = next(stream)
+        assert (frame.namespaces, frame.statements) == ([], numbered(1))
+
+
+@pytest.mark.parametrize(
+    ("published", "words"),
+    [
+        ({"physical_type": PhysicalType.QUADS}, "the topic's TRIPLES"),
+        ({"rdf_star": True}, "rdf_star"),
+        ({"generalized_statements": True}, "generalized_statements"),
+    ],
+)
+def test_what_the_topic_cannot_say_is_refused(published: dict[str, Any], words: str) -> None:
+    with service({"t": Broadcast(FLAT)}) as (_, client), refused("INVALID_ARGUMENT", words):
+        client.publish([], topic="t", options=StreamOptions(**published))
+
+
+def test_what_is_asked_for_is_looked_at_at_once() -> None:
+    with service({"t": Broadcast(FLAT)}) as (_, client):
+        with refused("INVALID_ARGUMENT", "physical type"):
+            list(client.subscribe("t", options=StreamOptions(physical_type=PhysicalType.QUADS)))
+        with refused("INVALID_ARGUMENT", "name_table"):
+            list(client.subscribe("t", options=StreamOptions.small()))
+
+
+def test_a_broken_stream_ends_for_its_publisher_alone() -> None:
+    topic = Broadcast(FLAT)
+    with service({"t": topic}) as (_, client):
+        stream = listening(client).statements()
+        broken = [*_renamed(iter(frames_of(numbered(3)))), b"\x0a\x02\x4a"]
+        with refused("INVALID_ARGUMENT", "frame 1, row 0"):
+            client.publish_frames(broken)
+        client.publish(numbered(4), topic="t")
+        assert taken(stream, 7) == numbered(3) + numbered(4)
+
+
+def test_graphs_are_sent_from_within() -> None:
+    topic = Broadcast(FLAT)
+    graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
+    with service({"t": topic}) as (_, client):
+        stream = listening(client, backend="rdflib").statements()
+        topic.send(graph)
+        topic.send(list(graph), backend="rdflib")
+        assert taken(stream, 2) == list(graph) * 2
+
+
+def test_a_slow_subscriber_is_cut_where_nobody_waits() -> None:
+    topic = Broadcast(FLAT, buffer_bytes=100_000, patience=0)
+    with service({"t": topic}) as (server, _), stalled(server) as slow:
+        decoder = Decoder(GENERIC)
+        decoder.decode(next(slow))
+        quick = topic.subscribe("t", None)
+        sent = 0
+        while topic.subscribers == 2:
+            topic.send(numbered(1000))
+            sent += 1000
+            # Somebody who takes what there is, is not cut.
+            while quick.waiting:
+                next(quick)
+        found: list[Any] = []
+
+        def rest() -> None:
+            for frame in slow:
+                found.extend(decoder.decode(frame).statements)
+
+        with pytest.raises(grpc.RpcError) as caught:
+            rest()
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        # What came was without gaps.
+        assert found == (numbered(1000) * (len(found) // 1000 + 1))[: len(found)]
+        assert 0 < len(found) < sent
+
+
+@contextmanager
+def stalled(server: Server) -> Iterator[Any]:
+    """A subscription of a client that takes little that it has not asked for."""
+    options = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1 << 16)]
+    with grpc.insecure_channel(server.address, options) as channel:
+        call = channel.unary_stream(wire.path_of(wire.SUBSCRIBE))
+        yield call(wire.write_subscribe("t", None))
+
+
+def test_publishers_wait_for_a_slow_subscriber_where_they_are_told_to() -> None:
+    topic = Broadcast(FLAT, buffer_bytes=10_000, patience=None)
+    count = 40_000
+    with (
+        service({"t": topic}) as (server, _),
+        Client(server.address) as other,
+        stalled(server) as slow,
+    ):
+        decoder = Decoder(GENERIC)
+        decoder.decode(next(slow))
+        publisher = threading.Thread(
+            target=lambda: other.publish(numbered(count), topic="t"), daemon=True
+        )
+        publisher.start()
+        publisher.join(0.5)
+        # It is far from done, and nothing is lost.
+        assert publisher.is_alive()
+        found: list[Any] = []
+        while len(found) < count:
+            found += decoder.decode(next(slow)).statements
+        assert found == numbered(count)
+        publisher.join(PATIENCE)
+        assert not publisher.is_alive()
+
+
+def test_a_subscriber_that_leaves_is_forgotten() -> None:
+    topic = Broadcast(FLAT, buffer_bytes=10_000, patience=None)
+    with service({"t": topic}) as (_, client):
+        with listening(client):
+            pass
+        # Who publishes is held up by nobody who has gone.
+        topic.send(numbered(20_000))
+        assert topic.subscribers == 0
+
+
+def test_a_topic_that_is_closed_ends_with_a_status() -> None:
+    topic = Broadcast(FLAT)
+    with service({"t": topic}) as (server, client):
+        stream = listening(client).statements()
+        topic.send(numbered(3))
+        server.stop()
+        assert taken(stream, 3) == numbered(3)
+        with refused("UNAVAILABLE", "being stopped"):
+            next(stream)
+    with pytest.raises(ServiceError, match="being stopped"):
+        topic.subscribe("t", None)
+
+
+def test_patience_is_not_negative() -> None:
+    with pytest.raises(ValueError, match="patience"):
+        Broadcast(FLAT, patience=-1)
+
+
+def test_a_buffer_holds_one_frame_however_large() -> None:
+    buffer = FrameBuffer(10)
+    assert buffer.put(b"x" * 100, patience=0)
+    assert not buffer.put(b"y", patience=0)
+    assert next(buffer) == b"x" * 100
+    assert buffer.put(b"y", patience=0)
+    buffer.end()
+    assert list(buffer) == [b"y"]

@@ -1,0 +1,400 @@
+"""Clients: what they take and give, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import io
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pyoxigraph as ox
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from rdflib import Dataset, Graph, URIRef
+
+from jelly_plugins import JellyError, SourceError, StreamOptions, TermError, read, write
+from jelly_plugins.codec import Limits, PhysicalType
+from jelly_plugins.grpc import Bounds, Client, Published, publish, serve, subscribe, wire
+from jelly_plugins.oxigraph import load
+
+from .. import programs
+from .support import (
+    PATIENCE,
+    Fixed,
+    Kept,
+    delimited,
+    frames_of,
+    numbered,
+    quads,
+    raw,
+    refused,
+    service,
+)
+
+
+def published(data: Any, **settings: Any) -> list[Any]:
+    """What a server gets of some data."""
+    sink = Kept()
+    with service(sink=sink) as (server, _):
+        publish(data, server.address, **settings)
+    return list(read(delimited(sink.streams[0])))
+
+
+def test_sources_are_published(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly.gz"
+    write(numbered(600), path)
+    for source in (path, str(path), path.read_bytes(), io.BytesIO(path.read_bytes())):
+        assert published(source) == numbered(600)
+        if isinstance(source, io.BytesIO):
+            source.seek(0)
+        assert published(source, topic="t") == numbered(600)
+
+
+def test_statements_stores_and_graphs_are_published() -> None:
+    store = ox.Store()
+    load(store, delimited(frames_of(quads(600))))
+    graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
+    dataset = Dataset()
+    dataset.parse(data=delimited(frames_of(quads(5))), format="jelly-plugins")
+    for topic in (None, "t"):
+        assert published(iter(numbered(600)), topic=topic) == numbered(600)
+        assert set(published(store, topic=topic)) == set(quads(600))
+        assert len(published(graph, topic=topic)) == 1
+        assert len(published(dataset, topic=topic)) == 5
+        assert len(published(list(graph), backend="rdflib", topic=topic)) == 1
+        assert len(published(list(store), backend="oxigraph", topic=topic)) == 600
+
+
+def test_a_stream_has_the_name_and_options_that_it_is_to_have(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    write(numbered(3), path, restart_every=1)
+    found = []
+
+    class Sink:
+        def publish(self, frames: Published) -> None:
+            found.append(frames.options)
+            list(frames)
+
+    with service(sink=Sink()) as (_, client):
+        client.publish(path, topic="t", options=StreamOptions.small())
+        client.publish(path, topic="u")
+        client.publish(numbered(3), topic="v", options=StreamOptions.small())
+    assert [options.stream_name for options in found] == ["t", "u", "v"]
+    assert [options.max_name_table_size for options in found] == [128, 4000, 128]
+
+
+def test_statements_in_the_terms_of_a_backend() -> None:
+    with service({"t": Fixed(frames_of(quads(3)))}) as (server, client):
+        found = list(client.subscribe("t", backend="rdflib").statements())
+        assert found[0][0] == URIRef("http://example.org/0")
+        with subscribe("t", server.address, backend="oxigraph") as stream:
+            assert isinstance(next(stream.statements()), ox.Quad)
+
+
+def test_a_stream_becomes_a_file_a_store_or_a_graph(tmp_path: Path) -> None:
+    frames = frames_of(quads(600))
+    with service({"t": Fixed(frames)}) as (_, client):
+        client.subscribe("t").save(tmp_path / "x.jelly")
+        assert (tmp_path / "x.jelly").read_bytes() == delimited(frames)
+        for store in (ox.Store(), Dataset()):
+            assert client.subscribe("t").load(store) == 600
+        with client.subscribe("t").open() as file:
+            assert file.read() == delimited(frames)
+        with client.subscribe("t") as stream:
+            assert stream.options.physical_type is PhysicalType.QUADS
+            assert sum(len(frame.statements) for frame in stream) == 600
+
+
+class BreaksOff:
+    """A topic whose stream ends with an error."""
+
+    def subscribe(self, _topic: str, _options: object) -> Iterator[bytes]:
+        yield from frames_of(quads(20_000))[:-1]
+        raise TermError("no more")
+
+
+def test_a_stream_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    store = ox.Store()
+    dataset = Dataset()
+    with service({"t": BreaksOff()}) as (_, client):
+        for taker in (store, dataset):
+            with refused("DATA_LOSS", "no more"):
+                client.subscribe("t").load(taker)
+        with refused("DATA_LOSS"):
+            client.subscribe("t").save(tmp_path / "x.jelly")
+    assert len(store) == len(dataset) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_limits_of_the_client_hold() -> None:
+    with (
+        service({"t": Fixed(frames_of(numbered(3)))}) as (server, _),
+        Client(server.address, limits=Limits(name_table=100)) as client,
+        pytest.raises(JellyError, match=r"Limits\.name_table") as caught,
+    ):
+        list(client.subscribe("t"))
+    assert caught.value.source == f"{server.address}: t"
+    assert caught.value.frame == 0
+
+
+def test_a_server_that_does_not_keep_to_what_is_asked_for() -> None:
+    """One of somebody else's."""
+    handler = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames_of(numbered(3))))
+    with foreign({wire.SUBSCRIBE: handler}) as address:
+        for take in (list, lambda stream: list(stream.frames())):
+            with (
+                subscribe("t", address, options=StreamOptions.small()) as stream,
+                pytest.raises(JellyError, match="max_name_table_size is 4000"),
+            ):
+                take(stream)
+
+
+def test_a_server_that_sends_nothing() -> None:
+    handler = grpc.unary_stream_rpc_method_handler(lambda *_: iter(()))
+    with foreign({wire.SUBSCRIBE: handler}) as address:
+        for take in (list, lambda stream: stream.load(ox.Store()), lambda stream: stream.options):
+            with subscribe("t", address) as stream, pytest.raises(JellyError, match=r"no (f|o)"):
+                take(stream)
+
+
+def test_a_server_that_has_no_such_service() -> None:
+    with foreign({}) as address, refused("UNIMPLEMENTED"):
+        publish(numbered(1), address)
+
+
+class foreign:  # noqa: N801 (it is called like a function)
+    """A server that is none of ours."""
+
+    def __init__(self, handlers: dict[str, Any]) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._threads = ThreadPoolExecutor(4)
+        self._server = grpc.server(self._threads)
+        handler = grpc.method_handlers_generic_handler(wire.SERVICE, handlers)
+        self._server.add_generic_rpc_handlers((handler,))
+
+    def __enter__(self) -> str:
+        port = self._server.add_insecure_port("127.0.0.1:0")
+        self._server.start()
+        return f"127.0.0.1:{port}"
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stop(0).wait()
+        self._threads.shutdown()
+
+
+def test_nobody_is_there() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with refused("UNAVAILABLE", address):
+            publish(numbered(1), address)
+        with refused("UNAVAILABLE", address), subscribe("t", address) as stream:
+            next(stream)
+
+
+def test_a_port_that_is_taken() -> None:
+    with serve({}) as server, pytest.raises(SourceError, match="cannot be listened on"):
+        serve({}, port=server.port)
+
+
+def test_data_that_cannot_be_read_is_published_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(delimited(frames_of(numbered(5000)))[:-1])
+    sink = Kept()
+    with service(sink=sink) as (_, client):
+        with pytest.raises(JellyError, match="inside a frame") as caught:
+            client.publish(path)
+        assert caught.value.source == str(path)
+        assert sink.done.wait(PATIENCE)
+    assert sink.streams == []
+
+
+def test_statements_that_fail_are_published_not_at_all() -> None:
+    def statements() -> Iterator[Any]:
+        yield from numbered(20_000)
+        raise ZeroDivisionError
+
+    sink = Kept()
+    with service(sink=sink) as (_, client):
+        with pytest.raises(ZeroDivisionError):
+            client.publish(statements())
+        assert sink.done.wait(PATIENCE)
+    assert sink.streams == []
+
+
+class Waiting:
+    """A topic and a sink where nothing happens, until somebody leaves."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+        self.entered = threading.Event()
+
+    def subscribe(self, _topic: str, _options: object) -> Waiting:
+        return self
+
+    def publish(self, frames: Published) -> None:
+        self.entered.set()
+        try:
+            list(frames)
+        except Exception:
+            self.left.set()
+            raise
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield frames_of([])[0]
+        self.entered.set()
+        assert self.left.wait(PATIENCE)
+
+    def cancel(self) -> None:
+        self.left.set()
+
+
+def test_deadlines_end_calls_on_both_sides() -> None:
+    waiting = Waiting()
+    with service({"t": waiting}) as (_, client):
+        with refused("DEADLINE_EXCEEDED"):
+            list(client.subscribe("t", timeout=0.2))
+        assert waiting.left.wait(PATIENCE)
+    sink = Waiting()
+    forever = threading.Event()
+
+    def frames() -> Iterator[bytes]:
+        yield from frames_of(numbered(1))
+        forever.wait(PATIENCE)
+
+    with service(sink=sink) as (_, client):
+        with refused("DEADLINE_EXCEEDED"):
+            client.publish_frames(frames(), timeout=0.2)
+        assert sink.left.wait(PATIENCE)
+        forever.set()
+
+
+def test_a_server_bounds_how_long_a_stream_lasts() -> None:
+    waiting = Waiting()
+    sink = Waiting()
+    bounds = Bounds(seconds=0.2)
+    forever = threading.Event()
+
+    def frames() -> Iterator[bytes]:
+        yield from frames_of(numbered(1))
+        forever.wait(PATIENCE)
+
+    with service({"t": waiting}, sink=sink, bounds=bounds) as (_, client):
+        with refused("CANCELLED"):
+            list(client.subscribe("t"))
+        with refused("CANCELLED"):
+            client.publish_frames(frames())
+        assert waiting.left.wait(PATIENCE)
+        assert sink.left.wait(PATIENCE)
+        forever.set()
+
+
+def test_a_server_bounds_how_many_streams_there_are() -> None:
+    waiting = Waiting()
+    with service({"t": waiting}, sink=Kept(), bounds=Bounds(streams=1)) as (_, client):
+        with client.subscribe("t") as stream:
+            next(stream)
+            with refused("RESOURCE_EXHAUSTED", "1 streams"):
+                list(client.subscribe("t"))
+            with refused("RESOURCE_EXHAUSTED"):
+                client.publish(numbered(1))
+        assert waiting.left.wait(PATIENCE)
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"streams": 0}, {"message_bytes": 1}, {"stream_bytes": 0}, {"seconds": 0}]
+)
+def test_bounds_that_make_no_sense(bounds: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"bound|seconds"):
+        Bounds(**bounds)
+
+
+def test_what_is_at_work_ends_when_a_server_stops() -> None:
+    sink = Kept()
+    go_on = threading.Event()
+
+    def frames() -> Iterator[bytes]:
+        made = frames_of(numbered(600))
+        yield made[0]
+        assert go_on.wait(PATIENCE)
+        yield from made[1:]
+
+    with service(sink=sink) as (server, client):
+        publisher = threading.Thread(target=lambda: client.publish_frames(frames()), daemon=True)
+        publisher.start()
+        assert sink.begun.wait(PATIENCE)
+        stopper = threading.Thread(target=server.stop, daemon=True)
+        stopper.start()
+        while is_healthy(server.address):
+            pass
+        go_on.set()
+        publisher.join(PATIENCE)
+        stopper.join(PATIENCE)
+        assert server.wait(PATIENCE)
+        with refused("UNAVAILABLE"):
+            client.publish(numbered(1), timeout=5)
+    assert len(sink.streams) == 1
+
+
+def is_healthy(address: str) -> bool:
+    """Whether a server still takes calls."""
+    with grpc.insecure_channel(address) as channel:
+        try:
+            health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
+        except grpc.RpcError:
+            return False
+    return True
+
+
+def test_health_is_told() -> None:
+    with serve({}) as server, grpc.insecure_channel(server.address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        for name in ("", wire.SERVICE):
+            answer = stub.Check(health_pb2.HealthCheckRequest(service=name))
+            assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_reflection_describes_the_service() -> None:
+    with serve({}) as server, grpc.insecure_channel(server.address) as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        requests = [
+            reflection_pb2.ServerReflectionRequest(list_services=""),
+            reflection_pb2.ServerReflectionRequest(file_containing_symbol=wire.SERVICE),
+        ]
+        services, file = stub.ServerReflectionInfo(iter(requests))
+    names = {service.name for service in services.list_services_response.service}
+    assert wire.SERVICE in names
+    assert b"PublishRdf" in file.file_descriptor_response.file_descriptor_proto[0]
+
+
+def test_methods_that_there_are_not() -> None:
+    with serve({}) as server, raw(server), grpc.insecure_channel(server.address) as channel:
+        call = channel.unary_unary(wire.path_of("Other"))
+        with pytest.raises(grpc.RpcError):
+            call(b"")
+
+
+def test_without_grpc_the_install_line_is_told() -> None:
+    done = programs.run(
+        "import sys; sys.modules['grpc'] = None\n"
+        "from jelly_plugins import MissingExtraError\n"
+        "try:\n    import jelly_plugins.grpc\n"
+        "except MissingExtraError as error:\n    print(error)"
+    )
+    assert "pip install 'jelly-plugins[grpc]'" in done.stdout, done.stderr
+
+
+def test_nothing_is_registered_in_protobufs_own_pool() -> None:
+    """Somebody else's ``rdf.proto`` may be there, pyjelly's for one."""
+    done = programs.run(
+        "import jelly_plugins.grpc\n"
+        "from google.protobuf import descriptor_pool\n"
+        "try:\n    descriptor_pool.Default().FindFileByName('rdf.proto')\n"
+        "except KeyError:\n    print('free')"
+    )
+    assert done.stdout.strip() == "free", done.stderr

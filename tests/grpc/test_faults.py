@@ -1,0 +1,354 @@
+"""Clients and servers that vanish: each stream is loaded whole or not at all, and nothing stays
+behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
+from jelly_plugins.codec import LogicalType, PhysicalType
+from jelly_plugins.grpc import Broadcast, Client, Server, StoreSink, Topics, serve, wire
+
+from .. import programs
+from .support import PATIENCE, Fixed, Kept, frames_of, numbered, service
+
+#: Statements of a stream; more than go into a store by one transaction.
+COUNT = 5000
+
+QUADS = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
+
+
+#: Statuses of a call whose server has gone.
+GONE = {"UNAVAILABLE", "UNKNOWN", "CANCELLED"}
+
+
+def long_ones(count: int) -> list[Triple]:
+    """Statements of 10 kB each."""
+    p = Iri("http://example.org/p")
+    return [
+        Triple(Iri(f"http://example.org/{n}"), p, Literal(f"{n:05}" * 2000)) for n in range(count)
+    ]
+
+
+def stream_of(name: str) -> list[Quad]:
+    """Statements in a graph of their own."""
+    p, graph = Iri("http://example.org/p"), Iri(f"urn:{name}")
+    return [
+        Quad(Iri(f"http://example.org/{n}"), p, Literal(f"{name} {n}"), graph) for n in range(COUNT)
+    ]
+
+
+def assert_whole_or_absent(store: ox.Store, received: set[str]) -> None:
+    """Each stream is there or not, and what was said to be received is there."""
+    found = Counter(quad.graph_name.value for quad in store)
+    assert set(found.values()) <= {COUNT}
+    assert {f"urn:{name}" for name in received} <= set(found)
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    """Wait for what other threads are about to do."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+PUBLISHER = """
+import sys
+from jelly_plugins.grpc import Client
+from tests.grpc.test_faults import stream_of
+target, name = sys.argv[1:]
+with Client(target) as client:
+    for number in range(1000):
+        client.publish(stream_of(f"{name}-{number}"))
+        print(number, flush=True)
+"""
+
+
+def kill_publishers(store: ox.Store, rounds: int) -> None:
+    random_ = random.Random(7)
+    received = set()
+    with serve(Topics({}, sink=StoreSink(store))) as server:
+        for number in range(rounds):
+            publishers = [
+                programs.start(PUBLISHER, server.address, f"{number}-{which}") for which in range(2)
+            ]
+            for publisher in publishers:
+                assert publisher.stdout is not None
+                publisher.stdout.readline()
+            time.sleep(random_.random() * 0.3)
+            for which, publisher in enumerate(publishers):
+                publisher.kill()
+                out, _ = publisher.communicate()
+                received |= {f"{number}-{which}-{said}" for said in (0, *map(int, out.split()))}
+    assert_whole_or_absent(store, received)
+
+
+def test_publishers_that_are_killed() -> None:
+    kill_publishers(ox.Store(), 1)
+
+
+@pytest.mark.slow
+def test_publishers_that_are_killed_100_times(tmp_path: Path) -> None:
+    kill_publishers(ox.Store(str(tmp_path / "store")), 50)
+
+
+SERVER = """
+import sys, time
+import pyoxigraph as ox
+from jelly_plugins.grpc import StoreSink, Topics, serve
+store = ox.Store(sys.argv[1])
+server = serve(Topics({"all": store}, sink=StoreSink(store)))
+print(server.address, flush=True)
+server.wait()
+"""
+
+
+def kill_servers(folder: Path, rounds: int) -> None:
+    folder.mkdir()
+    random_ = random.Random(8)
+    statuses: set[str] = set()
+    for number in range(rounds):
+        if number % 5 == 0:
+            # A store that only grows would take most of the time.
+            store = folder / str(number)
+            received: set[str] = set()
+        server = programs.start(SERVER, store)
+        assert server.stdout is not None
+        address = server.stdout.readline().decode().strip()
+
+        def publish(who: str, address: str = address, received: set[str] = received) -> None:
+            with Client(address) as client:
+                for again in range(1000):
+                    name = f"{who}-{again}"
+                    try:
+                        client.publish(stream_of(name), timeout=PATIENCE)
+                    except ServiceError as error:
+                        statuses.add(error.status)
+                        return
+                    received.add(name)
+
+        with ThreadPoolExecutor(2) as threads:
+            at_work = [threads.submit(publish, f"{number}-{which}") for which in range(2)]
+            time.sleep(random_.random() * 0.8)
+            server.kill()
+            server.communicate()
+            for each in at_work:
+                each.result(PATIENCE)
+        assert_whole_or_absent(ox.Store(str(store)), received)
+    assert statuses <= GONE
+
+
+def test_servers_that_are_killed(tmp_path: Path) -> None:
+    kill_servers(tmp_path / "store", 2)
+
+
+@pytest.mark.slow
+def test_servers_that_are_killed_100_times(tmp_path: Path) -> None:
+    kill_servers(tmp_path / "store", 100)
+
+
+def test_subscribers_of_a_server_that_is_killed(tmp_path: Path) -> None:
+    server = programs.start(SERVER, tmp_path / "store")
+    assert server.stdout is not None
+    address = server.stdout.readline().decode().strip()
+    copy = ox.Store()
+    with Client(address) as client:
+        # More than waits in buffers, so that the end has not come when the server goes.
+        client.publish(long_ones(5000))
+        with client.subscribe("all") as stream:
+            assert next(stream)
+            server.kill()
+            server.communicate()
+            with pytest.raises(ServiceError) as caught:
+                stream.load(copy)
+    assert caught.value.status in GONE
+    assert len(copy) == 0
+
+
+def test_streams_that_are_cancelled_at_any_moment() -> None:
+    store = ox.Store()
+    random_ = random.Random(9)
+    frames = frames_of(stream_of("x"))
+    received = threading.Event()
+    with (
+        serve(Topics({}, sink=StoreSink(store))) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        publish: Any = channel.stream_unary(wire.path_of(wire.PUBLISH))
+        for _ in range(100):
+            upto = random_.randrange(1, len(frames))
+            go_on = threading.Event()
+
+            def requests(upto: int = upto, go_on: threading.Event = go_on) -> Iterator[bytes]:
+                yield from frames[:upto]
+                received.set()
+                go_on.wait(PATIENCE)
+
+            received.clear()
+            call = publish.future(requests())
+            assert received.wait(PATIENCE)
+            call.cancel()
+            go_on.set()
+    assert len(store) == 0
+
+
+def test_the_end_of_requests_alone_is_no_end_of_a_stream() -> None:
+    """A connection that is lost lets requests end as if there were no more, every now and then."""
+    from jelly_plugins.codec import DEFAULT_LIMITS
+    from jelly_plugins.grpc.calls import Bounds, Incoming
+
+    class Lost:
+        """Requests of a client that has gone, which gRPC tells with the second answer."""
+
+        def __init__(self) -> None:
+            self.answers = iter([frames_of(numbered(3))[0], StopIteration, grpc.RpcError])
+
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> bytes:
+            answer: Any = next(self.answers)
+            if isinstance(answer, bytes):
+                return answer
+            raise answer
+
+    class Context:
+        def is_active(self) -> bool:
+            return True
+
+    context: Any = Context()
+    frames = Incoming(Lost(), context, Bounds(), DEFAULT_LIMITS)
+    frames.open()
+    with pytest.raises(ServiceError, match="has gone"):
+        list(frames)
+
+
+def come_and_go(server: Server, number: int) -> None:
+    """A connection that is used in some way, and left in some way."""
+    with Client(server.address) as client:
+        if number % 5 == 0:
+            client.publish(numbered(10), topic="none")
+        elif number % 5 == 1:
+            with client.subscribe("live") as stream:
+                assert stream.options
+        elif number % 5 == 2:
+            with client.subscribe("file") as stream:
+                next(stream)
+        elif number % 5 == 3:
+            assert len(list(client.subscribe("file").statements())) == 2000
+        else:
+            client.subscribe("live")
+
+
+def resident() -> int:
+    """Memory of this process, in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def connections_that_come_and_go(count: int) -> None:
+    live = Broadcast(QUADS)
+    topics = {"live": live, "file": Fixed(frames_of(numbered(2000)))}
+    gc.collect()
+    threads = threading.active_count()
+    with service(topics, sink=Discarded()) as (server, _):
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda n: come_and_go(server, n), range(50)))
+            gc.collect()
+            before = resident()
+            list(pool.map(lambda n: come_and_go(server, n), range(count)))
+        eventually(lambda: live.subscribers == 0)
+        gc.collect()
+        grown = resident() - before
+        # What 1,000 connections leave, if each left its 100 kB, would be 100 MB.
+        assert grown < 20 << 20, grown
+    eventually(lambda: threading.active_count() <= threads)
+
+
+class Discarded(Kept):
+    """A sink that keeps nothing."""
+
+    def publish(self, frames: Any) -> None:
+        for _ in frames:
+            pass
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told here")
+def test_connections_that_come_and_go() -> None:
+    connections_that_come_and_go(100)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told here")
+def test_1000_connections_that_come_and_go() -> None:
+    connections_that_come_and_go(1000)
+
+
+STALLED = """
+import sys, time
+import grpc
+from jelly_plugins.grpc import wire
+with grpc.insecure_channel(sys.argv[1]) as channel:
+    call = channel.unary_stream(wire.path_of(wire.SUBSCRIBE))(wire.write_subscribe("t", None))
+    next(call)
+    print("listening", flush=True)
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told here")
+def test_a_stalled_subscriber_takes_bounded_memory() -> None:
+    options = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+    topic = Broadcast(options, patience=0)
+    with service({"t": topic}) as (server, _):
+        stalled = programs.start(STALLED, server.address)
+        try:
+            assert stalled.stdout is not None
+            stalled.stdout.readline()
+            sent = long_ones(200)
+            topic.send(sent)
+            gc.collect()
+            before = resident()
+            while topic.subscribers:
+                topic.send(sent)
+            for _ in range(50):
+                # 100 MB, had they to wait somewhere.
+                topic.send(sent)
+            gc.collect()
+            assert resident() - before < 40 << 20
+        finally:
+            stalled.kill()
+            stalled.communicate()
+
+
+def test_subscribers_that_are_killed() -> None:
+    topic = Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES), patience=None)
+    with service({"t": topic}) as (server, _):
+        killed: list[subprocess.Popen[bytes]] = [
+            programs.start(STALLED, server.address) for _ in range(2)
+        ]
+        for each in killed:
+            assert each.stdout is not None
+            each.stdout.readline()
+        assert topic.subscribers == 2
+        for each in killed:
+            each.kill()
+            each.communicate()
+        # Nobody who publishes waits for who has gone.
+        for _ in range(10):
+            topic.send(long_ones(200))
+        eventually(lambda: topic.subscribers == 0)

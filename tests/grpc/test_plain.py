@@ -1,0 +1,150 @@
+"""Programs that are generated from the plain ``grpc.proto``, knowing nothing of ours, against ours,
+both ways: in Python by grpcio-tools (:mod:`.plain`), and in Go (``plain_go``).
+
+The one in Go is opt-in, because it downloads Go modules: ``JELLY_PLUGINS_GO=1 pytest tests/grpc``.
+Jelly-JVM's own client would stand here if Maven Central gave it out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins import read
+from jelly_plugins.grpc import StoreSink, publish, subscribe
+from jelly_plugins.oxigraph import load
+
+from ..shared_data import ROOT
+from .support import PATIENCE, Kept, delimited, frames_of, numbered, quads, refused, service
+
+#: How a program is called, before its arguments.
+Program = list[str]
+
+
+@pytest.fixture(scope="module", params=["python", "go"])
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """A program, generated and built."""
+    pytest.importorskip("grpc_tools")
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "go":
+        return in_go(folder)
+    protoc(f"--python_out={folder}", f"--grpc_python_out={folder}")
+    return [sys.executable, str(Path(__file__).with_name("plain.py")), str(folder)]
+
+
+def protoc(*arguments: str) -> None:
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}"]
+    subprocess.run([*command, *arguments, "rdf.proto", "grpc.proto"], check=True)
+
+
+def in_go(folder: Path) -> Program:
+    if not os.environ.get("JELLY_PLUGINS_GO"):
+        pytest.skip("downloads Go modules: set JELLY_PLUGINS_GO=1 to run this")
+    if shutil.which("go") is None:
+        pytest.skip("go is not installed")
+    shutil.copytree(Path(__file__).with_name("plain_go"), folder, dirs_exist_ok=True)
+
+    def go(*arguments: str) -> None:
+        environment = {**os.environ, "GOBIN": str(folder / "bin")}
+        subprocess.run(["go", *arguments], cwd=folder, env=environment, check=True)
+
+    go("install", "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.8")
+    go("install", "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.5.1")
+    options = "Mrdf.proto=plain/jelly,Mgrpc.proto=plain/jelly,module=plain"
+    for name in ("go", "go-grpc"):
+        protoc(
+            f"--plugin=protoc-gen-{name}={folder / 'bin' / f'protoc-gen-{name}'}",
+            f"--{name}_out={folder}",
+            f"--{name}_opt={options}",
+        )
+    go("build", "-o", "plain", ".")
+    return [str(folder / "plain")]
+
+
+def run(program: Program, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def files(folder: Path, frames: list[bytes]) -> list[Path]:
+    names = [folder / f"{number}.frame" for number in range(len(frames))]
+    for name, frame in zip(names, frames, strict=True):
+        name.write_bytes(frame)
+    return names
+
+
+def statements_of(text: str) -> list[object]:
+    return list(read(delimited(map(bytes.fromhex, text.split()))))
+
+
+def test_its_client_publishes_and_subscribes(program: Program, tmp_path: Path) -> None:
+    store = ox.Store()
+    with service({"all": store}, sink=StoreSink(store)) as (server, _):
+        names = files(tmp_path, frames_of(quads(600)))
+        assert run(program, "publish", server.address, *names).returncode == 0
+        found = run(program, "subscribe", server.address, "all")
+        assert set(statements_of(found.stdout)) == set(quads(600))
+        asked = ("physical_type=3", "max_name_table_size=16", "version=1")
+        found = run(program, "subscribe", server.address, "all", *asked)
+        assert set(statements_of(found.stdout)) == set(quads(600))
+
+
+def test_its_client_is_told_what_is_wrong(program: Program, tmp_path: Path) -> None:
+    with service({"all": ox.Store()}, sink=Kept()) as (server, _):
+        for arguments, status in (
+            (("subscribe", server.address, "nowhere"), "NOT_FOUND"),
+            (("subscribe", server.address, "all", "physical_type=1"), "INVALID_ARGUMENT"),
+            (("subscribe", server.address, "all", "physical_type=2"), "INVALID_ARGUMENT"),
+            (("publish", server.address), "INVALID_ARGUMENT"),
+            (("publish", server.address, *files(tmp_path, [b""])), "INVALID_ARGUMENT"),
+        ):
+            done = run(program, *arguments)
+            assert done.returncode == 1
+            assert done.stderr.startswith(status), done.stderr
+
+
+@contextmanager
+def serving(program: Program, names: list[Path]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    with subprocess.Popen(
+        [*program, "serve", *map(str, names)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield f"127.0.0.1:{process.stdout.readline().strip()}", process
+        finally:
+            process.kill()
+
+
+def test_its_server_is_published_and_subscribed_to(program: Program, tmp_path: Path) -> None:
+    names = files(tmp_path, frames_of(quads(600)))
+    with serving(program, names) as (address, process):
+        with subscribe("weather", address) as stream:
+            assert list(stream.statements()) == quads(600)
+        store = ox.Store()
+        with subscribe("weather", address) as stream:
+            assert stream.load(store) == 600
+        with (
+            subscribe("nowhere", address) as stream,
+            refused("INVALID_ARGUMENT", "only weather"),
+        ):
+            list(stream)
+        publish(numbered(600), address)
+        assert process.stdout is not None
+        frame = process.stdout.readline()
+        assert statements_of(frame) == numbered(600)
+        expected = ox.Store()
+        load(expected, delimited(frames_of(quads(600))))
+        assert set(store) == set(expected)

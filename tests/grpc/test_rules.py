@@ -1,0 +1,296 @@
+"""The rules of the service, each over a socket: what may be asked for, and what may be published.
+
+Reference: Jelly gRPC streaming protocol; grpc.proto.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jelly_plugins import Iri, Literal, Quad, StreamOptions, Triple
+from jelly_plugins.codec import Encoder, Limits, LogicalType, PhysicalType
+from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
+from jelly_plugins.codec.rdf.encoder import write_options
+from jelly_plugins.grpc import wire
+
+from .support import Fixed, Kept, code_of, frames_of, numbered, raw, refused, service
+
+TABLES = {"max_name_table_size": 64, "max_prefix_table_size": 16, "max_datatype_table_size": 8}
+
+
+def asked(**changes: Any) -> StreamOptions:
+    """Options that a stream with :data:`TABLES` keeps to."""
+    return StreamOptions(**{"version": 1, **TABLES, **changes})
+
+
+# Subscribing
+
+
+def test_a_stream_has_what_is_asked_for() -> None:
+    with service({"t": Fixed(frames_of(numbered(3), **TABLES))}) as (_, client):
+        for options in (None, asked(), asked(version=2), asked(max_name_table_size=65)):
+            with client.subscribe("t", options=options) as stream:
+                assert list(stream.statements()) == numbered(3)
+
+
+def test_less_than_what_is_asked_for_will_do() -> None:
+    with service({"t": Fixed(frames_of(numbered(3), **TABLES))}) as (_, client):
+        options = asked(generalized_statements=True, rdf_star=True)
+        with client.subscribe("t", options=options) as stream:
+            assert not stream.options.rdf_star
+            assert not stream.options.generalized_statements
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"physical_type": PhysicalType.QUADS}, "physical type is TRIPLES"),
+        ({"physical_type": PhysicalType.GRAPHS}, "physical type is TRIPLES"),
+        ({"max_name_table_size": 63}, "max_name_table_size is 64"),
+        ({"max_prefix_table_size": 15}, "max_prefix_table_size is 16"),
+        ({"max_datatype_table_size": 7}, "max_datatype_table_size is 8"),
+    ],
+)
+def test_more_than_what_is_asked_for_is_refused(changes: dict[str, Any], words: str) -> None:
+    with service({"t": Fixed(frames_of(numbered(3), **TABLES))}) as (_, client):
+        stream = client.subscribe("t", options=asked(**changes))
+        with refused("INVALID_ARGUMENT", words):
+            list(stream)
+
+
+@pytest.mark.parametrize("feature", ["generalized_statements", "rdf_star"])
+def test_features_that_are_not_asked_for_are_refused(feature: str) -> None:
+    with service({"t": Fixed(frames_of(numbered(3), **TABLES, **{feature: True}))}) as (_, client):
+        with refused("INVALID_ARGUMENT", feature):
+            list(client.subscribe("t", options=asked()))
+        assert len(list(client.subscribe("t", options=asked(**{feature: True})))) == 1
+
+
+def test_a_version_above_that_asked_for_is_refused() -> None:
+    topic = Fixed(frames_of(numbered(3), **TABLES, version=2))
+    with service({"t": topic}) as (_, client):
+        with refused("INVALID_ARGUMENT", "version is 2"):
+            list(client.subscribe("t", options=asked(version=1)))
+        # Clients of Jelly-JVM do not say a version.
+        for version in (0, 2):
+            assert list(client.subscribe("t", options=asked(version=version)))
+
+
+def test_the_logical_type_and_the_name_are_the_servers_to_choose() -> None:
+    topic = Fixed(frames_of(numbered(3), **TABLES, logical_type=LogicalType.GRAPHS))
+    with service({"t": topic}) as (_, client):
+        options = asked(logical_type=LogicalType.FLAT_TRIPLES, stream_name="x")
+        with client.subscribe("t", options=options) as stream:
+            assert stream.options.logical_type == LogicalType.GRAPHS
+            assert stream.options.stream_name == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        varint_field(2, 0) + varint_field(9, 128) + varint_field(15, 1),  # no physical type
+        varint_field(2, 9) + varint_field(9, 128) + varint_field(15, 1),  # none that there is
+        varint_field(2, 1) + varint_field(9, 7) + varint_field(15, 1),  # too small a table
+        varint_field(2, 1) + varint_field(9, 128) + varint_field(14, 2),  # quads among triples
+        b"\xff",
+        bytes_field(2, b"x"),
+    ],
+)
+def test_requests_that_no_stream_could_meet(options: bytes) -> None:
+    with service({"t": Fixed(frames_of(numbered(3)))}) as (server, _), raw(server) as (call, _p):
+        request = string_field(1, "t") + bytes_field(2, options)
+        assert code_of(lambda: list(call(request))) == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("request_", [b"\xff\xff", b"\x0a\x05t", b"\x08\x01", b"\x0a\x01\xff"])
+def test_requests_of_garbage(request_: bytes) -> None:
+    with service({"t": Fixed(frames_of(numbered(3)))}) as (server, _), raw(server) as (call, _p):
+        assert code_of(lambda: list(call(request_))) == "INVALID_ARGUMENT"
+
+
+def test_a_topic_that_there_is_not() -> None:
+    with service({"t": Fixed([])}) as (_, client), refused("NOT_FOUND", "'nowhere'"):
+        list(client.subscribe("nowhere"))
+
+
+@pytest.mark.parametrize("frames", [[], [b""], [b"\x0a\x00"], [b"\x0a\x02\x12\x00"]])
+def test_an_application_that_streams_nothing_with_options(frames: list[bytes]) -> None:
+    with service({"t": Fixed(frames)}) as (_, client), refused("DATA_LOSS", "options"):
+        list(client.subscribe("t"))
+
+
+def test_an_application_that_fails() -> None:
+    class Failing:
+        def subscribe(self, _topic: str, _options: object) -> Any:
+            yield frames_of(numbered(1))[0]
+            raise ZeroDivisionError("secret")
+
+    with service({"t": Failing()}) as (_, client):
+        stream = client.subscribe("t")
+        assert len(next(stream).statements) == 1
+        with refused("INTERNAL") as caught:
+            next(stream)
+        assert "secret" not in str(caught.value)
+
+
+# Publishing
+
+
+def test_a_published_stream_is_received() -> None:
+    sink = Kept()
+    frames = frames_of(numbered(600))
+    with service(sink=sink) as (server, client), raw(server) as (_, publish):
+        client.publish_frames(frames)
+        assert publish(iter(frames)) == wire.RECEIVED
+    assert sink.streams == [frames, frames]
+
+
+def test_empty_frames_may_stand_before_the_options() -> None:
+    sink = Kept()
+    frames = [b"", b"", *frames_of(numbered(3))]
+    with service(sink=sink) as (_, client):
+        client.publish_frames(frames)
+    assert sink.streams == [frames]
+
+
+FIRST, SECOND = frames_of(numbered(40), rows=32)[:2]
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        ([], "the stream has no frames"),
+        ([b""], "the stream has no options"),
+        ([b""] * 2000, "does not begin with options"),
+        ([SECOND], "options"),
+        ([b"\xff\xff\xff"], "frame 0"),
+        ([b"\x00" * 100], "frame 0"),
+        ([b"", b"\x0a\xff"], "frame 1"),
+    ],
+)
+def test_streams_without_options_are_refused(frames: list[bytes], words: str) -> None:
+    sink = Kept()
+    with service(sink=sink) as (_, client), refused("INVALID_ARGUMENT", words):
+        client.publish_frames(frames)
+    assert sink.streams == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"version": 3}, "version 3"),
+        ({"version": 0}, "version 0"),
+        ({"max_name_table_size": 5000}, "name table"),
+        ({"max_prefix_table_size": 5000}, "prefix table"),
+        ({"max_datatype_table_size": 5000}, "datatype table"),
+        ({"max_name_table_size": 7}, "too small"),
+        ({"logical_type": LogicalType.FLAT_QUADS}, "does not go with"),
+    ],
+)
+def test_options_that_are_not_supported_are_refused(options: dict[str, Any], words: str) -> None:
+    sink = Kept()
+    row = bytes_field(1, write_options(StreamOptions(**{"version": 1, **options})))
+    with service(sink=sink) as (_, client), refused("INVALID_ARGUMENT", words):
+        client.publish_frames([bytes_field(1, row)])
+    assert sink.streams == []
+
+
+def test_the_limits_of_the_server_hold() -> None:
+    limits = Limits(name_table=100)
+    with service(sink=Kept(), limits=limits) as (_, client):
+        client.publish(numbered(3), options=StreamOptions(max_name_table_size=100))
+        with refused("INVALID_ARGUMENT", "Limits.name_table"):
+            client.publish(numbered(3), options=StreamOptions(max_name_table_size=101))
+
+
+def test_a_server_that_takes_nothing() -> None:
+    with service({"t": Fixed([])}) as (_, client):
+        with refused("INVALID_ARGUMENT", "nothing is published here"):
+            client.publish(numbered(3))
+        with refused("INVALID_ARGUMENT", "'t'"):
+            client.publish(numbered(3), topic="t")
+
+
+def test_a_sink_that_fails() -> None:
+    class Failing:
+        def publish(self, frames: Any) -> None:
+            next(frames)
+            raise OSError("/secret/path: disk full")
+
+    with service(sink=Failing()) as (_, client), refused("INTERNAL") as caught:
+        client.publish(numbered(3))
+    assert "secret" not in str(caught.value)
+
+
+# Frames
+
+
+def test_a_large_frame_of_a_flat_stream_is_divided() -> None:
+    statements = numbered(60_000)
+    frames = frames_of(statements, rows=1_000_000, logical_type=LogicalType.FLAT_TRIPLES)
+    big = b"".join(frames)
+    assert len(big) > 1 << 20
+    sink = Kept()
+    with service({"t": Fixed([big])}, sink=sink) as (_, client):
+        with client.subscribe("t") as stream:
+            sizes = []
+            found = []
+            for each in stream:
+                sizes.append(each.size)
+                found += each.statements
+        assert found == statements
+        assert len(sizes) > 1
+        assert max(sizes) <= 1 << 20
+        client.publish_frames([big])
+    [received] = sink.streams
+    assert b"".join(received) == big
+    assert max(map(len, received)) <= 1 << 20
+
+
+def grouped(count: int) -> list[bytes]:
+    """A frame of so many statements of a kilobyte."""
+    encoder = Encoder(
+        StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.DATASETS)
+    )
+    s, p = Iri("urn:s"), Iri("urn:p")
+    encoder.add(Quad(s, p, Literal(f"{n:08}" * 125), Iri("urn:g")) for n in range(count))
+    return [encoder.flush()]
+
+
+def test_a_frame_that_is_an_element_is_never_divided() -> None:
+    [frame] = grouped(2000)
+    assert 1 << 20 < len(frame) < 4 << 20
+    sink = Kept()
+    with service({"t": Fixed([frame])}, sink=sink) as (_, client):
+        assert [len(each.statements) for each in client.subscribe("t")] == [2000]
+        client.publish_frames([frame])
+    assert sink.streams == [[frame]]
+
+
+def test_an_element_that_no_message_holds_is_an_error() -> None:
+    [frame] = grouped(5000)
+    assert len(frame) > 4 << 20
+    with service({"t": Fixed([frame])}, sink=Kept()) as (server, client):
+        with refused("DATA_LOSS", "one element"):
+            list(client.subscribe("t"))
+        with pytest.raises(Exception, match="one element"):
+            client.publish_frames([frame])
+        with raw(server) as (_, publish):
+            assert code_of(lambda: publish(iter([frame]))) == "RESOURCE_EXHAUSTED"
+
+
+def test_a_row_that_no_message_holds_is_an_error() -> None:
+    statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:" + "x" * (5 << 20)))
+    frames = frames_of([statement])
+    with service({"t": Fixed(frames)}) as (_, client), refused("DATA_LOSS", "a row takes"):
+        list(client.subscribe("t"))
+
+
+def test_graphs_and_quads_travel() -> None:
+    statements = [Quad(*triple, Iri("urn:g")) for triple in numbered(5)]
+    for physical_type in (PhysicalType.QUADS, PhysicalType.GRAPHS):
+        topic = Fixed(frames_of(statements, physical_type=physical_type))
+        with service({"t": topic}) as (_, client):
+            assert list(client.subscribe("t").statements()) == statements

@@ -1,0 +1,158 @@
+"""TLS, mutual TLS and tokens."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from jelly_plugins import SourceError
+from jelly_plugins.grpc import Client, ClientTls, ServerTls, Topics, serve
+from jelly_plugins.grpc.security import check_token
+
+from .support import Fixed, Kept, frames_of, numbered, refused
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an authority, and what it has signed for a server and a client."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    for name in ("ca", "other"):
+        openssl(
+            *("req", "-x509", *new_key, "-keyout", f"{name}.key", "-out", f"{name}.pem"),
+            *("-days", "2", "-subj", f"/CN={name}"),
+        )
+    (folder / "san").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    for name, signer in (("server", "ca"), ("client", "ca"), ("stranger", "other")):
+        openssl(
+            *("req", *new_key, "-keyout", f"{name}.key", "-out", f"{name}.csr"),
+            *("-subj", f"/CN={name}"),
+        )
+        openssl(
+            *("x509", "-req", "-in", f"{name}.csr", "-CA", f"{signer}.pem"),
+            *("-CAkey", f"{signer}.key", "-CAcreateserial", "-out", f"{name}.pem"),
+            *("-days", "2", "-extfile", "san"),
+        )
+    return folder
+
+
+def served(**settings: Any) -> Any:
+    return serve(Topics({"t": Fixed(frames_of(numbered(3)))}, sink=Kept()), **settings)
+
+
+def works(address: str, **settings: Any) -> None:
+    """Both methods work."""
+    with Client(address, **settings) as client:
+        client.publish(numbered(3), timeout=30)
+        assert len(list(client.subscribe("t", timeout=30))) == 1
+
+
+def fails(address: str, status: str, **settings: Any) -> None:
+    """Both methods are refused."""
+    with Client(address, **settings) as client:
+        with refused(status):
+            client.publish(numbered(3), timeout=30)
+        with refused(status):
+            list(client.subscribe("t", timeout=30))
+
+
+def test_tls(certificates: Path) -> None:
+    tls = ServerTls(certificate=certificates / "server.pem", key=certificates / "server.key")
+    with served(tls=tls) as server:
+        works(server.address, tls=ClientTls(ca=certificates / "ca.pem"))
+        works(server.address, tls=ClientTls(ca=(certificates / "ca.pem").read_bytes()))
+        fails(server.address, "UNAVAILABLE", tls=ClientTls(ca=certificates / "other.pem"))
+        fails(server.address, "UNAVAILABLE")
+    with served() as server:
+        fails(server.address, "UNAVAILABLE", tls=ClientTls(ca=certificates / "ca.pem"))
+
+
+def test_mutual_tls(certificates: Path) -> None:
+    ca = certificates / "ca.pem"
+    tls = ServerTls(
+        certificate=certificates / "server.pem", key=certificates / "server.key", client_ca=ca
+    )
+
+    def shown(name: str) -> ClientTls:
+        return ClientTls(
+            ca=ca, certificate=certificates / f"{name}.pem", key=certificates / f"{name}.key"
+        )
+
+    with served(tls=tls) as server:
+        works(server.address, tls=shown("client"))
+        fails(server.address, "UNAVAILABLE", tls=shown("stranger"))
+        fails(server.address, "UNAVAILABLE", tls=ClientTls(ca=ca))
+
+
+def test_files_that_are_not_there() -> None:
+    with pytest.raises(SourceError, match="No such file") as caught:
+        Client("localhost:1", tls=ClientTls(ca="/no/such.pem"))
+    assert caught.value.source == "/no/such.pem"
+    with pytest.raises(SourceError):
+        served(tls=ServerTls(certificate="/no/such.pem", key="/no/such.key"))
+
+
+def test_a_token(certificates: Path) -> None:
+    with served(token="secret") as server:
+        works(server.address, token="secret")
+        for token in (None, "secre", "secret1", "x", "Secret"):
+            fails(server.address, "UNAUTHENTICATED", token=token)
+    tls = ServerTls(certificate=certificates / "server.pem", key=certificates / "server.key")
+    with served(token="secret", tls=tls) as server:
+        works(server.address, token="secret", tls=ClientTls(ca=certificates / "ca.pem"))
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        [("authorization", "secret")],
+        [("authorization", "bearer secret")],
+        [("authorization", "Bearer secret"), ("authorization", "Bearer secret")],
+        [("authorization", "Bearer other"), ("authorization", "Bearer secret")],
+        [("authorization-bin", b"Bearer secret")],
+        [("authorization", "")],
+    ],
+)
+def test_a_token_that_is_not_shown_as_it_should_be(metadata: Any) -> None:
+    with served(token="secret") as server, grpc.insecure_channel(server.address) as channel:
+        for path in (
+            "/eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService/PublishRdf",
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        ):
+            call = channel.stream_unary(path)
+            with pytest.raises(grpc.RpcError) as caught:
+                call(iter(()), metadata=metadata)
+            code = caught.value.code()  # type: ignore[attr-defined]
+            assert code is grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_the_health_check_needs_no_token() -> None:
+    with served(token="secret") as server, grpc.insecure_channel(server.address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        assert stub.Check(health_pb2.HealthCheckRequest()).status == 1
+
+
+@pytest.mark.parametrize("token", ["", " x", "x\n", "é"])
+def test_what_is_no_token(token: str) -> None:
+    with pytest.raises(ValueError, match="a token is"):
+        check_token(token)
+
+
+def test_the_loopback_is_where_a_server_listens() -> None:
+    with served() as server:
+        assert server.address == f"127.0.0.1:{server.port}"
+    with served(host="::1") as server:
+        assert server.address == f"[::1]:{server.port}"
+        works(server.address)

@@ -1,0 +1,326 @@
+"""Topics that are ready, and sinks, over a socket."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from rdflib import BNode, Dataset, Graph, URIRef
+from rdflib import Literal as RdflibLiteral
+from rdflib.compare import isomorphic
+
+from jelly_plugins import BlankNode, Iri, Quad, StreamOptions, Triple, write
+from jelly_plugins.codec import Encoder, LogicalType, PhysicalType
+from jelly_plugins.grpc import (
+    Bounds,
+    FileTopic,
+    FrameSink,
+    GraphTopic,
+    StoreSink,
+    StoreTopic,
+    Topics,
+)
+from jelly_plugins.oxigraph import load
+from jelly_plugins.reserved import BOOKKEEPING_IRI
+
+from ..shared_data import shared
+from .support import G, delimited, frames_of, numbered, quads, refused, service
+
+S, P = ox.NamedNode("urn:s"), ox.NamedNode("urn:p")
+
+
+def filled(count: int = 5) -> ox.Store:
+    store = ox.Store()
+    load(store, delimited(frames_of(quads(count))))
+    return store
+
+
+# Topics
+
+
+def test_a_file_is_streamed_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly.gz"
+    write(numbered(600), path)
+    with service({"t": str(path), "u": path, "v": FileTopic(path)}) as (_, client):
+        for name in "tuv":
+            with client.subscribe(name) as stream:
+                assert list(stream.statements()) == numbered(600)
+        with refused("INVALID_ARGUMENT"):
+            list(client.subscribe("t", options=StreamOptions.small()))
+
+
+def test_a_file_that_is_not_there_now(tmp_path: Path) -> None:
+    with (
+        service({"t": tmp_path / "x.jelly"}) as (_, client),
+        refused("UNAVAILABLE", "not there now") as caught,
+    ):
+        list(client.subscribe("t"))
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_file_that_is_broken(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(delimited(frames_of(numbered(600)))[:-1])
+    with service({"t": path}) as (_, client), refused("DATA_LOSS", "inside a frame") as caught:
+        list(client.subscribe("t"))
+    assert str(tmp_path) not in str(caught.value)
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_store_is_streamed_and_loaded(tmp_path: Path, on_disk: bool) -> None:
+    store = ox.Store(str(tmp_path / "store")) if on_disk else ox.Store()
+    load(store, delimited(frames_of(quads(20_000))))
+    copy = ox.Store()
+    with service({"t": store}) as (_, client), client.subscribe("t") as stream:
+        assert stream.load(copy) == 20_000
+    assert set(copy) == set(store)
+
+
+def test_a_store_is_written_as_it_is_asked_for() -> None:
+    store = filled()
+    asked = StreamOptions(
+        physical_type=PhysicalType.GRAPHS,
+        max_name_table_size=8,
+        max_prefix_table_size=0,
+        max_datatype_table_size=4,
+        version=1,
+    )
+    with service({"t": store}) as (_, client), client.subscribe("t", options=asked) as stream:
+        assert set(stream.statements()) == set(quads(5))
+        found = stream.options
+    assert found.physical_type is PhysicalType.GRAPHS
+    assert (found.max_name_table_size, found.max_prefix_table_size) == (8, 0)
+    assert found.max_datatype_table_size == 4
+    assert (found.version, found.stream_name) == (1, "t")
+
+
+def test_tables_larger_than_ours_are_asked_for_in_vain() -> None:
+    asked = StreamOptions(physical_type=PhysicalType.QUADS, max_name_table_size=100_000)
+    with service({"t": filled()}) as (_, client), client.subscribe("t", options=asked) as stream:
+        assert stream.options.max_name_table_size == 4000
+
+
+def test_a_graph_of_a_store_is_triples() -> None:
+    topic = StoreTopic(filled(), graph=ox.NamedNode(G.value))
+    with service({"t": topic}) as (_, client):
+        assert set(client.subscribe("t").statements()) == set(numbered(5))
+        asked = StreamOptions(physical_type=PhysicalType.QUADS)
+        found = set(client.subscribe("t", options=asked).statements())
+        assert {statement[:3] for statement in found} == set(map(tuple, numbered(5)))
+
+
+def test_a_store_is_no_stream_of_triples() -> None:
+    with service({"t": filled()}) as (_, client), refused("INVALID_ARGUMENT", "has quads"):
+        list(client.subscribe("t", options=StreamOptions()))
+
+
+def test_triple_terms_are_not_sent_to_who_did_not_ask() -> None:
+    store = filled()
+    store.add(ox.Quad(S, P, ox.Triple(S, P, S)))
+    asked = StreamOptions(physical_type=PhysicalType.QUADS)
+    with service({"t": store}) as (_, client):
+        with refused("INVALID_ARGUMENT", "rdf_star"):
+            list(client.subscribe("t", options=asked))
+        for options in (None, StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)):
+            assert len(list(client.subscribe("t", options=options).statements())) == 6
+
+
+def test_a_logical_type_that_a_store_has_not() -> None:
+    asked = StreamOptions(
+        physical_type=PhysicalType.QUADS, logical_type=LogicalType.TIMESTAMPED_NAMED_GRAPHS
+    )
+    with service({"t": filled()}) as (_, client), refused("INVALID_ARGUMENT", "no frames"):
+        list(client.subscribe("t", options=asked))
+
+
+def test_bookkeeping_is_not_streamed() -> None:
+    store = filled()
+    store.add(ox.Quad(S, P, P, ox.NamedNode(BOOKKEEPING_IRI)))
+    with service({"t": store}) as (_, client):
+        assert set(client.subscribe("t").statements()) == set(quads(5))
+
+
+def test_a_subscriber_that_leaves_ends_the_dump() -> None:
+    store = ox.Store()
+    load(store, delimited(frames_of(quads(40_000))))
+    with service({"t": store}) as (_, client):
+        with client.subscribe("t", backend="oxigraph") as stream:
+            next(stream)
+        with client.subscribe("t") as stream:
+            stream.close()
+            assert list(stream) == []
+    # The server waits for what is at work; a dump that goes on would be waited for forever.
+    assert not [each for each in threading.enumerate() if each.name == "jelly-frames"]
+
+
+def test_rdflib_graphs_and_datasets_are_streamed() -> None:
+    graph = Graph()
+    node = BNode()
+    graph.add((URIRef("urn:s"), URIRef("urn:p"), node))
+    graph.add((node, URIRef("urn:p"), RdflibLiteral("x", lang="en")))
+    dataset = Dataset()
+    dataset.graph(URIRef("urn:g")).add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
+    with service({"graph": graph, "dataset": GraphTopic(dataset)}) as (_, client):
+        copy = Graph()
+        client.subscribe("graph").load(copy)
+        assert isomorphic(graph, copy)
+        other = Dataset()
+        client.subscribe("dataset").load(other)
+        assert set(other.quads()) == set(dataset.quads())
+        with refused("INVALID_ARGUMENT", "named graphs"):
+            list(client.subscribe("dataset", options=StreamOptions()))
+        asked = StreamOptions(
+            physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.SUBJECT_GRAPHS
+        )
+        found = [len(frame.statements) for frame in client.subscribe("graph", options=asked)]
+        assert found == [1, 1]
+
+
+def test_something_that_is_no_topic() -> None:
+    with pytest.raises(TypeError, match="no graph, dataset or store"):
+        Topics({"t": 7})
+
+
+# Sinks
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+@pytest.mark.parametrize("count", [1, 600, 20_000])
+def test_a_published_stream_is_loaded(tmp_path: Path, on_disk: bool, count: int) -> None:
+    store = ox.Store(str(tmp_path / "store")) if on_disk else ox.Store()
+    with service(sink=StoreSink(store)) as (_, client):
+        client.publish(quads(count))
+        client.publish(quads(count))
+    assert len(store) == count
+
+
+def broken(count: int = 20_000) -> list[bytes]:
+    """A stream whose last frame is garbage."""
+    return [*frames_of(quads(count)), b"\x0a\x02\x4a"]
+
+
+def test_a_stream_that_is_broken_is_not_loaded_at_all() -> None:
+    store = filled()
+    with service(sink=StoreSink(store)) as (_, client), refused("INVALID_ARGUMENT", "row 0"):
+        client.publish_frames(broken())
+    assert len(store) == 5
+
+
+def test_a_stream_that_a_store_cannot_hold_is_not_loaded_at_all() -> None:
+    for sink in (StoreSink, FrameSink):
+        store = filled()
+        with service(sink=sink(store)) as (_, client), refused("INVALID_ARGUMENT"):
+            client.publish([*quads(3), Quad(Iri("no iri"), Iri("urn:p"), Iri("urn:o"), G)])
+        assert len(store) == 5
+        bad = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri(BOOKKEEPING_IRI))
+        with service(sink=sink(store)) as (_, client), refused("INVALID_ARGUMENT", "bookkeeping"):
+            client.publish([*quads(3), bad])
+        assert len(store) == 5
+
+
+def test_labels_of_two_streams_are_two_nodes() -> None:
+    for sink in (StoreSink, FrameSink):
+        store = ox.Store()
+        statement = Triple(BlankNode("b"), Iri("urn:p"), Iri("urn:o"))
+        with service(sink=sink(store)) as (_, client):
+            client.publish([statement])
+            client.publish([statement])
+        assert len(store) == 2
+
+
+def test_rdflib_graphs_are_loaded() -> None:
+    graph = Graph()
+    with service(sink=StoreSink(graph)) as (_, client):
+        client.publish(numbered(7))
+        with refused("INVALID_ARGUMENT"):
+            client.publish_frames([*frames_of(numbered(600)), b"\x0a\x02\x4a"])
+    assert len(graph) == 7
+
+
+def test_a_graph_is_read_and_changed_in_turn() -> None:
+    graph = Graph()
+    topic, sink = GraphTopic(graph), StoreSink(graph)
+    assert topic.lock is sink.lock
+    with service({"t": topic}, sink=sink) as (_, client):
+        with topic.lock:
+            stream = client.subscribe("t", timeout=0.2)
+            with refused("DEADLINE_EXCEEDED"):
+                list(stream)
+            with refused("DEADLINE_EXCEEDED"):
+                client.publish(numbered(3), timeout=0.2)
+        assert list(client.subscribe("t").statements()) == []
+    # Who had waited for nothing has changed nothing.
+    assert len(graph) == 0
+
+
+def test_settings_of_the_load_are_passed_on() -> None:
+    store = ox.Store()
+    with service(sink=StoreSink(store, graph=ox.NamedNode("urn:g"))) as (_, client):
+        client.publish(numbered(2))
+    assert {quad.graph_name for quad in store} == {ox.NamedNode("urn:g")}
+
+
+def test_frames_are_loaded_as_they_come() -> None:
+    store = ox.Store()
+    frames = frames_of(quads(3000), rows=256)
+    with service(sink=FrameSink(store)) as (_, client), refused("INVALID_ARGUMENT"):
+        client.publish_frames([*frames, b"\x0a\x02\x4a"])
+    # What came before the error stays.
+    assert len(store) == 3000
+
+
+def test_frames_of_triples_and_of_empty_graphs() -> None:
+    store = ox.Store()
+    encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS))
+    encoder.start_graph(Iri("urn:empty"))
+    with service(sink=FrameSink(store)) as (_, client):
+        client.publish_frames(encoder.finish())
+        client.publish(numbered(2))
+    assert list(store.named_graphs()) == [ox.NamedNode("urn:empty")]
+    assert len(store) == 2
+    sink = FrameSink(store, graph=ox.NamedNode("urn:g"))
+    with service(sink=sink) as (_, client):
+        client.publish(numbered(2))
+        with refused("INVALID_ARGUMENT", "names its graphs itself"):
+            client.publish(quads(2))
+    assert len(store) == 4
+    with pytest.raises(TypeError, match="Oxigraph"):
+        FrameSink(Graph())
+
+
+def test_a_stream_goes_to_its_topic_or_to_the_sink() -> None:
+    store = ox.Store()
+    with service({"t": filled(), "u": store}, sink=StoreSink(store)) as (_, client):
+        # What cannot be published to is no target.
+        client.publish(numbered(2), topic="t")
+        client.publish(numbered(3))
+    assert len(store) == 3
+
+
+def test_the_weather_is_published_and_subscribed_back(tmp_path: Path) -> None:
+    path = shared("data/assist-iot-weather_100kt.jelly.gz")
+    expected = ox.Store()
+    load(expected, path)
+    store = ox.Store(str(tmp_path / "store"))
+    copy = ox.Store()
+    with service({"weather": store}, sink=StoreSink(store)) as (_, client):
+        client.publish(path)
+        with client.subscribe("weather") as stream:
+            stream.load(copy)
+    found = ox.Dataset(iter(copy))
+    wanted = ox.Dataset(iter(expected))
+    found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    wanted.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    assert found == wanted
+    assert len(copy) == len(expected) > 70_000
+
+
+def test_a_published_stream_has_bounds() -> None:
+    store = ox.Store()
+    with service(sink=StoreSink(store), bounds=Bounds(stream_bytes=10_000)) as (_, client):
+        client.publish(numbered(10))
+        with refused("RESOURCE_EXHAUSTED", "10,000 bytes"):
+            client.publish(numbered(10_000))
+    assert len(store) == 10
