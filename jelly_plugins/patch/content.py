@@ -14,6 +14,8 @@ from typing import Final, Protocol
 _DIGITS: Final = 32
 #: Operations of a transaction that is digested at once.
 MANY: Final = 1000
+#: Characters of one.
+_LONG: Final = 1 << 20
 #: Transactions that are kept until they are digested.
 _MOST: Final = 100
 
@@ -24,6 +26,11 @@ class Said(Protocol):
     @property
     def operations(self) -> int:
         """How many they are."""
+        ...
+
+    @property
+    def characters(self) -> int:
+        """How many characters are held of them, about."""
         ...
 
     @property
@@ -38,23 +45,22 @@ class Said(Protocol):
 
 class Content:
     """What the transactions of a patch say, those that were read of it. The digest is worked out
-    when it is needed.
+    when it is needed, in whatever thread that is.
 
     :param operations: number of operations; None if nothing is known.
     :param digest: of all of them; empty if there are none, and None if it is not known.
     :param form: what of them the digest is made of.
     """
 
-    __slots__ = ("_digest", "_form", "_operations", "_said")
+    __slots__ = ("_form", "_known", "_operations")
 
     def __init__(
         self, operations: int | None = 0, digest: bytes | None = b"", form: str = ""
     ) -> None:
         self._operations = operations
-        self._digest = digest
         self._form = form
-        #: What is not in the digest yet.
-        self._said: tuple[Said, ...] = ()
+        #: The digest, and what is not in it yet. One value, so that it is right for all threads.
+        self._known: tuple[bytes | None, tuple[Said, ...]] = (digest, ())
 
     def plus(self, changes: Said) -> Content:
         """The content with one more transaction. Unless it has more than :data:`MANY` operations,
@@ -62,29 +68,30 @@ class Content:
         if self._operations is None:
             return self
         added = changes.operations
-        content = Content(self._operations + added, self._digest, changes.form)
-        content._said = (*self._said, changes)
-        if added > MANY or len(content._said) > _MOST:
+        digest, said = self._known
+        content = Content(self._operations + added, digest, changes.form)
+        content._known = (digest, (*said, changes))
+        if added > MANY or len(said) >= _MOST or changes.characters > _LONG:
             content._work_out()
         return content
 
-    def _work_out(self) -> None:
-        said, self._said = self._said, ()
+    def _work_out(self) -> bytes | None:
+        known, said = self._known
         for changes in said:
             digest = changes.content()
-            before = self._digest
-            if before is None or digest is None:
-                self._digest = None
+            if known is None or digest is None:
+                known = None
             else:
-                self._digest = sha256(before + digest).digest() if before else digest
+                known = sha256(known + digest).digest() if known else digest
+        self._known = (known, ())
+        return known
 
     def text(self) -> str:
         """As positions have it: number of operations, a colon, and, if that is known, the form of
         the digest, a hyphen and the digest; empty if nothing is known."""
         if self._operations is None:
             return ""
-        self._work_out()
-        digest = self._digest
+        digest = self._work_out()
         known = f"{self._form}-{digest.hex()[:_DIGITS]}" if digest else ""
         return f"{self._operations}:{known}"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -14,6 +18,8 @@ from jelly_plugins import ConflictError, JellyError, OptionsError
 from jelly_plugins.oxigraph import count, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.patch import Patch
+from jelly_plugins.patch.content import Content
+from jelly_plugins.patch.replay.locks import lock_of
 
 from .replays import counting, data, everything, jelly_log, log, patch, patches_of, transaction
 
@@ -183,3 +189,171 @@ def test_a_pipe_that_gives_no_more_for_now(store: ox.Store, write: Any) -> None:
 def test_no_group_at_all(store: ox.Store) -> None:
     with pytest.raises(OptionsError, match="0 transactions"):
         replay(store, log(*counting(1)), group=0)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
+    """Nothing is told afterwards, and nothing is applied but the rest of its group."""
+    told = []
+
+    def progress(done: Any) -> None:
+        told.append(done.transactions)
+        if done.transactions == 3:
+            raise ValueError("that is enough")
+
+    with pytest.raises(ValueError, match="that is enough"):
+        replay(store, log(*counting(40, 300)), group=group, progress=progress)
+    assert told == [1, 2, 3]
+    [position] = positions(store)
+    last = {1: 3, 2: 4, 10: 10, 1000: 33}[group]
+    assert (position.number, count(store)) == (last, last * 300)
+
+
+class Waiting:
+    """The changes of one transaction, the digest of which takes until it is allowed."""
+
+    operations = 1
+    characters = 1
+    form = "test"
+
+    def __init__(self, digest: bytes) -> None:
+        self._digest = digest
+        self.asked = threading.Event()
+        self.allowed = threading.Event()
+
+    def content(self) -> bytes:
+        self.asked.set()
+        self.allowed.wait(60)
+        return self._digest
+
+
+def test_content_is_digested_in_one_thread_and_goes_on_in_another() -> None:
+    first, second = Waiting(b"1"), Waiting(b"2")
+    content = Content().plus(first)
+    thread = threading.Thread(target=content.text)
+    thread.start()
+    assert first.asked.wait(60)
+    both = content.plus(second)
+    for each in (first, second):
+        each.allowed.set()
+    thread.join()
+    assert both.text() == Content().plus(first).plus(second).text() != Content().plus(second).text()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("size", [1, MANY])
+def test_a_store_that_was_refused_something_can_be_opened_again(
+    tmp_path: Path, group: int, size: int
+) -> None:
+    store = ox.Store(tmp_path / "store")
+    wrong = patch(4, transaction("A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> ."))
+    gc.collect()
+    gc.disable()
+    try:
+        # What pytest.raises keeps would lead to the store.
+        with suppress(JellyError):
+            replay(store, log(*counting(3, size), wrong), group=group)
+        del store
+        assert count(ox.Store(tmp_path / "store")) == 3 * size
+    finally:
+        gc.enable()
+
+
+def test_whoever_has_the_lock_of_the_store_does_not_wait_for_another_thread(
+    store: ox.Store,
+) -> None:
+    with lock_of(store):
+        assert replay(store, log(*counting(3, MANY)), group=1).transactions == 3
+
+
+def test_no_thread_can_be_started(store: ox.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert replay(store, log(*counting(9, MANY)), group=2).transactions == 9
+    assert count(store) == 9 * MANY
+
+
+class LateError(Exception):
+    """What the handler of a signal raises."""
+
+
+@pytest.mark.parametrize("error", [LateError, KeyboardInterrupt])
+@pytest.mark.parametrize("applied", [False, True])
+@pytest.mark.parametrize("group", [1, 2, 7, 10])
+def test_what_a_signal_raises_is_no_fault_of_a_transaction(
+    store: ox.Store,
+    monkeypatch: pytest.MonkeyPatch,
+    group: int,
+    applied: bool,
+    error: type[BaseException],
+) -> None:
+    """It comes out of the replay, and what was applied is told."""
+    run = transaction_module.Update.run
+    updates = 0
+
+    def interrupted(self: transaction_module.Update, *args: Any, **settings: Any) -> None:
+        nonlocal updates
+        updates += 1
+        if updates != 2 or applied:
+            run(self, *args, **settings)
+        if updates == 2:
+            raise error
+
+    monkeypatch.setattr(transaction_module.Update, "run", interrupted)
+    told = [0]
+    patches = counting(30)
+    with pytest.raises(error):
+        replay(
+            store, log(*patches), group=group, progress=lambda done: told.append(done.transactions)
+        )
+    [position] = positions(store)
+    assert count(store) == position.number == told[-1]
+    assert replay(store, log(*patches)).transactions == len(patches) - position.number
+
+
+def test_long_terms_are_not_gathered(store: ox.Store, updates: list[str]) -> None:
+    rows = [f'A <urn:s> <urn:p> "{i}{"x" * 1_500_000}" .' for i in range(4)]
+    patches = [patch(number, transaction(row)) for number, row in enumerate(rows, 1)]
+    assert replay(store, log(*patches), group=1000).transactions == 4
+    assert len(updates) == 2
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize("write", [log, jelly_log])
+def test_an_error_is_the_same_out_of_a_pipe(write: Any, follow: bool) -> None:
+    class Pipe(io.RawIOBase):
+        """Gives a little at a time."""
+
+        name = "a pipe"
+
+        def __init__(self, given: bytes) -> None:
+            self._given = io.BytesIO(given)
+
+        def read(self, _: int | None = -1) -> bytes:
+            return self._given.read(50)
+
+    wrong = patch(4, transaction("A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> ."))
+    data = write(*counting(3), wrong, *counting(6)[4:])
+    errors = []
+    for group in (1, 3, 100):
+        with pytest.raises(JellyError) as caught:
+            replay(ox.Store(), Pipe(data), group=group, follow=follow)  # type: ignore[arg-type]
+        errors.append(str(caught.value))
+    assert len(set(errors)) == 1
+    assert errors[0].startswith("a pipe: patch <urn:p:4>: a statement is in")
+
+
+def test_a_pipe_that_is_followed_and_gives_no_more_for_now(store: ox.Store, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+    thread = threading.Thread(
+        target=replay, args=(store, tmp_path / "log"), kwargs={"follow": True, "stop": lambda: True}
+    )
+    thread.start()
+    with open(tmp_path / "log", "wb", buffering=0) as out:
+        out.write(log(*counting(7)))
+        while count(store) < 6:
+            assert thread.is_alive()
+    thread.join()
+    assert count(store) == 7

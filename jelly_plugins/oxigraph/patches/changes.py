@@ -51,6 +51,11 @@ class Changes:
         self.namespaces: list[Operation] = []
         self.operations = 0
 
+    @property
+    def characters(self) -> int:
+        """Number of characters of the rows; a term counts as often as it is there."""
+        return sum(map(len, chain.from_iterable(self.net)))
+
     def gather(self, rows: Iterator[Operation]) -> Operation | None:
         """Take operations up to the first row that is none."""
         net = self.net

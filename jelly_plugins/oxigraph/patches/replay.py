@@ -10,6 +10,7 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.commits import Progress
+from ...patch.replay.locks import is_held
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Replayed
 from ..rows import RowFactory
@@ -78,16 +79,17 @@ def replay(
         rewritten in place and not shorter is not found out: a log is appended to, nothing else.
     :param interval: seconds between two looks at a file that is followed.
     :param stop: asked before each wait; ends the replay when it says True.
-    :param group: how many transactions are applied together at most, up to 10,000 operations in
-        all. Where one of them cannot be applied, those in front of it are, and none behind. What
-        waits for others is applied before more of the source is read, so that nothing of a pipe or
-        a growing file waits longer than the source does. By default 100; for patches out of
-        anything but a list it is 1, since each may be waited for. With 1 everybody who reads the
-        store sees it after each transaction.
+    :param group: how many transactions are applied together at most, up to 10,000 operations and
+        some megabytes in all. Where one of them cannot be applied, those in front of it are, and
+        none behind. What waits for others is applied before more of the source is read, so that
+        nothing of a pipe or a growing file waits longer than the source does. By default 100; for
+        patches out of anything but a list it is 1, since each may be waited for. With 1 everybody
+        who reads the store sees it after each transaction.
     :param dry_run: read the log and check that its patches follow one another and the store's
         position, but change nothing.
     :param progress: told after each transaction what was done so far. An exception that it raises
-        ends the replay; what was told is applied, and with it the rest of its group.
+        ends the replay; what was told is applied, and with it the rest of its group, and nothing
+        behind.
     :param limits: the limits on untrusted input.
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
         nothing was applied of that patch and of those behind it. Or an id names two patches; the
@@ -112,7 +114,7 @@ def replay(
         log,
         RowFactory(graph=graph, named_graphs=named_graphs),
         text=str,
-        beside=True,
+        beside=not is_held(store),
         graph=target.graph,
         check_prev=check_prev,
         name=name,

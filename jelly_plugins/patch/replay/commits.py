@@ -28,6 +28,10 @@ _TOGETHER: Final = 10_000
 _LITTLE: Final = 500
 #: Operations that are not too many to be held while others are gathered.
 _MUCH: Final = 100_000
+#: Characters that are applied together, unless a single transaction has more.
+_TEXT: Final = 4 << 20
+#: Characters that are not too many to be held while others are gathered.
+_MUCH_TEXT: Final = 64 << 20
 
 
 class Changes(Protocol):
@@ -36,6 +40,11 @@ class Changes(Protocol):
     @property
     def operations(self) -> int:
         """Number of operations that were gathered."""
+        ...
+
+    @property
+    def characters(self) -> int:
+        """Number of characters that are held of them, or about as many."""
         ...
 
     def gather(self, rows: Iterator[Operation], /) -> Operation | None:
@@ -131,16 +140,40 @@ class _Entry(NamedTuple, Generic[C]):
     patches: int
 
 
-class _Outcome(Generic[C]):
-    """What became of entries that were to be applied.
+class _Group(Generic[C]):
+    """Entries that are to be applied, and what became of them.
 
     :ivar applied: those that are, with their positions as far as these are known.
     :ivar error: what has kept the others out.
+    :ivar ended: whether nothing more becomes of them.
+    :ivar thread: the one that was started for them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, entries: list[_Entry[C]]) -> None:
+        self.entries: Final = entries
         self.applied: list[tuple[_Entry[C], Position | None]] = []
         self.error: BaseException | None = None
+        self.ended = False
+        self.thread: Thread | None = None
+        #: Whether it is the thread that applies them; empty until that is known.
+        self._taken: dict[str, bool] = {}
+
+    @property
+    def characters(self) -> int:
+        """Number of characters that are held of the changes."""
+        return sum(entry.changes.characters for entry in self.entries)
+
+    def take(self, *, beside: bool) -> bool:
+        """Whether it is for the thread to apply them, or for whoever has started it: for the first
+        that asks. A thread whose start was interrupted may come later, or never."""
+        # Nothing can come between.
+        return self._taken.setdefault("beside", beside) is beside
+
+    def wait(self) -> None:
+        """Wait until the thread has ended, if it is known to have begun."""
+        thread = self.thread
+        if thread is not None and thread.is_alive():
+            thread.join()
 
 
 class Commits(Generic[C]):
@@ -153,7 +186,8 @@ class Commits(Generic[C]):
     :param progress: told after each transaction, once it was applied.
 
     :ivar done: what was done so far.
-    :ivar failure: the error with which applying has ended; it names the patch.
+    :ivar failed: whether applying, or what is told of it, has ended with an error, which names the
+        patch. Nothing more is applied.
     """
 
     def __init__(
@@ -166,7 +200,7 @@ class Commits(Generic[C]):
         progress: Progress | None,
     ) -> None:
         self.done: Final = Replayed()
-        self.failure: BaseException | None = None
+        self.failed = False
         self._target = target
         self._group = group
         self._beside = beside
@@ -174,10 +208,11 @@ class Commits(Generic[C]):
         self._progress = progress
         self._waiting: list[_Entry[C]] = []
         self._operations = 0
+        self._characters = 0
         #: Where the store stands, as it says itself.
         self._before: Position | None = None
-        self._thread: Thread | None = None
-        self._outcome: _Outcome[C] = _Outcome()
+        #: What is being applied.
+        self._current: _Group[C] | None = None
 
     def begin(self, position: Position, known_as: Position | None = None) -> None:
         """Go on from where the store stands.
@@ -193,11 +228,18 @@ class Commits(Generic[C]):
         :raises JellyError: the store refuses one that came before, or this one.
         """
         operations = changes.operations
-        if self._operations + operations > _TOGETHER:
+        together = self._group > 1 and operations <= _TOGETHER
+        characters = changes.characters if together else 0
+        if self._operations + operations > _TOGETHER or self._characters + characters > _TEXT:
             self._commit()
         self._waiting.append(_Entry(changes, reached, transaction, patches))
         self._operations += operations
-        if len(self._waiting) >= self._group or self._operations >= _TOGETHER:
+        self._characters += characters
+        if (
+            len(self._waiting) >= self._group
+            or self._operations >= _TOGETHER
+            or self._characters >= _TEXT
+        ):
             self._commit()
 
     def commit(self) -> None:
@@ -211,75 +253,125 @@ class Commits(Generic[C]):
     def leave(self) -> None:
         """Apply nothing more, and see applied what is being applied."""
         self._waiting.clear()
-        with suppress(Exception):
-            self._finish()
+        group = self._current
+        if group is not None:
+            group.take(beside=False)
+            group.wait()
+            with suppress(Exception):
+                self._tell(group)
 
     def _commit(self) -> None:
         self._finish()
         if not self._waiting:
             return
-        waiting, self._waiting = self._waiting, []
+        group, self._waiting = _Group(self._waiting), []
         operations, self._operations = self._operations, 0
-        self._outcome = _Outcome()
-        if self._beside and not self._dry_run and _LITTLE <= operations <= _MUCH:
-            self._thread = Thread(target=self._apply_all, args=(waiting, self._outcome))
-            self._thread.start()
-        else:
-            self._apply_all(waiting, self._outcome)
-            self._finish()
+        self._characters = 0
+        self._current = group
+        beside = self._beside and not self._dry_run and _LITTLE <= operations <= _MUCH
+        if beside and group.characters <= _MUCH_TEXT:
+            group.thread = Thread(target=self._apply_beside, args=(group,))
+            # There may be too many already, or the interpreter may be about to end.
+            with suppress(RuntimeError):
+                group.thread.start()
+                return
+        self._finish()
 
     def _finish(self) -> None:
-        """Wait for what is being applied, and tell of it."""
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        outcome, self._outcome = self._outcome, _Outcome()
-        for entry, position in outcome.applied:
-            self._count(entry, position)
-        if outcome.error is not None:
-            self.failure = outcome.error
-            raise outcome.error
+        """See applied what is being applied, and tell of it."""
+        group = self._current
+        if group is None:
+            return
+        group.wait()
+        if group.take(beside=False) and not group.ended:
+            self._apply_all(group)
+        self._tell(group)
 
-    def _apply_all(self, waiting: list[_Entry[C]], outcome: _Outcome[C]) -> None:
+    def _tell(self, group: _Group[C]) -> None:
+        """Tell of what was applied, once.
+
+        :raises BaseException: what has kept the rest out, or what was raised by whom it was told.
+        """
+        self._current = None
+        # It leads to the frames that it has come through, and they lead to the store: nothing of
+        # theirs may lead back to it, lest the store live on.
+        error, group.error = group.error, None
         try:
+            for entry, position in group.applied:
+                self._count(entry, position)
+            if error is not None:
+                raise error
+        except BaseException:
+            self.failed = True
+            raise
+        finally:
+            del error
+
+    def _apply_beside(self, group: _Group[C]) -> None:
+        if group.take(beside=True):
+            self._apply_all(group)
+
+    def _apply_all(self, group: _Group[C]) -> None:
+        try:
+            waiting = group.entries
             # Before any changes are used up.
             last = waiting[-1].reached.position()
             told = self._progress is not None
             positions = [entry.reached.position() if told else None for entry in waiting]
             positions[-1] = last
-            if len(waiting) > 1 and self._all_at_once(waiting, last):
-                outcome.applied = list(zip(waiting, positions, strict=True))
+            if len(waiting) > 1 and self._all_at_once(group, positions, last):
                 return
             for entry in waiting:
-                position = entry.reached.position()
-                self._apply(entry.changes, position)
-                outcome.applied.append((entry, position))
+                self._apply(group, entry, entry.reached.position())
         except BaseException as error:
-            outcome.error = error
+            group.error = error
+        finally:
+            group.ended = True
 
-    def _all_at_once(self, waiting: list[_Entry[C]], last: Position) -> bool:
+    def _all_at_once(
+        self, group: _Group[C], positions: list[Position | None], last: Position
+    ) -> bool:
         """Apply several transactions as one, and say whether it could be done."""
-        if self._dry_run:
-            return True
-        joined = self._target.changes()
-        for entry in waiting:
-            joined.join(entry.changes)
-        try:
-            self._target.apply(joined, self._before, last)
-        except Exception:
-            # One by one it will be seen which of them it is.
-            return False
+        if not self._dry_run:
+            joined = self._target.changes()
+            for entry in group.entries:
+                joined.join(entry.changes)
+            try:
+                self._target.apply(joined, self._before, last)
+            except JellyError:
+                # One by one it will be seen which of them it is.
+                return False
+            except BaseException as error:
+                # If none of them is at fault, it was something from outside.
+                group.error = error
+                if not self._is_reached(last):
+                    if isinstance(error, Exception):
+                        return False
+                    raise
         self._before = last
+        group.applied = list(zip(group.entries, positions, strict=True))
         return True
 
-    def _apply(self, changes: C, after: Position) -> None:
+    def _apply(self, group: _Group[C], entry: _Entry[C], after: Position) -> None:
         if not self._dry_run:
             try:
-                self._target.apply(changes, self._before, after)
+                self._target.apply(entry.changes, self._before, after)
             except JellyError as error:
                 error.message = f"{name_of(after.patch, after.number)}: {error.message}"
                 raise
+            except BaseException:
+                if self._is_reached(after):
+                    group.applied.append((entry, after))
+                raise
         self._before = after
+        group.applied.append((entry, after))
+
+    def _is_reached(self, position: Position) -> bool:
+        """Whether the store stands there: what the handler of a signal raises may come when all is
+        done."""
+        with suppress(Exception):
+            return position in self._target.positions()
+        return False
 
     def _count(self, entry: _Entry[C], position: Position | None) -> None:
         done = self.done

@@ -151,7 +151,7 @@ class Replay(Generic[C]):
         try:
             reached = self._run(rows)
         except Exception as error:
-            if error is self._commits.failure:
+            if self._commits.failed:
                 raise
             if isinstance(error, JellyError) and (self._number or self._begun or self._has_headers):
                 error.message = f"{self._name()}: {error.message}"

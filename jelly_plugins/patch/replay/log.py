@@ -89,7 +89,7 @@ def replay_log(
             log,
             factory=factory,
             wait=wait if follow else None,
-            starve=None if follow or _is_at_hand(log) else lambda: replay.starve(),
+            starve=None if _is_at_hand(log) else lambda: replay.starve(),
             limits=limits,
         ) as rows:
             replay = Replay(
@@ -98,7 +98,11 @@ def replay_log(
                 unmarked=lambda: rows.ended,
                 **settings,
             )
-            reached = replay.run(iter(rows))
+            try:
+                reached = replay.run(iter(rows))
+            except JellyError as error:
+                error.locate(source=rows.name)
+                raise
     elif follow:
         raise ValueError("only a source of bytes can be followed")
     else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -168,6 +169,12 @@ class Changes:
     @property
     def operations(self) -> int:
         return len(self.rows)
+
+    @property
+    def characters(self) -> int:
+        """Number of characters of their terms."""
+        terms = chain.from_iterable(value for _, value in self.rows)
+        return sum(len(term) for term in terms if isinstance(term, str))
 
     def gather(self, rows: Iterator[Operation]) -> Operation | None:
         """Take operations up to the first row that is none."""

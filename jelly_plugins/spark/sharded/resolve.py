@@ -221,6 +221,8 @@ class _Changes:
 
     #: Made of staged lines.
     form: Final = "lines1"
+    #: They lie elsewhere.
+    characters: Final = 0
 
     def __init__(self) -> None:
         self.operations = 0
