@@ -7,7 +7,7 @@ wrong ends in a status, and never in a stream that looks whole.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -206,6 +206,11 @@ class Incoming:
     def check(self) -> None:
         if not self._context.is_active():
             raise ServiceError("the client has gone", status="CANCELLED")
+
+    def when_over(self, act: Callable[[], None]) -> None:
+        """Have something called, from another thread, once the call is over."""
+        if not self._context.add_callback(act):
+            act()
 
     def _receive(self) -> bytes | None:
         """The next request; None if the client has said that there is none."""

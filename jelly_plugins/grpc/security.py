@@ -74,6 +74,11 @@ class ClientTls:
     certificate: Pem | None = None
     key: Pem | None = None
 
+    def __post_init__(self) -> None:
+        # gRPC ends the process for one without the other.
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("a certificate and its key belong together")
+
     def credentials(self) -> grpc.ChannelCredentials:
         """For a channel.
 

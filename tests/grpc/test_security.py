@@ -156,3 +156,9 @@ def test_the_loopback_is_where_a_server_listens() -> None:
     with served(host="::1") as server:
         assert server.address == f"[::1]:{server.port}"
         works(server.address)
+
+
+@pytest.mark.parametrize("one", ["certificate", "key"])
+def test_a_client_has_both_certificate_and_key(one: str) -> None:
+    with pytest.raises(ValueError, match="belong together"):
+        ClientTls(**{one: b"-----BEGIN"})  # type: ignore[arg-type]

@@ -1,0 +1,204 @@
+"""Servers, calls and subscriptions that are ended from outside, at an unfortunate moment."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import Store
+from rdflib import Graph
+
+from jelly_plugins import ServiceError, StreamOptions
+from jelly_plugins.codec import LogicalType
+from jelly_plugins.grpc import Broadcast, Client, Published, aio, publish, serve, subscribe
+from jelly_plugins.io.streams import encode
+
+from .support import PATIENCE, frames_of, numbered, refused, service
+
+
+class Endless:
+    """Streams frames until nobody wants any."""
+
+    def __init__(self) -> None:
+        self.sent = threading.Event()
+        self.left = threading.Event()
+
+    def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
+        try:
+            yield frames_of(numbered(1))[0]
+            self.sent.set()
+            while not self.left.wait(0.001):
+                yield b""
+        finally:
+            self.left.set()
+
+    def publish(self, frames: Published) -> None:
+        for _ in frames:
+            pass
+
+
+@pytest.mark.parametrize("new", [Store, Graph])
+def test_what_is_closed_while_it_is_loaded_is_not_loaded(new: Callable[[], Any]) -> None:
+    endless, store = Endless(), new()
+    with serve(endless) as server, subscribe("any", server.address) as stream:
+        closing = threading.Thread(target=lambda: (endless.sent.wait(PATIENCE), stream.close()))
+        closing.start()
+        with refused("CANCELLED", "closed before its end"):
+            stream.load(store)
+        closing.join()
+    assert len(store) == 0
+
+
+def test_what_is_closed_while_it_is_saved_is_not_there(tmp_path: Path) -> None:
+    endless = Endless()
+    with serve(endless) as server, subscribe("any", server.address) as stream:
+        closing = threading.Thread(target=lambda: (endless.sent.wait(PATIENCE), stream.close()))
+        closing.start()
+        with refused("CANCELLED"):
+            stream.save(tmp_path / "saved.jelly")
+        closing.join()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_another_task_closes_is_not_loaded() -> None:
+    async def main() -> None:
+        endless, store = Endless(), Store()
+        async with await aio.serve(endless) as server, aio.Client(server.address) as client:
+            stream = client.subscribe("any")
+            loading = asyncio.create_task(stream.load(store))
+            await asyncio.to_thread(endless.sent.wait, PATIENCE)
+            await stream.close()
+            with refused("CANCELLED"):
+                await loading
+        assert len(store) == 0
+
+    asyncio.run(main())
+
+
+def test_a_server_that_waits_is_stopped_sooner_by_another_thread() -> None:
+    endless = Endless()
+    server = serve(endless)
+    with Client(server.address) as client:
+        stream = client.subscribe("any")
+        next(stream)
+        patient = threading.Thread(target=server.stop, daemon=True)
+        patient.start()
+        server.stop(0)
+        assert server.wait(PATIENCE)
+        assert endless.left.is_set()
+        patient.join(PATIENCE)
+        assert not patient.is_alive()
+
+
+@pytest.mark.parametrize("grace", [0, None])
+def test_a_call_stops_its_server(grace: float | None) -> None:
+    done = threading.Event()
+
+    class Stopping(Endless):
+        def publish(self, frames: Published) -> None:
+            server.stop(grace)
+            done.set()
+
+    server = serve(Stopping())
+    try:
+        publish(numbered(1), server.address)
+    except ServiceError as error:
+        assert error.status in ("CANCELLED", "UNAVAILABLE")
+    assert done.wait(PATIENCE)
+    server.stop()
+    assert server.wait(PATIENCE)
+
+
+def test_a_server_stops_whatever_the_application_says_to_it() -> None:
+    class Failing(Endless):
+        def close(self) -> None:
+            raise OSError("no")
+
+    server = serve(Failing())
+    with Client(server.address) as client:
+        next(client.subscribe("any"))
+        with pytest.raises(OSError, match="no"):
+            server.stop(0)
+    assert server.wait(PATIENCE)
+    assert not [each for each in threading.enumerate() if each.name.startswith("jelly-grpc")]
+
+
+def test_an_error_that_is_no_unicode_is_told() -> None:
+    class Odd(Endless):
+        def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
+            raise ServiceError("no \ud800", status="NOT_FOUND")
+
+    with serve(Odd()) as server, subscribe("any", server.address) as stream:
+        with refused("NOT_FOUND") as caught:
+            next(stream)
+        assert caught.value.message == "no \\ud800"
+
+
+class Sleeping:
+    """An application of an event loop that waits for what never comes."""
+
+    def __init__(self) -> None:
+        self.cancelled: list[str] = []
+
+    async def _sleep(self, what: str) -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.cancelled.append(what)
+
+    async def subscribe(self, _topic: str, _options: Any) -> AsyncIterator[bytes]:
+        await self._sleep("subscribe")
+        raise AssertionError
+
+    async def publish(self, frames: Any) -> None:
+        async for _ in frames:
+            break
+        await self._sleep("publish")
+
+
+def test_what_waits_in_a_loop_ends_with_its_client() -> None:
+    async def main() -> None:
+        sleeping = Sleeping()
+        server = await aio.serve(sleeping)
+        async with aio.Client(server.address) as client:
+            with refused("DEADLINE_EXCEEDED"):
+                await client.publish(numbered(1), timeout=0.5)
+            async with client.subscribe("any", timeout=0.5) as stream:
+                with refused("DEADLINE_EXCEEDED"):
+                    await anext(stream)
+        await asyncio.wait_for(server.stop(), PATIENCE)
+        assert sleeping.cancelled == ["publish", "subscribe"]
+
+    asyncio.run(main())
+
+
+def test_namespaces_of_publishers_do_not_pile_up() -> None:
+    flat = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+    named = StreamOptions(version=2, stream_name="live", logical_type=LogicalType.FLAT_TRIPLES)
+    with service({"live": Broadcast(flat)}) as (_, client):
+        for number in range(40):
+            names = {f"{number}-{each:0>4000}": "urn:" for each in range(10)}
+            client.publish_frames(encode(numbered(1), options=named, namespaces=names))
+        with client.subscribe("live") as stream:
+            assert stream.options
+            kept = [name for name, _ in next(stream).namespaces]
+    assert kept[-1].startswith("39-")
+    assert 1 < len(kept) < 20
+
+
+def test_a_timeout_may_be_endless() -> None:
+    with (
+        service({"all": Store()}) as (_, client),
+        client.subscribe("all", timeout=float("inf")) as stream,
+    ):
+        assert not list(stream.statements())
+
+
+def test_a_port_is_a_port() -> None:
+    for port in (-1, 1 << 16):
+        with pytest.raises(ValueError, match="is no port"):
+            serve({}, port=port)
