@@ -23,7 +23,7 @@ from ..codec.rdf.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
 from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
-from .frames import FRAME_BYTES, FRAME_ROWS, opening_options
+from .frames import FRAME_BYTES, FRAME_ROWS, Opening
 from .negotiation import check_answer, refused
 from .outgoing import outgoing
 from .service import Published
@@ -240,9 +240,10 @@ class _Sent:
         self._frames = frames
         self._opening: list[bytes] = []
         options = None
+        opening = Opening(limits)
         for frame in frames:
             self._opening.append(frame)
-            options = opening_options(frame, limits)
+            options = opening.look(frame)
             if options is not None:
                 break
         if options is None:

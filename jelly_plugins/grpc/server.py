@@ -165,8 +165,9 @@ def serve(
         it, unless ``tls`` and ``token`` say otherwise.
     :param port: 0 for any that is free, see ``Server.port``.
     :param tls: certificates; without them nothing is encrypted.
-    :param token: that clients have to show, as ``authorization: Bearer …``; only the health check
-        is open. It is not for connections without TLS that others can listen to.
+    :param token: that clients have to show, as ``authorization: Bearer …``; only the health
+        check is open, not its watch. It is not for connections without TLS that others can
+        listen to.
     :param bounds: what clients may ask for.
     :param limits: on streams that are published.
     :raises SourceError: the address cannot be listened on, or a certificate cannot be read.
