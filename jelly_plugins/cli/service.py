@@ -295,7 +295,11 @@ def _target(given: str) -> str:
 
 def _token(file: str | None) -> str | None:
     """The token of a file, or of the environment; None if there is neither."""
-    token = os.environ.get(_TOKEN) if file is None else Path(file).read_text().strip()
+    if file is None:
+        token = os.environ.get(_TOKEN)
+    else:
+        # What is not ASCII is refused below.
+        token = Path(file).read_text(encoding="ascii", errors="surrogateescape").strip()
     if token is None:
         return None
     from ..grpc.security import check_token

@@ -15,6 +15,8 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
+    Callable,
     Iterable,
     Iterator,
     Mapping,
@@ -28,16 +30,17 @@ import grpc.aio
 
 from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Frame, Limits, StreamOptions, delimit
-from ..errors import OptionsError
+from ..errors import JellyError, OptionsError, ServiceError
 from . import server as blocking
 from . import wire
-from .client import DEFAULT_MESSAGE_BYTES, channel_options
-from .errors import received_error
+from .calls import Incoming
+from .client import DEFAULT_MESSAGE_BYTES, channel_options, seconds_of
+from .errors import closed_error, received_error
 from .frames import fitted_all
 from .incoming import AnswerCheck, AnswerDecoder, factory_of
 from .outgoing import outgoing
 from .security import ClientTls, authorization
-from .service import AsyncService, Published, Service
+from .service import AsyncService, Service
 
 #: Bytes of a stream that are held in memory before it is loaded.
 _IN_MEMORY: Final = 4 << 20
@@ -104,39 +107,22 @@ class Client:
         :param frames: without delimiters. Those of an asynchronous iterable are sent as they are;
             others are waited for in threads.
         """
-        failure: list[Exception] = []
-        has_call = asyncio.Event()
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        async def requests() -> AsyncIterator[bytes]:
-            await has_call.wait()
-            sent = self._sent(frames)
-            try:
-                # gRPC would go on to wait for a request when there is no call any more.
-                while (frame := await _unless(ended, sent)) is not None:
-                    yield frame
-            except Exception as error:
-                # Were the requests to end otherwise, the server would take them for all.
-                failure.append(error)
-                call.cancel()
-            finally:
-                await sent.aclose()
-
-        call = self._publish(requests(), timeout=timeout, metadata=self._metadata)
-        has_call.set()
+        requests = _Requests(self._sent(frames))
+        call = self._publish(requests, timeout=seconds_of(timeout), metadata=self._metadata)
+        requests.call = call
         try:
             await call
         except grpc.RpcError as error:
-            if failure:
-                raise failure[0] from None
+            if requests.failure is not None:
+                raise requests.failure from None
             raise received_error(error, self.target) from error
         except asyncio.CancelledError:
-            if failure:
-                raise failure[0] from None
+            if requests.failure is not None:
+                raise requests.failure from None
             raise
         finally:
             call.cancel()
-            ended.set_result(None)
+            await requests.close()
 
     async def _sent(
         self, frames: Iterable[bytes] | AsyncIterable[bytes]
@@ -166,7 +152,9 @@ class Client:
         """Subscribe to a topic; see :meth:`.client.Client.subscribe`."""
         factory = factory_of(backend, blank_nodes)
         call = self._subscribe(
-            wire.write_subscribe(topic, options), timeout=timeout, metadata=self._metadata
+            wire.write_subscribe(topic, options),
+            timeout=seconds_of(timeout),
+            metadata=self._metadata,
         )
         name = f"{self.target}: {topic}"
         return Subscription(
@@ -176,6 +164,43 @@ class Client:
             name,
             self._limits,
         )
+
+
+class _Requests:
+    """Requests for gRPC, which takes them in a task of its own, and forgets that task where the
+    call ends before them. So they end with the call, and whoever publishes waits for that."""
+
+    def __init__(self, sent: AsyncGenerator[bytes, None]) -> None:
+        self._sent = sent
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        #: Set before the loop goes on, and so before a request is taken.
+        self.call: Any = None
+        self.failure: Exception | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        self._idle.clear()
+        try:
+            frame = await _unless(self._ended, self._sent)
+        except Exception as error:
+            # Were the requests to end otherwise, the server would take them for all.
+            self.failure = error
+            self.call.cancel()
+            frame = None
+        finally:
+            self._idle.set()
+        if frame is None:
+            raise StopAsyncIteration
+        return frame
+
+    async def close(self) -> None:
+        self._ended.set_result(None)
+        await self._idle.wait()
+        await self._sent.aclose()
 
 
 async def _next_of(frames: AsyncGenerator[bytes, None]) -> bytes | None:
@@ -207,6 +232,8 @@ class Subscription:
         self._check = check
         self._limits = limits
         self._closed = False
+        #: Whether it was closed before its end had come.
+        self._cut = False
         self._peeked: list[Frame] = []
         #: To be closed with the stream.
         self._client: Client | None = None
@@ -268,10 +295,19 @@ class Subscription:
             async with aclosing(self.frames()) as frames:
                 async for frame in frames:
                     file.write(delimit(frame))
+            if self._cut:
+                raise closed_error(self.name)
             if not file.tell():
                 raise OptionsError("the stream has no frames", source=self.name)
             file.seek(0)
-            return await asyncio.to_thread(owner.load, store, file, limits=self._limits, **settings)
+            try:
+                return await asyncio.to_thread(
+                    owner.load, store, file, limits=self._limits, **settings
+                )
+            except JellyError as error:
+                # It has the temporary file's name.
+                error.source = self.name
+                raise
 
     async def _next(self) -> Frame | None:
         data = await self._receive()
@@ -286,10 +322,12 @@ class Subscription:
             data = await self._call.read()
         except grpc.RpcError as error:
             if self._closed:
+                self._cut = True
                 return None
             raise received_error(error, self.name) from error
         except asyncio.CancelledError:
             if self._closed:
+                self._cut = True
                 return None
             raise
         return None if data is grpc.aio.EOF else data
@@ -379,13 +417,13 @@ class _InLoop:
             frames: AsyncIterable[bytes] = await given if inspect.isawaitable(given) else given
             return aiter(frames)
 
-        frames = asyncio.run_coroutine_threadsafe(start(), self._loop).result()
-        return _FramesOfLoop(frames, self._loop)
+        return _FramesOfLoop(start, self._loop)
 
-    def publish(self, frames: Published) -> None:
+    def publish(self, frames: Incoming) -> None:
         feed = _Feed(frames.options)
         feed_task = asyncio.run_coroutine_threadsafe(feed.start(self._service), self._loop)
         feed_task.result()
+        frames.when_over(lambda: self._abandon(feed))
         wanted = True
         try:
             for frame in frames:
@@ -397,7 +435,14 @@ class _InLoop:
         else:
             if wanted:
                 self._hand(feed, None)
-        asyncio.run_coroutine_threadsafe(feed.result(), self._loop).result()
+        try:
+            asyncio.run_coroutine_threadsafe(feed.result(), self._loop).result()
+        except CancelledError:
+            raise ServiceError("the client has gone", status="CANCELLED") from None
+
+    def _abandon(self, feed: _Feed) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and nothing is left to be cancelled
+            self._loop.call_soon_threadsafe(feed.abandon)
 
     def _hand(self, feed: _Feed, item: bytes | Exception | None) -> bool:
         return asyncio.run_coroutine_threadsafe(feed.hand(item), self._loop).result()
@@ -416,10 +461,17 @@ class _InLoop:
 
 
 class _FramesOfLoop:
-    """An asynchronous iterator, as a thread sees it."""
+    """An asynchronous iterator, as a thread sees it.
 
-    def __init__(self, frames: AsyncIterator[bytes], loop: asyncio.AbstractEventLoop) -> None:
-        self._frames = frames
+    :param start: gives the iterator; called with the first frame that is asked for, so that it can
+        be cancelled like all that follows.
+    """
+
+    def __init__(
+        self, start: Callable[[], Awaitable[AsyncIterator[bytes]]], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._start = start
+        self._frames: AsyncIterator[bytes] | None = None
         self._loop = loop
         # Cancelled and not yet done, a generator cannot be closed.
         self._at_work = asyncio.Lock()
@@ -454,6 +506,8 @@ class _FramesOfLoop:
 
     async def _next(self) -> bytes | None:
         async with self._at_work:
+            if self._frames is None:
+                self._frames = await self._start()
             return await anext(self._frames, None)
 
     async def _close(self) -> None:
@@ -471,12 +525,17 @@ class _Feed:
         self.options = options
         self._waiting: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(1)
         self._task: asyncio.Task[None] | None = None
+        self._asked = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        item = await self._waiting.get()
+        self._asked = True
+        try:
+            item = await self._waiting.get()
+        finally:
+            self._asked = False
         if item is None:
             raise StopAsyncIteration
         if isinstance(item, Exception):
@@ -485,6 +544,12 @@ class _Feed:
 
     async def start(self, service: Any) -> None:
         self._task = asyncio.ensure_future(service.publish(self))
+
+    def abandon(self) -> None:
+        """Say that nobody waits for an answer any more. Whoever waits for a frame is told in its
+        stead, all else is cancelled."""
+        if self._task is not None and not self._asked:
+            self._task.cancel()
 
     async def hand(self, item: bytes | Exception | None) -> bool:
         """Give what comes next; returns whether it is still wanted."""

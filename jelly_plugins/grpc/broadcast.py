@@ -23,13 +23,17 @@ from ..codec.rdf.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
 from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
-from .frames import FRAME_BYTES, FRAME_ROWS, opening_options
+from .frames import FRAME_BYTES, FRAME_ROWS, Opening
 from .negotiation import check_answer, refused
 from .outgoing import outgoing
 from .service import Published
 
 #: Seconds that publishers wait for a slow subscriber.
 DEFAULT_PATIENCE: Final = 10.0
+
+#: Characters of namespaces that are kept for later subscribers: they go before all else, in one
+#: frame, and any publisher adds to them.
+_NAMESPACE_SIZE: Final = 64 << 10
 
 
 class Broadcast:
@@ -66,6 +70,7 @@ class Broadcast:
         self._encoder = self._new_encoder()
         self._scopes = count()
         self._namespaces: dict[str, str] = {}
+        self._namespace_size = 0
         #: Held while a frame goes out, so that all see the same order.
         self._sending = threading.Lock()
         #: Held while the two lists are looked at.
@@ -171,7 +176,8 @@ class Broadcast:
         """Let a frame go out to all subscribers."""
         with self._lock:
             if self._options.has_namespaces:
-                self._namespaces.update((name, iri.value) for name, iri in frame.namespaces)
+                for name, iri in frame.namespaces:
+                    self._remember(name, iri.value)
             newcomers, self._newcomers = self._newcomers, []
             here = [buffer for buffer in self._subscribers + newcomers if buffer.is_open]
             self._subscribers = here[:]
@@ -183,6 +189,17 @@ class Broadcast:
         for data in self._encoded(frame):
             for buffer in here:
                 self._hand(buffer, data)
+
+    def _remember(self, name: str, iri: str) -> None:
+        """Keep a namespace for those who come later, as far as there is room."""
+        before = self._namespaces.pop(name, None)
+        if before is not None:
+            self._namespace_size -= len(name) + len(before)
+        self._namespaces[name] = iri
+        self._namespace_size += len(name) + len(iri)
+        while self._namespace_size > _NAMESPACE_SIZE:
+            oldest = next(iter(self._namespaces))
+            self._namespace_size -= len(oldest) + len(self._namespaces.pop(oldest))
 
     def _encoded(self, frame: Frame) -> list[bytes]:
         """A frame of one published stream as frames of the stream that goes out."""
@@ -223,9 +240,10 @@ class _Sent:
         self._frames = frames
         self._opening: list[bytes] = []
         options = None
+        opening = Opening(limits)
         for frame in frames:
             self._opening.append(frame)
-            options = opening_options(frame, limits)
+            options = opening.look(frame)
             if options is not None:
                 break
         if options is None:

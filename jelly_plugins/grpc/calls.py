@@ -7,25 +7,21 @@ wrong ends in a status, and never in a stream that looks whole.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import grpc
 
-from ..codec import Decoder, Limits, StreamOptions
+from ..codec import Limits, StreamOptions
 from ..errors import JellyError, OptionsError, ServiceError
-from ..io.streams import GENERIC
 from . import wire
 from .buffers import iterate
 from .errors import abort, service_error
-from .frames import fitted, opening_options
+from .frames import Opening, fitted
 from .negotiation import check_answer, check_request, refused
 from .service import Service
-
-#: Frames without a row that may come before the options.
-_FRAMES_BEFORE_OPTIONS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,16 +91,15 @@ class Calls:
         if cancel is not None and not context.add_callback(cancel):
             cancel()
         options: StreamOptions | None = None
-        for number, frame in enumerate(iterate(given)):
+        opening = Opening()
+        for frame in iterate(given):
             if options is None:
-                options = opening_options(frame)
+                options = opening.look(frame)
                 if options is not None:
                     try:
                         check_answer(asked, options)
                     except OptionsError as error:
                         raise refused(error) from error
-                elif frame or number == _FRAMES_BEFORE_OPTIONS:
-                    raise OptionsError("the stream does not begin with options")
             if options is None:
                 yield frame
             else:
@@ -172,23 +167,17 @@ class Incoming:
 
         :raises JellyError: the stream is empty, has no options, or such as are not supported.
         """
-        while not self._opening or not self._opening[-1]:
+        opening = Opening(self._limits)
+        options = None
+        while options is None:
             frame = self._receive()
             if frame is None:
                 raise OptionsError(
                     "the stream has no options" if self._opening else "the stream has no frames"
                 )
-            if len(self._opening) == _FRAMES_BEFORE_OPTIONS:
-                raise OptionsError("the stream does not begin with options")
+            options = opening.look(frame)
             self._opening.append(frame)
-        options = opening_options(self._opening[-1], self._limits)
-        if options is not None:
-            options.check(self._limits)
-        else:
-            # Whoever reads such a frame says what is wrong with it.
-            decoder = Decoder(GENERIC, limits=self._limits, first_frame=len(self._opening) - 1)
-            decoder.decode(self._opening[-1])
-            raise OptionsError("the stream does not begin with options")
+        options.check(self._limits)
         self._opening.reverse()
         self.options = options
 
@@ -206,6 +195,11 @@ class Incoming:
     def check(self) -> None:
         if not self._context.is_active():
             raise ServiceError("the client has gone", status="CANCELLED")
+
+    def when_over(self, act: Callable[[], None]) -> None:
+        """Have something called, from another thread, once the call is over."""
+        if not self._context.add_callback(act):
+            act()
 
     def _receive(self) -> bytes | None:
         """The next request; None if the client has said that there is none."""

@@ -15,7 +15,7 @@ from ..codec import DEFAULT_LIMITS, Frame, Limits, StreamOptions, delimit
 from ..errors import OptionsError
 from ..io.sinks import Destination, open_output
 from . import wire
-from .errors import received_error
+from .errors import closed_error, received_error
 from .frames import FrameFile, fitted_all
 from .incoming import AnswerCheck, AnswerDecoder, factory_of
 from .outgoing import outgoing
@@ -101,7 +101,9 @@ class Client:
         :param frames: without delimiters; large ones are divided if the stream is flat.
         """
         requests = _Requests(fitted_all(frames, self._message_bytes, self._limits))
-        call: Any = self._publish.future(requests, timeout=timeout, metadata=self._metadata)
+        call: Any = self._publish.future(
+            requests, timeout=seconds_of(timeout), metadata=self._metadata
+        )
         requests.call.set_result(call)
         try:
             call.result()
@@ -131,7 +133,9 @@ class Client:
         :param timeout: seconds until the stream must have ended.
         """
         call = self._subscribe(
-            wire.write_subscribe(topic, options), timeout=timeout, metadata=self._metadata
+            wire.write_subscribe(topic, options),
+            timeout=seconds_of(timeout),
+            metadata=self._metadata,
         )
         name = f"{self.target}: {topic}"
         decoder = AnswerDecoder(
@@ -163,6 +167,8 @@ class Subscription:
         #: To be closed with the stream.
         self._client: Client | None = None
         self._closed = False
+        #: Whether it was closed before its end had come.
+        self._cut = False
         self._peeked: list[Frame] = []
         #: How errors call the stream.
         self.name = name
@@ -246,6 +252,8 @@ class Subscription:
         frame = None
         for frame in self.frames():
             yield frame
+        if self._cut:
+            raise closed_error(self.name)
         if frame is None:
             raise OptionsError("the stream has no frames", source=self.name)
 
@@ -262,9 +270,11 @@ class Subscription:
             data: bytes | None = next(self._call, None)
         except grpc.RpcError as error:
             if self._closed:
+                self._cut = True
                 return None
             raise received_error(self._call, self.name) from error
         except grpc.FutureCancelledError:
+            self._cut = True
             return None
         return data
 
@@ -306,6 +316,11 @@ class _Requests:
                     close()
             finally:
                 self._lock.release()
+
+
+def seconds_of(timeout: float | None) -> float | None:
+    """A timeout as gRPC knows it, which takes what is very long for what is over."""
+    return None if timeout is None or timeout > threading.TIMEOUT_MAX else timeout
 
 
 def channel_options(message_bytes: int) -> list[tuple[str, int]]:

@@ -39,7 +39,13 @@ def abort(context: Any, error: ServiceError) -> None:
     status = grpc.StatusCode.__members__.get(error.status)
     if status in (None, grpc.StatusCode.OK):
         status = grpc.StatusCode.UNKNOWN
-    context.abort(status, " ".join(error.message.split())[:_LONGEST])
+    words = " ".join(error.message.split())[:_LONGEST]
+    context.abort(status, words.encode(errors="backslashreplace").decode())
+
+
+def closed_error(target: str) -> ServiceError:
+    """What a client raises where a stream was to be whole and was closed before its end."""
+    return ServiceError("closed before its end", status="CANCELLED", source=target)
 
 
 def received_error(error: grpc.RpcError, target: str) -> ServiceError:

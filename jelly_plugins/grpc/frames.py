@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from ..codec import DEFAULT_LIMITS, Limits, StreamOptions, delimit
+from ..codec import DEFAULT_LIMITS, Decoder, Limits, StreamOptions, delimit
 from ..codec.common.row_reader import ROW_TAG
 from ..codec.common.wire import bytes_field, read_field
 from ..codec.rdf.decoder import first_options
 from ..codec.rdf.encoder import write_options
 from ..codec.rdf.rules import Row
-from ..errors import LimitError
+from ..errors import LimitError, OptionsError
+from ..io.streams import GENERIC
 
 #: Bytes of a frame that are sent at once, where the frame may be divided.
 SENT_BYTES: Final = 1 << 20
@@ -22,6 +23,9 @@ _MESSAGE_OVERHEAD: Final = 1 << 10
 #: Rows of a frame that is made to be sent. Each message costs as much as many rows.
 FRAME_ROWS: Final = 4096
 FRAME_BYTES: Final = 256 << 10
+#: Frames without a row that may come before the options, and their bytes: they are kept.
+_FRAMES_BEFORE_OPTIONS: Final = 1000
+_BYTES_BEFORE_OPTIONS: Final = 1 << 20
 
 
 class FrameFile(io.RawIOBase):
@@ -60,6 +64,31 @@ def opening_options(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> StreamOpti
     """The options that a stream opens with; None if the frame has none, or none that are well
     formed."""
     return first_options(frame, limits)
+
+
+class Opening:
+    """Looks for the options that a stream opens with: frames without a row may come before them.
+
+    :raises JellyError: (from :meth:`look`) there are none where they ought to be.
+    """
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._decoder = Decoder(GENERIC, limits=limits)
+        self._frames = 0
+        self._bytes = 0
+
+    def look(self, frame: bytes) -> StreamOptions | None:
+        """The options, if they are in this frame."""
+        options = opening_options(frame, self._limits)
+        if options is None:
+            # Whoever reads such a frame says what is wrong with it.
+            self._decoder.decode(frame)
+            self._frames += 1
+            self._bytes += len(frame)
+            if self._frames > _FRAMES_BEFORE_OPTIONS or self._bytes > _BYTES_BEFORE_OPTIONS:
+                raise OptionsError("the stream does not begin with options")
+        return options
 
 
 def renamed(frames: Iterable[bytes], name: str) -> Iterator[bytes]:

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from ..backends import BlankNodes, get_backend
 from ..codec import Decoder, Frame, Limits, StreamOptions, TermFactory
-from ..errors import JellyError, OptionsError
+from ..errors import JellyError
 from ..io.streams import GENERIC
-from .frames import opening_options
+from .frames import Opening
 from .negotiation import check_answer
 
 
@@ -75,19 +75,19 @@ class AnswerCheck:
     def __init__(self, asked: StreamOptions | None, *, name: str, limits: Limits) -> None:
         self._asked = asked
         self._name = name
-        self._limits = limits
+        self._opening: Final = Opening(limits)
         self.options: StreamOptions | None = None
 
     def take(self, data: bytes) -> None:
         """Look at the next frame.
 
-        :raises OptionsError: the stream is not what was asked for.
+        :raises JellyError: the stream is not what was asked for, or does not begin with options.
         """
         if self.options is None:
-            self.options = opening_options(data, self._limits)
-            if self.options is not None:
-                try:
+            try:
+                self.options = self._opening.look(data)
+                if self.options is not None:
                     check_answer(self._asked, self.options)
-                except OptionsError as error:
-                    error.locate(source=self._name)
-                    raise
+            except JellyError as error:
+                error.locate(source=self._name)
+                raise

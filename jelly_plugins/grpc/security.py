@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -17,7 +18,11 @@ Pem: TypeAlias = str | Path | bytes
 
 _HEADER: Final = "authorization"
 _SCHEME: Final = "Bearer "
-_HEALTH: Final = "/grpc.health.v1.Health/"
+_HEALTH: Final = "/grpc.health.v1.Health/Check"
+
+#: Health checks of clients without a token that are served at once, and seconds for the question.
+_CHECKS: Final = 4
+_CHECK_SECONDS: Final = 10
 
 
 def _read_if_any(pem: Pem | None) -> bytes | None:
@@ -74,6 +79,11 @@ class ClientTls:
     certificate: Pem | None = None
     key: Pem | None = None
 
+    def __post_init__(self) -> None:
+        # gRPC ends the process for one without the other.
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("a certificate and its key belong together")
+
     def credentials(self) -> grpc.ChannelCredentials:
         """For a channel.
 
@@ -107,7 +117,7 @@ def check_token(token: str) -> str:
 
 class TokenInterceptor(grpc.ServerInterceptor):
     """Refuses with UNAUTHENTICATED whatever does not show the token; how long that takes does not
-    tell how much of it was right. Only the health check is open."""
+    tell how much of it was right. Only the health check (not its watch) is open."""
 
     def __init__(self, token: str) -> None:
         self._expected = (_SCHEME + check_token(token)).encode()
@@ -115,22 +125,52 @@ class TokenInterceptor(grpc.ServerInterceptor):
             True: grpc.stream_stream_rpc_method_handler(_refuse),
             False: grpc.unary_unary_rpc_method_handler(_refuse),
         }
+        self._check = _OpenCheck()
 
     def intercept_service(
         self, continuation: Callable[[Any], Any], handler_call_details: Any
     ) -> Any:
-        if handler_call_details.method.startswith(_HEALTH) or self._is_shown(
-            handler_call_details.invocation_metadata
-        ):
-            return continuation(handler_call_details)
         handler = continuation(handler_call_details)
-        return handler if handler is None else self._refusals[_streams(handler)]
+        if handler is None or self._is_shown(handler_call_details.invocation_metadata):
+            return handler
+        if handler_call_details.method == _HEALTH:
+            return self._check.handler(handler)
+        return self._refusals[_streams(handler)]
 
     def _is_shown(self, metadata: Sequence[tuple[str, str | bytes]]) -> bool:
         shown = [value for key, value in metadata if key == _HEADER]
         value = shown[0] if len(shown) == 1 else ""
         raw = value.encode(errors="replace") if isinstance(value, str) else value
         return hmac.compare_digest(raw, self._expected)
+
+
+class _OpenCheck:
+    """The health check for clients without a token. Those that call and then ask nothing must not
+    take the threads away from others: gRPC waits in a thread for what is asked."""
+
+    def __init__(self) -> None:
+        self._slots = threading.BoundedSemaphore(_CHECKS)
+
+    def handler(self, check: Any) -> Any:
+        """A handler that is called before anything has been asked."""
+
+        def answer(requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
+            if not self._slots.acquire(blocking=False):
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many health checks at once")
+            timer = threading.Timer(_CHECK_SECONDS, context.cancel)
+            timer.daemon = True
+            try:
+                timer.start()
+                for request in requests:
+                    return check.unary_unary(request, context)
+                return context.abort(grpc.StatusCode.INVALID_ARGUMENT, "nothing is asked")
+            finally:
+                timer.cancel()
+                self._slots.release()
+
+        return grpc.stream_unary_rpc_method_handler(
+            answer, check.request_deserializer, check.response_serializer
+        )
 
 
 def _streams(handler: Any) -> bool:

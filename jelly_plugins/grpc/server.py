@@ -49,15 +49,21 @@ class Server:
         bounds: Bounds,
         limits: Limits,
     ) -> None:
+        if not 0 <= port < 1 << 16:
+            raise ValueError(f"{port} is no port")
         self._service = service
         self._lock = threading.Lock()
         self._stopped = False
+        #: Has an attribute in the threads that serve calls.
+        self._own = threading.local()
         interceptors: list[grpc.ServerInterceptor] = (
             [] if token is None else [TokenInterceptor(token)]
         )
         credentials = None if tls is None else tls.credentials()
         self._threads = ThreadPoolExecutor(
-            bounds.streams + _SPARE_THREADS, thread_name_prefix="jelly-grpc"
+            bounds.streams + _SPARE_THREADS,
+            thread_name_prefix="jelly-grpc",
+            initializer=lambda: setattr(self._own, "thread", True),
         )
         self._server = grpc.server(
             self._threads,
@@ -94,18 +100,25 @@ class Server:
     def stop(self, grace: float | None = None) -> None:
         """Take no more calls, and wait for those that are at work; streams without an end end.
 
+        Called again, it waits too, and cuts calls after the shorter time. Called by one of the
+        server's own calls it does not wait, since that call would wait for itself.
+
         :param grace: seconds after which calls are cut; None for as long as they take.
         """
         with self._lock:
-            if self._stopped:
-                return
-            self._stopped = True
+            first, self._stopped = not self._stopped, True
         self._health.enter_graceful_shutdown()
         # A call may last for days; gRPC waits at least as long as a thread can.
         stopped = self._server.stop(threading.TIMEOUT_MAX if grace is None else grace)
-        stop(self._service)
-        stopped.wait()
-        self._threads.shutdown()
+        try:
+            if first:
+                stop(self._service)
+        finally:
+            if hasattr(self._own, "thread"):
+                self._threads.shutdown(wait=False)
+            else:
+                stopped.wait()
+                self._threads.shutdown()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the server has been stopped.
@@ -152,8 +165,9 @@ def serve(
         it, unless ``tls`` and ``token`` say otherwise.
     :param port: 0 for any that is free, see ``Server.port``.
     :param tls: certificates; without them nothing is encrypted.
-    :param token: that clients have to show, as ``authorization: Bearer …``; only the health check
-        is open. It is not for connections without TLS that others can listen to.
+    :param token: that clients have to show, as ``authorization: Bearer …``; only the health
+        check is open, not its watch. It is not for connections without TLS that others can
+        listen to.
     :param bounds: what clients may ask for.
     :param limits: on streams that are published.
     :raises SourceError: the address cannot be listened on, or a certificate cannot be read.

@@ -168,3 +168,12 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         done = jelly("serve", "--live", "t", "--port", str(server.port))
         assert_failed(done, 1, "cannot be listened on")
         assert jelly_process("publish", file, "--to", server.address).code == 1
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_bytes(b"\xff\xfe")
+    found = jelly("serve", "--live", "t", "--token-file", token)
+    assert (found.code, "printable ASCII" in found.err) == (2, True)
+    found = jelly("subscribe", "\udcff", "--from", "127.0.0.1:1")
+    assert (found.code, "surrogate" in found.err) == (1, True)

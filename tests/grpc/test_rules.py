@@ -5,15 +5,17 @@ Reference: Jelly gRPC streaming protocol; grpc.proto.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from jelly_plugins import Iri, Literal, Quad, StreamOptions, Triple
-from jelly_plugins.codec import Encoder, Limits, LogicalType, PhysicalType
+from jelly_plugins import Iri, Literal, OptionsError, Quad, StreamOptions, Triple, WireError
+from jelly_plugins.codec import DEFAULT_LIMITS, Encoder, Limits, LogicalType, PhysicalType
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
 from jelly_plugins.codec.rdf.encoder import write_options
-from jelly_plugins.grpc import wire
+from jelly_plugins.grpc import serve, subscribe, wire
+from jelly_plugins.grpc.incoming import AnswerCheck
 
 from .support import Fixed, Kept, code_of, frames_of, numbered, raw, refused, service
 
@@ -117,7 +119,7 @@ def test_a_topic_that_there_is_not() -> None:
 
 @pytest.mark.parametrize("frames", [[], [b""], [b"\x0a\x00"], [b"\x0a\x02\x12\x00"]])
 def test_an_application_that_streams_nothing_with_options(frames: list[bytes]) -> None:
-    with service({"t": Fixed(frames)}) as (_, client), refused("DATA_LOSS", "options"):
+    with service({"t": Fixed(frames)}) as (_, client), refused("DATA_LOSS"):
         list(client.subscribe("t"))
 
 
@@ -294,3 +296,53 @@ def test_graphs_and_quads_travel() -> None:
         topic = Fixed(frames_of(statements, physical_type=physical_type))
         with service({"t": topic}) as (_, client):
             assert list(client.subscribe("t").statements()) == statements
+
+
+def test_frames_without_rows_come_before_the_options() -> None:
+    metadata = bytes_field(15, bytes_field(1, b"at") + bytes_field(2, b"now"))
+    frames = [b"", metadata, *frames_of(numbered(2))]
+    sink = Kept()
+    with service({"fixed": Fixed(frames)}, sink=sink) as (server, client):
+        with raw(server) as (_, publish):
+            publish(iter(frames))
+        with client.subscribe("fixed") as stream:
+            assert list(stream.statements()) == numbered(2)
+    assert sink.streams == [frames]
+
+
+class Rowless:
+    """Frames without an end, and no options in any."""
+
+    def __init__(self, frame: bytes) -> None:
+        self._frame = frame
+
+    def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
+        while True:
+            yield self._frame
+
+    def publish(self, _frames: Any) -> None:
+        raise AssertionError("nothing has been published")
+
+
+@pytest.mark.parametrize("size", [0, 1 << 18])
+def test_options_are_not_waited_for_without_end(size: int) -> None:
+    frame = bytes_field(15, bytes_field(1, b"x" * size)) if size else b""
+    endless = Rowless(frame)
+    with serve(endless) as server, raw(server) as (_, publish):
+        assert code_of(lambda: publish(endless.subscribe("", None))) == "INVALID_ARGUMENT"
+        with refused("DATA_LOSS"), subscribe("any", server.address) as stream:
+            assert stream.options
+    check = AnswerCheck(None, name="here", limits=DEFAULT_LIMITS)
+
+    def take_all() -> None:
+        for _ in range(2000):
+            check.take(frame)
+
+    with pytest.raises(OptionsError, match="here: the stream does not begin with options"):
+        take_all()
+
+
+def test_an_answer_that_begins_with_no_frame_is_refused() -> None:
+    check = AnswerCheck(None, name="here", limits=DEFAULT_LIMITS)
+    with pytest.raises(WireError, match="here: frame 0"):
+        check.take(b"\xff" * 9)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,10 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from jelly_plugins import SourceError
-from jelly_plugins.grpc import Client, ClientTls, ServerTls, Topics, serve
+from jelly_plugins.grpc import Bounds, Client, ClientTls, ServerTls, Topics, serve
 from jelly_plugins.grpc.security import check_token
 
-from .support import Fixed, Kept, frames_of, numbered, refused
+from .support import PATIENCE, Fixed, Kept, frames_of, numbered, refused
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +158,38 @@ def test_the_loopback_is_where_a_server_listens() -> None:
     with served(host="::1") as server:
         assert server.address == f"[::1]:{server.port}"
         works(server.address)
+
+
+@pytest.mark.parametrize("one", ["certificate", "key"])
+def test_a_client_has_both_certificate_and_key(one: str) -> None:
+    with pytest.raises(ValueError, match="belong together"):
+        ClientTls(**{one: b"-----BEGIN"})  # type: ignore[arg-type]
+
+
+def test_health_checks_that_ask_nothing_hold_up_nobody() -> None:
+    bounds = Bounds(streams=4)
+    asked = threading.Event()
+
+    def silent() -> Iterator[bytes]:
+        asked.wait()
+        yield b""
+
+    topics = {"some": Fixed(frames_of(numbered(2)))}
+    with (
+        serve(topics, token="secret", bounds=bounds) as server,
+        grpc.insecure_channel(server.address) as channel,
+        Client(server.address, token="secret") as client,
+    ):
+        for method in ("Check", "Watch"):
+            ask: Any = channel.stream_unary(f"/grpc.health.v1.Health/{method}")
+            calls = [ask.future(silent()) for _ in range(20)]
+            ended = threading.Semaphore(0)
+            for call in calls:
+                call.add_done_callback(lambda _, ended=ended: ended.release())
+            for _ in range(16):
+                assert ended.acquire(timeout=PATIENCE)
+            with client.subscribe("some") as stream:
+                assert list(stream.statements()) == numbered(2)
+            for call in calls:
+                call.cancel()
+        asked.set()

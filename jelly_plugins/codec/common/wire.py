@@ -163,5 +163,11 @@ def varint_field(number: int, value: int) -> bytes:
 
 
 def string_field(number: int, text: str) -> bytes:
-    """Write a string field; nothing for the empty string, as proto3 has it."""
-    return bytes_field(number, text.encode()) if text else b""
+    """Write a string field; nothing for the empty string, as proto3 has it.
+
+    :raises WireError: the text has a surrogate.
+    """
+    try:
+        return bytes_field(number, text.encode()) if text else b""
+    except UnicodeEncodeError:
+        raise WireError("a text has a surrogate, which is no character") from None

@@ -1,0 +1,247 @@
+"""Servers, calls and subscriptions that are ended from outside, at an unfortunate moment."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import Store
+from rdflib import Graph
+
+from jelly_plugins import JellyError, ServiceError, StreamOptions
+from jelly_plugins.codec import LogicalType
+from jelly_plugins.grpc import (
+    Broadcast,
+    Client,
+    Published,
+    Subscription,
+    aio,
+    publish,
+    serve,
+    subscribe,
+)
+from jelly_plugins.io.streams import encode
+
+from .support import PATIENCE, frames_of, numbered, refused, service
+
+
+class Endless:
+    """Streams frames until nobody wants any."""
+
+    def __init__(self) -> None:
+        self.sent = threading.Event()
+        self.left = threading.Event()
+
+    def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
+        try:
+            yield frames_of(numbered(1))[0]
+            self.sent.set()
+            while not self.left.wait(0.001):
+                yield b""
+        finally:
+            self.left.set()
+
+    def publish(self, frames: Published) -> None:
+        for _ in frames:
+            pass
+
+
+def closed_later(endless: Endless, stream: Subscription) -> threading.Thread:
+    """Closes a stream from another thread once something has come."""
+
+    def close() -> None:
+        endless.sent.wait(PATIENCE)
+        stream.close()
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("new", [Store, Graph])
+def test_what_is_closed_while_it_is_loaded_is_not_loaded(new: Callable[[], Any]) -> None:
+    endless, store = Endless(), new()
+    with serve(endless) as server, subscribe("any", server.address) as stream:
+        closing = closed_later(endless, stream)
+        with refused("CANCELLED", "closed before its end"):
+            stream.load(store)
+        closing.join()
+    assert len(store) == 0
+
+
+def test_what_is_closed_while_it_is_saved_is_not_there(tmp_path: Path) -> None:
+    endless = Endless()
+    with serve(endless) as server, subscribe("any", server.address) as stream:
+        closing = closed_later(endless, stream)
+        with refused("CANCELLED"):
+            stream.save(tmp_path / "saved.jelly")
+        closing.join()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_another_task_closes_is_not_loaded() -> None:
+    async def main() -> None:
+        endless, store = Endless(), Store()
+        async with await aio.serve(endless) as server, aio.Client(server.address) as client:
+            stream = client.subscribe("any")
+            loading = asyncio.create_task(stream.load(store))
+            await asyncio.to_thread(endless.sent.wait, PATIENCE)
+            await stream.close()
+            with refused("CANCELLED"):
+                await loading
+        assert len(store) == 0
+
+    asyncio.run(main())
+
+
+def test_a_server_that_waits_is_stopped_sooner_by_another_thread() -> None:
+    endless = Endless()
+    server = serve(endless)
+    with Client(server.address) as client:
+        stream = client.subscribe("any")
+        next(stream)
+        patient = threading.Thread(target=server.stop, daemon=True)
+        patient.start()
+        server.stop(0)
+        assert server.wait(PATIENCE)
+        assert endless.left.is_set()
+        patient.join(PATIENCE)
+        assert not patient.is_alive()
+
+
+@pytest.mark.parametrize("grace", [0, None])
+def test_a_call_stops_its_server(grace: float | None) -> None:
+    done = threading.Event()
+
+    class Stopping(Endless):
+        def publish(self, _frames: Published) -> None:
+            server.stop(grace)
+            done.set()
+
+    server = serve(Stopping())
+    with suppress(ServiceError):  # an answer, or none any more
+        publish(numbered(1), server.address)
+    assert done.wait(PATIENCE)
+    server.stop()
+    assert server.wait(PATIENCE)
+
+
+def test_a_server_stops_whatever_the_application_says_to_it() -> None:
+    class Failing(Endless):
+        def close(self) -> None:
+            raise OSError("no")
+
+    server = serve(Failing())
+    with Client(server.address) as client:
+        next(client.subscribe("any"))
+        with pytest.raises(OSError, match="no"):
+            server.stop(0)
+    assert server.wait(PATIENCE)
+    assert not [each for each in threading.enumerate() if each.name.startswith("jelly-grpc")]
+
+
+def test_an_error_that_is_no_unicode_is_told() -> None:
+    class Odd(Endless):
+        def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
+            raise ServiceError("no \ud800", status="NOT_FOUND")
+
+    with serve(Odd()) as server, subscribe("any", server.address) as stream:
+        with refused("NOT_FOUND") as caught:
+            next(stream)
+        assert caught.value.message == "no \\ud800"
+
+
+class Sleeping:
+    """An application of an event loop that waits for what never comes."""
+
+    def __init__(self) -> None:
+        self.cancelled: list[str] = []
+
+    async def _sleep(self, what: str) -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.cancelled.append(what)
+
+    async def subscribe(self, _topic: str, _options: Any) -> AsyncIterator[bytes]:
+        await self._sleep("subscribe")
+        raise AssertionError
+
+    async def publish(self, frames: Any) -> None:
+        async for _ in frames:
+            break
+        await self._sleep("publish")
+
+
+def test_what_waits_in_a_loop_ends_with_its_client() -> None:
+    async def main() -> None:
+        sleeping = Sleeping()
+        server = await aio.serve(sleeping)
+        async with aio.Client(server.address) as client:
+            with refused("DEADLINE_EXCEEDED"):
+                await client.publish(numbered(1), timeout=0.5)
+            async with client.subscribe("any", timeout=0.5) as stream:
+                with refused("DEADLINE_EXCEEDED"):
+                    await anext(stream)
+        await asyncio.wait_for(server.stop(), PATIENCE)
+        assert sleeping.cancelled == ["publish", "subscribe"]
+
+    asyncio.run(main())
+
+
+def test_namespaces_of_publishers_do_not_pile_up() -> None:
+    flat = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+    named = StreamOptions(version=2, stream_name="live", logical_type=LogicalType.FLAT_TRIPLES)
+    with service({"live": Broadcast(flat)}) as (_, client):
+        for number in range(40):
+            names = {f"{number}-{each:0>4000}": "urn:" for each in range(10)}
+            client.publish_frames(encode(numbered(1), options=named, namespaces=names))
+        with client.subscribe("live") as stream:
+            assert stream.options
+            kept = [name for name, _ in next(stream).namespaces]
+    assert kept[-1].startswith("39-")
+    assert 1 < len(kept) < 20
+
+
+def test_a_timeout_may_be_endless() -> None:
+    with (
+        service({"all": Store()}) as (_, client),
+        client.subscribe("all", timeout=float("inf")) as stream,
+    ):
+        assert not list(stream.statements())
+
+
+def test_a_port_is_a_port() -> None:
+    for port in (-1, 1 << 16):
+        with pytest.raises(ValueError, match="is no port"):
+            serve({}, port=port)
+
+
+def test_requests_that_nobody_waits_for_end_with_the_call() -> None:
+    class Hasty(Endless):
+        def publish(self, frames: Published) -> None:
+            """An answer before all has been sent."""
+
+    told: list[Any] = []
+
+    async def main(address: str) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        await aio.publish(numbered(5000), address)
+
+    with serve(Hasty()) as server:
+        for _ in range(20):
+            asyncio.run(main(server.address), debug=True)
+    assert not told
+
+
+def test_topics_are_unicode_text() -> None:
+    with service({}) as (_, client):
+        with pytest.raises(JellyError, match="surrogate"):
+            client.subscribe("\udcff")
+        with pytest.raises(JellyError, match="surrogate"):
+            client.publish(numbered(1), topic="\udcff")
