@@ -59,8 +59,8 @@ def batch_for(size: int) -> int:
 
     A name of a few bytes may stand for an IRI that is nearly as long as all of its document.
 
-    >>> batch_for(1000), batch_for(1 << 21), batch_for(1 << 30)
-    (512, 2, 1)
+    >>> batch_for(1000), batch_for(1_000_000), batch_for(1 << 30)
+    (512, 4, 1)
     """
     return max(1, min(_BATCH, _BATCH_BYTES // (size + 1)))
 

@@ -54,6 +54,8 @@ def test_sources_are_published(tmp_path: Path) -> None:
         assert published(source, topic="t") == numbered(600)
 
 
+# rdflib itself uses what it warns of.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_statements_stores_and_graphs_are_published() -> None:
     store = ox.Store()
     load(store, delimited(frames_of(quads(600))))
