@@ -41,5 +41,7 @@ setup(
             optional=True,
         )
         for package in COMPILED
-    ]
+    ],
+    # As many at a time as there are processors.
+    options={"build_ext": {"parallel": True}},
 )

@@ -1,6 +1,6 @@
 """Settings of all tests: a slow machine fails none of them, on CI hypothesis tries the same
 examples each time, processes that tests start can be interrupted, and of several processes that run
-the tests (``-n 2``) one has all of Spark's."""
+the tests (``-n 3``) one has all of Spark's."""
 
 from __future__ import annotations
 
