@@ -78,5 +78,5 @@ def test_the_set_up_commands_are_the_ones_that_ci_runs() -> None:
     commands = [line for line in README.splitlines() if line.startswith(SET_UP)]
     assert [line.rpartition("/")[2] for line in commands] == [
         "jelly demo",
-        "python -m pytest -n 2",
+        "python -m pytest -n 3",
     ]
