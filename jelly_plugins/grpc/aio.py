@@ -37,7 +37,7 @@ from .calls import Incoming
 from .client import DEFAULT_MESSAGE_BYTES, channel_options, seconds_of
 from .errors import closed_error, received_error
 from .frames import fitted_all
-from .incoming import AnswerCheck, AnswerDecoder, factory_of
+from .incoming import Answer, AnswerCheck, AnswerDecoder, factory_of
 from .outgoing import outgoing
 from .security import ClientTls, authorization
 from .service import AsyncService, Service
@@ -220,25 +220,12 @@ async def _unless(ended: asyncio.Future[None], frames: AsyncGenerator[bytes, Non
             await asyncio.wait({getting})
 
 
-class Subscription:
+class Subscription(Answer):
     """A stream that comes: an asynchronous iterator of its frames, and a context manager that ends
     it. See :class:`.client.Subscription`."""
 
-    def __init__(
-        self, call: Any, decoder: AnswerDecoder, check: AnswerCheck, name: str, limits: Limits
-    ) -> None:
-        self._call = call
-        self._decoder = decoder
-        self._check = check
-        self._limits = limits
-        self._closed = False
-        #: Whether it was closed before its end had come.
-        self._cut = False
-        self._peeked: list[Frame] = []
-        #: To be closed with the stream.
-        self._client: Client | None = None
-        #: How errors call the stream.
-        self.name = name
+    #: To be closed with the stream.
+    _client: Client | None = None
 
     async def __aenter__(self) -> Self:
         return self

@@ -17,7 +17,7 @@ from ..io.sinks import Destination, open_output
 from . import wire
 from .errors import closed_error, received_error
 from .frames import FrameFile, fitted_all
-from .incoming import AnswerCheck, AnswerDecoder, factory_of
+from .incoming import Answer, AnswerCheck, AnswerDecoder, factory_of
 from .outgoing import outgoing
 from .security import ClientTls, authorization
 
@@ -145,33 +145,15 @@ class Client:
         return Subscription(call, decoder, check, name, self._limits)
 
 
-class Subscription:
+class Subscription(Answer):
     """A stream that comes: an iterator of its frames, and a context manager that ends it. For one
     thread at a time, but for :meth:`close`.
 
     Take it in one way: frame by frame, as statements, as bytes, or whole into a store or a file.
     """
 
-    def __init__(
-        self,
-        call: Any,
-        decoder: AnswerDecoder,
-        check: AnswerCheck,
-        name: str,
-        limits: Limits,
-    ) -> None:
-        self._call = call
-        self._decoder = decoder
-        self._check = check
-        self._limits = limits
-        #: To be closed with the stream.
-        self._client: Client | None = None
-        self._closed = False
-        #: Whether it was closed before its end had come.
-        self._cut = False
-        self._peeked: list[Frame] = []
-        #: How errors call the stream.
-        self.name = name
+    #: To be closed with the stream.
+    _client: Client | None = None
 
     def __enter__(self) -> Self:
         return self

@@ -91,3 +91,25 @@ class AnswerCheck:
             except JellyError as error:
                 error.locate(source=self._name)
                 raise
+
+
+class Answer:
+    """The state of a stream that comes, blocking or not.
+
+    :param call: of gRPC's.
+    :param name: how errors call the stream.
+    """
+
+    def __init__(
+        self, call: Any, decoder: AnswerDecoder, check: AnswerCheck, name: str, limits: Limits
+    ) -> None:
+        self._call = call
+        self._decoder = decoder
+        self._check = check
+        self._limits = limits
+        self._closed = False
+        #: Whether it was closed before its end had come.
+        self._cut = False
+        self._peeked: list[Frame] = []
+        #: How errors call the stream.
+        self.name = name

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from threading import Thread
-from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from ...codec.patch.operations import Operation
 from ...errors import JellyError
@@ -385,6 +385,6 @@ class Commits(Generic[C]):
                 self._progress(done)
 
 
-def name_of(patch: Any, number: int) -> str:
+def name_of(patch: str, number: int) -> str:
     """What errors call a patch: by its id, or else by its number."""
     return f"patch number {number}" if patch.startswith(DIGEST) else f"patch {patch}"
