@@ -48,6 +48,7 @@ try:
         PatchEncoder,
         TextDecoder,
         TextEncoder,
+        are_plain,
     )
 except ImportError:
     from .patch.columns import PatchColumnDecoder
@@ -56,6 +57,7 @@ except ImportError:
     from .rdf.decoder import Decoder
     from .rdf.encoder import Encoder
     from .text.columns import ColumnDecoder, ColumnEncoder
+    from .text.plain import are_plain
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -106,6 +108,7 @@ __all__ = [
     "TextDecoder",
     "TextEncoder",
     "Triple",
+    "are_plain",
     "delimit",
     "describe",
     "is_delimited",

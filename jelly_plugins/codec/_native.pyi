@@ -9,6 +9,7 @@ from .rdf.decoder import Decoder as Decoder
 from .rdf.encoder import Encoder as Encoder
 from .text.columns import ColumnDecoder as ColumnDecoder
 from .text.columns import ColumnEncoder as ColumnEncoder
+from .text.plain import are_plain as are_plain
 from .text.transcoding import TextDecoder as TextDecoder
 from .text.transcoding import TextEncoder as TextEncoder
 

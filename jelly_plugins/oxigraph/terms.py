@@ -79,6 +79,19 @@ def describe(term: object) -> tuple[Any, ...]:
     raise TermError(f"{term!r} is not a term of pyoxigraph")
 
 
+def describe_kept(term: Any) -> tuple[Any, ...]:
+    """Take a term apart as :func:`describe` does, with a base direction as part of the language
+    tag: Jelly itself has no other place for it.
+
+    >>> from pyoxigraph import BaseDirection
+    >>> describe_kept(Literal("x", language="en", direction=BaseDirection.LTR))
+    (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
+    """
+    if isinstance(term, Literal) and term.direction is not None:
+        return (Kind.LITERAL, term.value, str(term).rpartition("@")[2], None)
+    return describe(term)
+
+
 class OxigraphFactory:
     """Makes pyoxigraph's terms for one reading; statements are its ``Triple`` and ``Quad``.
 
