@@ -7,10 +7,8 @@ and what hangs on them (metadata) is counted in the result.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Final
@@ -36,8 +34,8 @@ from ..codec import (
 )
 from ..codec.text.ntriples import Notation, term_text
 from ..errors import JellyError, StatementError, TermError, TextError
-from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Input, Source
+from ..io.sinks import Destination, Writable, is_replaceable, open_output
+from ..io.sources import Input, Source, rewinder
 from ..io.streams import BATCH, FrameBytes, FrameReader, TextPieces
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
@@ -264,7 +262,7 @@ def text_to_jelly(
     options = changes.applied(
         StreamOptions(physical_type=physical_type, logical_type=_LOGICAL[not format.has_graphs][0])
     )
-    rewind = _rewinder(src)
+    rewind = rewinder(src)
     #: The encoder of text reads the format that goes with its physical type.
     lines = format in _LINES and format.has_graphs is (
         options.physical_type is not PhysicalType.TRIPLES
@@ -296,7 +294,7 @@ def text_to_jelly(
                         out.write(delimit(frame))
                 return Conversion(statements=encoding.statements)
             except _UndeclaredError:
-                untouched = not encoding.frames or _replaced_as_a_whole(dst)
+                untouched = not encoding.frames or is_replaceable(dst)
                 if rewind is None or not untouched or changes.rdf_star is False:
                     raise
         rewind()
@@ -425,30 +423,6 @@ def _adapted(statements: TextReader, physical_type: PhysicalType) -> Iterator[tu
             )
         else:
             yield statement[:3]
-
-
-def _rewinder(src: Source) -> Callable[[], object] | None:
-    """What makes the source ready to be read again; None if it can be read once."""
-    if isinstance(src, bytes | bytearray | memoryview):
-        return lambda: None
-    if isinstance(src, str | os.PathLike):
-        return None if _is_special(src) else lambda: None
-    if hasattr(src, "seekable") and src.seekable():
-        start = src.tell()
-        return lambda: src.seek(start)
-    return None
-
-
-def _replaced_as_a_whole(dst: Destination) -> bool:
-    return isinstance(dst, str | os.PathLike) and not _is_special(dst)
-
-
-def _is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to a pipe, a device or the like."""
-    try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return False
 
 
 # To text

@@ -141,6 +141,26 @@ class Input:
         return head
 
 
+def rewinder(src: Any) -> Callable[[], object] | None:
+    """What makes a source ready to be read again from where it is now; None if nothing does.
+
+    :param src: a :data:`Source`. Whatever else has a position can be given too, such as a file
+        that is being written.
+    """
+    if isinstance(src, str | os.PathLike):
+        # A URL is fetched again; of a path to nothing, opening it has more to say.
+        special = os.path.exists(src) and not os.path.isfile(src)
+        return None if special else lambda: None
+    if isinstance(src, bytes | bytearray | memoryview):
+        return lambda: None
+    try:
+        start = src.tell() if src.seekable() else None
+    except (AttributeError, OSError, ValueError):
+        # Not a file, or a closed one; opening it has more to say here too.
+        return None
+    return None if start is None else lambda: src.seek(start)
+
+
 def _open(src: Source, stack: ExitStack) -> tuple[str, Callable[[int], bytes]]:
     """A name for the source and the function that reads from it."""
     if isinstance(src, bytes | bytearray | memoryview):

@@ -25,6 +25,7 @@ from ...codec import (
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
 from ...io.sinks import Destination, Writable, is_replaceable, open_output
+from ...io.sources import rewinder
 from ...io.streams import BATCH
 from ..loading.loader import PROGRESS_STATEMENTS, Progress
 from ..patches.bookkeeping import BOOKKEEPING
@@ -133,23 +134,10 @@ def dump(
 def _restarter(dst: Destination) -> Callable[[], object] | None:
     """What makes the destination ready for another attempt; None if there can be one attempt."""
     if isinstance(dst, str | os.PathLike):
-        return (lambda: None) if is_replaceable(os.fspath(dst)) else None
+        return (lambda: None) if is_replaceable(dst) else None
     file: Any = dst
-    if not (hasattr(file, "truncate") and hasattr(file, "seekable")):
-        return None
-    try:
-        start = file.tell() if file.seekable() else None
-    except (OSError, ValueError):
-        # Closed, or no file of the system's; opening it for writing will say so.
-        return None
-    if start is None:
-        return None
-
-    def again() -> None:
-        file.seek(start)
-        file.truncate()
-
-    return again
+    rewind = rewinder(file) if hasattr(file, "truncate") else None
+    return None if rewind is None else lambda: (rewind(), file.truncate())
 
 
 class _Writing:
