@@ -32,6 +32,7 @@ from ..codec import (
     Triple,
     delimit,
 )
+from ..codec.common.options import FLAGS, TABLES
 from ..codec.text.ntriples import Notation, term_text
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.sinks import Destination, Writable, is_replaceable, open_output
@@ -81,11 +82,8 @@ class OptionChanges:
 
     def applied(self, options: StreamOptions) -> StreamOptions:
         """``options`` with the changes; the logical type follows the physical type."""
-        if self.preset is not None:
-            sizes = _PRESETS[self.preset]()
-            options = replace(options, **{name: getattr(sizes, name) for name in _SIZES})
-        asked = {name: getattr(self, name) for name in ("physical_type", "stream_name", *_FLAGS)}
-        options = replace(options, **{k: v for k, v in asked.items() if v is not None})
+        asked = ("physical_type", "stream_name", *FLAGS, *TABLES)
+        options = options.changed(self.preset, {name: getattr(self, name) for name in asked})
         return replace(options, logical_type=self._logical_type(options))
 
     def _logical_type(self, options: StreamOptions) -> int:
@@ -102,9 +100,6 @@ class OptionChanges:
 #: Formats that have a statement to a line, which the codec reads and writes itself.
 _LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
 
-_PRESETS: Final = {"big": StreamOptions.big, "small": StreamOptions.small}
-_SIZES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
-_FLAGS: Final = ("generalized_statements", "rdf_star", *_SIZES)
 #: Base logical types, flat and grouped, by whether the physical type is TRIPLES.
 _LOGICAL: Final = {
     True: (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS),

@@ -71,6 +71,8 @@ class TermReader:
         self._name_id = 0
         #: Terms of the statement before, by position; what an unset position repeats.
         self.last: list[Any] = [None] * width
+        #: The graph that triples are in where statements have none, alone.
+        self.graph: tuple[Any, ...] = ()
         #: Bits of the positions that no statement has given yet.
         self._missing = (1 << width) - 1
         #: Characters of IRIs made so far in this frame.
@@ -316,6 +318,16 @@ class TermReader:
             raise TermError(str(error)) from error
 
     # Statements
+
+    def make_statement(self) -> Any:
+        """The statement that :meth:`statement` has read, as the factory makes it."""
+        terms: Any = (*self.last, *self.graph)
+        try:
+            return self._factory.triple(terms) if len(terms) == 3 else self._factory.quad(terms)
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(str(error)) from error
 
     def statement(self, data: bytes, pos: int, end: int) -> bool:
         """Read an RdfTriple or RdfQuad into :attr:`last`.

@@ -21,6 +21,7 @@ from ...codec import (
     PatchStatementType,
     PatchStreamType,
 )
+from ...codec.common.options import TABLES
 from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
 from ...errors import JellyError
@@ -34,8 +35,6 @@ from .whole import join
 
 #: What opens a quoted triple, in RDF-star and in RDF 1.2.
 _QUOTED: Final = b"<<"
-_PRESETS: Final = {"big": PatchOptions.big, "small": PatchOptions.small}
-_TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +62,8 @@ class PatchOptionChanges:
         ... # doctest: +ELLIPSIS
         PatchOptions(..., max_name_table_size=64, max_prefix_table_size=16, ...)
         """
-        if self.preset is not None:
-            sizes = _PRESETS[self.preset]()
-            options = replace(options, **{name: getattr(sizes, name) for name in _TABLES})
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        del named["preset"]
-        return replace(options, **{k: v for k, v in named.items() if v is not None})
+        return options.changed(named.pop("preset"), named)
 
 
 def convert(
@@ -201,7 +196,7 @@ def _common(known: Sequence[PatchOptions]) -> PatchOptions:
     if len(known) == 1:
         return known[0]
     triples = all(each.statement_type is PatchStatementType.TRIPLES for each in known)
-    tables: dict[str, Any] = {name: max(getattr(each, name) for each in known) for name in _TABLES}
+    tables: dict[str, Any] = {name: max(getattr(each, name) for each in known) for name in TABLES}
     return PatchOptions(
         statement_type=PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS,
         generalized_statements=any(each.generalized_statements for each in known),
