@@ -19,12 +19,9 @@ from ..codec import (
     DEFAULT_FRAME_ROWS,
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
-    BlankNode,
     Encoder,
     Frame,
-    Iri,
     Limits,
-    Literal,
     LogicalType,
     PhysicalType,
     StreamOptions,
@@ -33,7 +30,8 @@ from ..codec import (
     delimit,
 )
 from ..codec.common.options import FLAGS, TABLES
-from ..codec.text.ntriples import Notation, term_text
+from ..codec.text.ntriples import Notation
+from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.sinks import Destination, Writable, is_replaceable, open_output
 from ..io.sources import Input, Source, rewinder
@@ -471,7 +469,8 @@ def jelly_to_text(
         ):
             if format in _LINES:
                 for frame in counter.counted(frames):
-                    out.write("".join(frame.statements).encode())
+                    lines = (f"{' '.join(terms)} .\n" for terms in frame.statements)
+                    out.write("".join(lines).encode())
             else:
                 _serialize(counter.counted(frames), out, format)
     left_out = {"frame metadata entries": counter.metadata, "empty graphs": counter.empty_graphs}
@@ -541,41 +540,17 @@ class _Counter:
             yield frame
 
 
-class _Lines:
-    """A factory that makes lines of N-Triples or N-Quads; see ``TermFactory``."""
-
-    default_graph: Final = ""
+class _Lines(TextFactory):
+    """Makes statements of a format, each as the terms of a line."""
 
     def __init__(self, format: Format, notation: Notation) -> None:  # noqa: A002
-        self._opening, self._closing = notation.value
+        super().__init__(notation)
         self._format = format
 
-    @staticmethod
-    def iri(value: str, /) -> str:
-        return term_text(Iri(value))
-
-    @staticmethod
-    def blank_node(label: str, /) -> str:
-        return term_text(BlankNode(label))
-
-    @staticmethod
-    def literal(lex: str, langtag: str | None, datatype: str | None, /) -> str:
-        return term_text(Literal(lex, langtag, datatype))
-
-    def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
-        return f"{self._opening}{subject} {predicate} {object_}{self._closing}"
-
-    @staticmethod
-    def triple(terms: tuple[str, str, str], /) -> str:
-        subject, predicate, object_ = terms
-        return f"{subject} {predicate} {object_} .\n"
-
-    def quad(self, terms: tuple[str, str, str, str], /) -> str:
-        subject, predicate, object_, graph = terms
-        if not graph:
-            return f"{subject} {predicate} {object_} .\n"
-        _check_graph(self._format)
-        return f"{subject} {predicate} {object_} {graph} .\n"
+    def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
+        if terms[3]:
+            _check_graph(self._format)
+        return super().quad(terms)
 
 
 def _check_graph(format: Format) -> None:  # noqa: A002

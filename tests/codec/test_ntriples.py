@@ -33,12 +33,12 @@ from jelly_plugins.codec.text.ntriples import (
     read_label,
     statement_text,
     term_text,
-    write_lines,
     written_label,
 )
 from jelly_plugins.errors import TextError
 from jelly_plugins.io.streams import TextPieces, infer_options, read, write_bytes
 
+from ..ntriples import write_lines
 from ..shared_data import shared
 
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741

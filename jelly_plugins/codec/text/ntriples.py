@@ -14,7 +14,7 @@ form), RDF-star (for quoted triples), RDF 1.1 Concepts, section 7 (for generaliz
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, Final, NoReturn, cast
 
@@ -467,20 +467,6 @@ def statement_text(statement: Statement, notation: Notation = Notation.RDF_1_2) 
         # The default graph.
         terms.pop()
     return f"{' '.join(terms)} ."
-
-
-def write_lines(
-    statements: Iterable[Statement], notation: Notation = Notation.RDF_1_2
-) -> Iterator[bytes]:
-    """Statements as lines of N-Triples or N-Quads, in UTF-8 and with their line ends.
-
-    :raises TermError: while iterating; see :func:`term_text`.
-
-    >>> list(write_lines([Triple(Iri("urn:s"), Iri("urn:p"), Literal("é"))]))
-    [b'<urn:s> <urn:p> "\\xc3\\xa9" .\\n']
-    """
-    for statement in statements:
-        yield f"{statement_text(statement, notation)}\n".encode()
 
 
 class StandIns:
