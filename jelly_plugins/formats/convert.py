@@ -41,6 +41,7 @@ from ..jena.streams import JenaReader, JenaText
 from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
 from .transcode import transcode
+from .xml_names import NAME, NO_CHARACTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -577,7 +578,7 @@ class _CheckedFactory:
         self.quoted_triple = made.quoted_triple
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        if self._is_xml and (found := _NO_XML.search(lex)):
+        if self._is_xml and (found := NO_CHARACTER.search(lex)):
             raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
         return self._made.literal(lex, langtag, datatype)
 
@@ -595,17 +596,8 @@ class _CheckedFactory:
         return self._made.quad(terms)
 
 
-#: Characters that XML 1.0 has not (production 2).
-_NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-_NAME_START: Final = (
-    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
-    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
 #: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
-_XML_PREDICATE: Final = re.compile(
-    rf"[{_NAME_START}][{_NAME_START}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*\Z"
-)
+_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
 
 #: Names that every format with prefixes can say; pyoxigraph does not look at them.
 _PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")

@@ -12,10 +12,10 @@ from typing import Any, Final
 from ..codec import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import RDF_LANG_STRING
-from ..codec.text.lines import LANGTAG
+from ..codec.text.lines import LANGTAG, NOT_IN_IRI
 from ..errors import LimitError, TermError
 
-_IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]*+")
+_IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}\ud800-\udfff]*+")
 _TAG: Final = re.compile(LANGTAG)
 _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

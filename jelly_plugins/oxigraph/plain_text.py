@@ -22,6 +22,7 @@ from pyoxigraph import (
     serialize,
 )
 
+from ..codec.text.lines import NOT_IN_IRI
 from ..errors import TermError
 from .canonical import canonical, canonicals, odd_lines
 from .rows import Row, graph_text, text_of
@@ -30,7 +31,7 @@ from .terms import DEFAULT_GRAPH, GraphName
 #: N-Triples by the graph that they are in.
 PlainText: TypeAlias = Mapping[GraphName, bytes]
 
-_IRI: Final = rb'<[^\x00-\x20<>"{}|^`\\]*+>'
+_IRI: Final = f"<[^{NOT_IN_IRI}]*+>".encode()
 _NODE: Final = rb'_:[^\s<>"]++'
 _LITERAL: Final = rb'"(?:[^"\\\n]++|\\.)*+"(?:@[A-Za-z0-9-]++|\^\^' + _IRI + rb")?+"
 _LINES: Final = re.compile(

@@ -40,6 +40,7 @@ from .lines import (
     LABEL,
     LANGTAG,
     LITERAL,
+    NOT_IN_IRI,
     SPACE,
     STRING,
     LineReader,
@@ -391,7 +392,7 @@ def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
 # Writing
 
 _STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
-_IRI_SPECIAL: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
+_IRI_SPECIAL: Final = re.compile(rf"[{NOT_IN_IRI}\ud800-\udfff]")
 _WHOLE_LABEL: Final = re.compile(LABEL)
 _WHOLE_LANGTAG: Final = re.compile(LANGTAG)
 _SHORT_ESCAPES: Final = {
