@@ -17,7 +17,6 @@ from ..backends import BlankNodes, get_backend
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
-    DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     Encoder,
     Frame,
@@ -40,7 +39,7 @@ from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
 from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
-from .transcode import transcode
+from .transcode import as_quad, as_triple, transcode
 from .xml_names import NAME, NO_CHARACTER
 
 
@@ -86,11 +85,11 @@ class OptionChanges:
         return replace(options, logical_type=self._logical_type(options))
 
     def _logical_type(self, options: StreamOptions) -> int:
-        triples = options.physical_type is PhysicalType.TRIPLES
+        flat = options.physical_type.flat
         if self.flat:
-            return LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS
+            return flat
         base = options.base_logical_type
-        flat, grouped = _LOGICAL[triples]
+        grouped = LogicalType.GRAPHS if flat is LogicalType.FLAT_TRIPLES else LogicalType.DATASETS
         if base in (LogicalType.UNSPECIFIED, flat, grouped):
             return options.logical_type
         return grouped if options.grouped else flat
@@ -98,12 +97,6 @@ class OptionChanges:
 
 #: Formats that have a statement to a line, which the codec reads and writes itself.
 _LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
-
-#: Base logical types, flat and grouped, by whether the physical type is TRIPLES.
-_LOGICAL: Final = {
-    True: (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS),
-    False: (LogicalType.FLAT_QUADS, LogicalType.DATASETS),
-}
 
 
 def convert(
@@ -253,9 +246,7 @@ def text_to_jelly(
         the output is partly out already.
     """
     physical_type = PhysicalType.QUADS if format.has_graphs else PhysicalType.TRIPLES
-    options = changes.applied(
-        StreamOptions(physical_type=physical_type, logical_type=_LOGICAL[not format.has_graphs][0])
-    )
+    options = changes.applied(StreamOptions.flat(physical_type))
     rewind = rewinder(src)
     #: The encoder of text reads the format that goes with its physical type.
     lines = format in _LINES and format.has_graphs is (
@@ -325,7 +316,9 @@ class _Encoding:
             yield frame
 
     def _encode(self) -> Iterator[bytes]:
-        statements = _adapted(self._reader, self._encoder.options.physical_type)
+        statements: Iterator[tuple[Any, ...]] = map(as_quad, self._reader)
+        if self._encoder.options.physical_type is PhysicalType.TRIPLES:
+            statements = (as_triple(each, self._reader.name) for each in self._reader)
         while batch := list(islice(statements, BATCH)):
             if self._namespaces:
                 self._declare()
@@ -403,20 +396,6 @@ def _undeclared(source: str) -> _UndeclaredError:
         "ask for rdf_star (--rdf-star)",
         source=source,
     )
-
-
-def _adapted(statements: TextReader, physical_type: PhysicalType) -> Iterator[tuple[Any, ...]]:
-    """Statements with as many terms as the physical type asks for."""
-    for statement in statements:
-        if physical_type is not PhysicalType.TRIPLES:
-            yield statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH)
-        elif len(statement) == 4 and statement[3] is not DEFAULT_GRAPH:
-            raise TermError(
-                "a quad in a named graph cannot be said in physical type TRIPLES",
-                source=statements.name,
-            )
-        else:
-            yield statement[:3]
 
 
 # To text

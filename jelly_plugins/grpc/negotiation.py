@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..codec import LogicalType, PhysicalType, StreamOptions
+from ..codec import StreamOptions
 from ..codec.common.options import FLAGS, MIN_NAME_TABLE, TABLES
 from ..errors import OptionsError, ServiceError
 
@@ -71,15 +71,10 @@ def answer_to(asked: StreamOptions | None, usual: StreamOptions) -> StreamOption
     if asked is None:
         return usual
     sizes = {name: min(getattr(asked, name), getattr(usual, name)) for name in TABLES}
-    flat = (
-        LogicalType.FLAT_TRIPLES
-        if asked.physical_type is PhysicalType.TRIPLES
-        else LogicalType.FLAT_QUADS
-    )
     return replace(
         usual,
         physical_type=asked.physical_type,
-        logical_type=asked.logical_type or flat,
+        logical_type=asked.logical_type or asked.physical_type.flat,
         version=min(asked.version, usual.version) or usual.version,
         **sizes,
     )

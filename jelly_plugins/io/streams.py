@@ -22,7 +22,6 @@ from ..codec import (
     FrameSplitter,
     GenericFactory,
     Limits,
-    LogicalType,
     PhysicalType,
     Statement,
     StreamOptions,
@@ -398,9 +397,8 @@ def read(
 
 def infer_options(statement: tuple[Any, ...] | None) -> StreamOptions:
     """Options for a flat stream that opens with ``statement``: of triples or of quads."""
-    if statement is not None and len(statement) == 4:
-        return StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
-    return StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES)
+    quads = statement is not None and len(statement) == 4
+    return StreamOptions.flat(PhysicalType.QUADS if quads else PhysicalType.TRIPLES)
 
 
 def encode(

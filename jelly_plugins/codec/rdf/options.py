@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final, Self
 
 from ...errors import OptionsError
 from ..common.limits import Limits
@@ -22,6 +22,12 @@ class PhysicalType(IntEnum):
     TRIPLES = 1
     QUADS = 2
     GRAPHS = 3
+
+    @property
+    def flat(self) -> LogicalType:
+        """The logical type of a flat stream."""
+        triples = self is PhysicalType.TRIPLES
+        return LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS
 
 
 class LogicalType(IntEnum):
@@ -88,6 +94,11 @@ class StreamOptions(Presets):
         object.__setattr__(self, "physical_type", physical_type)
         if self.logical_type in _LOGICAL_TYPES:
             object.__setattr__(self, "logical_type", LogicalType(self.logical_type))
+
+    @classmethod
+    def flat(cls, physical_type: PhysicalType, **changes: Any) -> Self:
+        """Options of a flat stream."""
+        return cls(physical_type=physical_type, logical_type=physical_type.flat, **changes)
 
     @property
     def base_logical_type(self) -> int:

@@ -16,7 +16,6 @@ from ...codec import (
     DEFAULT_LIMITS,
     Encoder,
     Limits,
-    LogicalType,
     PhysicalType,
     StreamOptions,
     TextEncoder,
@@ -34,13 +33,6 @@ from .text_dump import TextWriting, text_says_it
 
 #: The order of statements: as the store has them, or each subject's together.
 Order = Literal["store", "subject"]
-
-_FLAT_QUADS: Final = StreamOptions(
-    physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS
-)
-_FLAT_TRIPLES: Final = StreamOptions(
-    physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES
-)
 
 _ASK: Final = """
 ASK {
@@ -230,7 +222,7 @@ def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOp
     :raises OptionsError: they need a graph, or frames that a dump does not have.
     """
     if options is None:
-        options = _FLAT_QUADS if graph is None else _FLAT_TRIPLES
+        options = StreamOptions.flat(PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES)
     if graph is None and options.physical_type is PhysicalType.TRIPLES:
         raise OptionsError("a store has quads: name the graph that is to be written as triples")
     if options.grouped and options.logical_type not in GROUPED:
