@@ -284,7 +284,7 @@ def _options_of(given: str, kind: str) -> Any:
 def _target(given: str) -> str:
     host, _, port = given.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise WrongUsageError(f"{given} is no HOST:PORT")
+        raise WrongUsageError(f"{given} is not HOST:PORT")
     return given
 
 

@@ -558,13 +558,13 @@ class _CheckedFactory:
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         if self._is_xml and (found := NO_CHARACTER.search(lex)):
-            raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
+            raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
         return self._made.literal(lex, langtag, datatype)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
         if self._is_xml and not _XML_PREDICATE.search(terms[1].value):
             raise TermError(
-                f"RDF/XML cannot say the predicate {terms[1]}: it has no XML name at its end"
+                f"RDF/XML cannot express the predicate {terms[1]}: it has no XML name at its end"
             )
         return self._made.triple(terms)
 
@@ -601,7 +601,7 @@ def _serialize(frames: Iterator[Frame], out: Writable, format: Format) -> None: 
     except (ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
-        raise TermError(f"{format} cannot say this: {error}") from error
+        raise TermError(f"{format} cannot express this: {error}") from error
 
 
 class _Output:

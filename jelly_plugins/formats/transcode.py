@@ -241,7 +241,7 @@ def _adapted(
         if options.physical_type is not PhysicalType.GRAPHS:
             if frame.empty_graphs and not lossy:
                 raise TermError(
-                    "an empty graph can be said in physical type GRAPHS only",
+                    "an empty graph can be expressed in physical type GRAPHS only",
                     source=name,
                     frame=frame.index,
                 )
@@ -261,7 +261,7 @@ def as_triple(statement: tuple[Any, ...], name: str, frame: int | None = None) -
     """
     if len(statement) == 4 and statement[3] is not DEFAULT_GRAPH:
         raise TermError(
-            "a quad in a named graph cannot be said in physical type TRIPLES",
+            "a quad in a named graph cannot be expressed in physical type TRIPLES",
             source=name,
             frame=frame,
         )

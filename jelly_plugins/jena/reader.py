@@ -128,8 +128,8 @@ class TermReader:
             parts = [self.term(value[part], at) for at, part in enumerate("SPO")]
             return self.build(self.factory.quoted_triple, *parts)
         if name == "repeat":
-            raise StatementError("a repeat stands in a quoted triple")
-        raise TermError(f"{_NO_TERMS[name]} stands as {POSITIONS[position]}")
+            raise StatementError("there is a repeat in a quoted triple")
+        raise TermError(f"{_NO_TERMS[name]} is used as {POSITIONS[position]}")
 
     def whole(self, name: dict[str, str]) -> str:
         """The IRI of a prefix name.
@@ -347,7 +347,7 @@ class RowDecoder:
         self._recall()
         again = self._last[position]
         if again is None:
-            raise StatementError(f"a repeat stands as {POSITIONS[position]}, with none before it")
+            raise StatementError(f"a repeat is used as {POSITIONS[position]}, with none before it")
         if self._copies:
             self.terms.expand(_size(again))
         return again

@@ -368,6 +368,6 @@ def format_for(dst: Destination) -> JenaFormat:
     found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
     if found is None:
         raise ValueError(
-            f"the name {name!r} tells neither RDF Thrift nor RDF Protobuf: give format"
+            f"the name {name!r} is of neither RDF Thrift nor RDF Protobuf: give format"
         )
     return found

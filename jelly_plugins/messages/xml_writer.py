@@ -105,7 +105,7 @@ class RdfXmlWriter:
         end = max((found.end() for found in _NO_NAME_PART.finditer(iri)), default=0)
         first = _FIRST.search(iri, end)
         if first is None or iri in _NO_PROPERTIES or iri[: first.start()] in _RESERVED:
-            raise TermError(f"RDF/XML cannot say the predicate <{iri[:80]}>")
+            raise TermError(f"RDF/XML cannot express the predicate <{iri[:80]}>")
         namespace, local = iri[: first.start()], iri[first.start() :]
         prefix = self._prefixes.get(namespace)
         if prefix is None:
@@ -137,5 +137,5 @@ def _reference(attribute: str, term: Any) -> str:
 
 def _escaped(text: str) -> str:
     if (found := NO_CHARACTER.search(text)) is not None:
-        raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
+        raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", text)

@@ -145,7 +145,7 @@ class PatchRowReader:
                 before = [END]
         elif name == "txn":
             if not 0 <= value < len(_TRANSACTIONS):
-                raise WireError(f"{value} is no row of a transaction")
+                raise WireError(f"{value} is not a row of a transaction")
             row = _TRANSACTIONS[value]
         elif name in _STATEMENTS:
             row = Operation(_STATEMENTS[name], self._statement(value))
@@ -197,7 +197,7 @@ class PatchRowReader:
             return self._terms.term(term, position)
         again = self._last[position]
         if again is None:
-            raise StatementError("a repeat stands with no such term before it")
+            raise StatementError("there is a repeat with no such term before it")
         return again
 
 

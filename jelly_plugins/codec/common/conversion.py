@@ -54,9 +54,9 @@ def check_text(part: Any) -> None:
     :raises TermError: it is not.
     """
     if not isinstance(part, str):
-        raise TermError(f"a part of a term is no string: {part!r}")
+        raise TermError(f"a part of a term is not a string: {part!r}")
     if not part.isascii():
         try:
             part.encode()
         except UnicodeEncodeError:
-            raise TermError("a term has a surrogate, which is no character") from None
+            raise TermError("a term has a surrogate, which is not a character") from None

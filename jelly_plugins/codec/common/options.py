@@ -108,7 +108,7 @@ def check_types(options: TermOptions) -> None:
     for name in (*TABLES, "version"):
         value = getattr(options, name)
         if not isinstance(value, int):
-            raise OptionsError(f"{name} is no whole number: {value!r}")
+            raise OptionsError(f"{name} is not a whole number: {value!r}")
     for name in FLAGS:
         value = getattr(options, name)
         if not isinstance(value, bool):

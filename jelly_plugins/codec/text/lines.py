@@ -160,7 +160,7 @@ def _escaped_character(found: re.Match[str]) -> str:
         return _ESCAPED_CHARACTERS[short]
     code = int(found[0][2:], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"{found[0]} is no character")
+        raise ValueError(f"{found[0]} is not a character")
     return chr(code)
 
 

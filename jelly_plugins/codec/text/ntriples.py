@@ -282,10 +282,10 @@ class _Line:
     def whole_term(self, position: int) -> Term:
         """Read a line that is no more than a term."""
         if self._text.startswith((" ", "\t")):
-            self._fail("space stands before the term")
+            self._fail("there is space before the term")
         term = self._term(position, 0)
         if self.pos < len(self._text):
-            self._fail("more than a term stands here")
+            self._fail("there is more than a term here")
         return term
 
     def _triple(self, depth: int) -> Triple:
@@ -441,7 +441,7 @@ def term_text(
         text = f'"{_STRING_SPECIAL.sub(_escape, term.lex)}"'
         if term.langtag is not None:
             if _WHOLE_LANGTAG.fullmatch(term.langtag) is None:
-                raise TermError(f"N-Triples cannot say the language tag {term.langtag!r}")
+                raise TermError(f"N-Triples cannot express the language tag {term.langtag!r}")
             return f"{text}@{term.langtag}"
         if term.datatype is not None:
             return f"{text}^^<{_IRI_SPECIAL.sub(_escape_code, term.datatype)}>"
@@ -494,7 +494,9 @@ class StandIns:
         try:
             return STAND_IN + label.encode().hex()
         except UnicodeEncodeError:
-            raise TermError("a blank node label has a surrogate, which is no character") from None
+            raise TermError(
+                "a blank node label has a surrogate, which is not a character"
+            ) from None
 
     def read(self, written: str) -> str:
         """The label that is meant by what is written."""
@@ -546,5 +548,5 @@ def _escape(found: re.Match[str]) -> str:
 def _escape_code(found: re.Match[str]) -> str:
     code = ord(found[0])
     if 0xD800 <= code <= 0xDFFF:
-        raise TermError("a term has a surrogate, which is no character")
+        raise TermError("a term has a surrogate, which is not a character")
     return f"\\u{code:04X}"

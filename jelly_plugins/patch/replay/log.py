@@ -186,7 +186,7 @@ def _value(kind: OperationKind, value: Any, factory: TermFactory[Any]) -> Any:
         if len(value) not in (3, 4):
             raise StatementError(f"a statement of {len(value)} terms")
         if any(isinstance(each, DefaultGraph) for each in value[:3]):
-            raise StatementError("the default graph stands where only a graph may")
+            raise StatementError("the default graph may only be the graph of a statement")
         terms = tuple(convert(each, factory) for each in value)
         return factory.quad(terms) if len(terms) == 4 else factory.triple(terms)
     if kind is OperationKind.HEADER:

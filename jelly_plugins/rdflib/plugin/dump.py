@@ -113,7 +113,7 @@ def parts_of(graph: Graph) -> list[Part]:
 
 def _check_formula(graph: object) -> None:
     if isinstance(graph, QuotedGraph):
-        raise TermError("a formula of Notation3 is no RDF graph")
+        raise TermError("a formula of Notation3 is not an RDF graph")
 
 
 def flat_options(graph: Graph, parts: Iterable[Part]) -> StreamOptions:
