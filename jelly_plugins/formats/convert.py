@@ -449,8 +449,8 @@ def jelly_to_text(
         ):
             if format in _LINES:
                 for frame in counter.counted(frames):
-                    lines = (f"{' '.join(terms)} .\n" for terms in frame.statements)
-                    out.write("".join(lines).encode())
+                    lines = " .\n".join(map(" ".join, frame.statements))
+                    out.write(f"{lines} .\n".encode() if lines else b"")
             else:
                 _serialize(counter.counted(frames), out, format)
     left_out = {"frame metadata entries": counter.metadata, "empty graphs": counter.empty_graphs}
@@ -528,9 +528,10 @@ class _Lines(TextFactory):
         self._format = format
 
     def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
-        if terms[3]:
-            _check_graph(self._format)
-        return super().quad(terms)
+        if not terms[3]:
+            return terms[:3]
+        _check_graph(self._format)
+        return terms
 
 
 def _check_graph(format: Format) -> None:  # noqa: A002

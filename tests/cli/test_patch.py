@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pty
@@ -55,6 +56,8 @@ def log_file(folder: Path, name: str = "log.rdfp", text: bytes = LOG) -> Path:
 
 def literals(folder: Path) -> set[str]:
     """The literals in a store's data."""
+    # A command that failed in this process may have left the store open, in a cycle.
+    gc.collect()
     return {quad.object.value for quad in Store(str(folder)) if quad.predicate.value == "urn:ex:p"}
 
 
