@@ -14,6 +14,7 @@ from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Frame, Limits, StreamOptions, delimit
 from ..errors import OptionsError
 from ..io.sinks import Destination, open_output
+from ..io.sources import Closing
 from . import wire
 from .errors import closed_error, received_error
 from .frames import FrameFile, fitted_all
@@ -84,17 +85,11 @@ class Connection:
         return make(call, decoder, check, name, self._limits)
 
 
-class Client(Connection):
+class Client(Connection, Closing):
     """A connection to a server; a context manager that closes it. For any number of threads.
 
     See :class:`Connection` for the parameters.
     """
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all calls, and the connection."""
@@ -165,7 +160,7 @@ class Client(Connection):
         return self._answer(Subscription, topic, options, backend, blank_nodes, timeout)
 
 
-class Subscription(Answer):
+class Subscription(Answer, Closing):
     """A stream that comes: an iterator of its frames, and a context manager that ends it. For one
     thread at a time, but for :meth:`close`.
 
@@ -174,12 +169,6 @@ class Subscription(Answer):
 
     #: To be closed with the stream.
     _client: Client | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ask for no more. A thread that waits for a frame gets none."""

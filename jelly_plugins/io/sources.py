@@ -10,6 +10,7 @@ import bz2
 import io
 import os
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
@@ -63,7 +64,21 @@ _DECOMPRESSORS: Final[dict[str, Callable[[], _Decompressor]]] = {
 }
 
 
-class Input:
+class Closing(ABC):
+    """What is closed at the end of a ``with`` block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class Input(Closing):
     """An open source of bytes, decompressed; use it in a ``with`` block.
 
     :ivar name: how errors call it.
@@ -81,12 +96,6 @@ class Input:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close what was opened here; a file that the caller opened stays open."""

@@ -35,7 +35,7 @@ from ..codec.rdf.decoder import first_options, opens_with_options
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
-from .sources import Input, Source
+from .sources import Closing, Input, Source
 
 #: Statements that are handed to the encoder at once.
 BATCH: Final = 1024
@@ -81,7 +81,7 @@ class _Decoding(Protocol):
     def next_frame(self) -> int: ...
 
 
-class _Opened(Generic[_SourceT, _ItemT]):
+class _Opened(Closing, Generic[_SourceT, _ItemT]):
     """A context manager that gives out what a source has, and closes it.
 
     For one thread at a time: a second one gets Python's own ValueError for a generator that is
@@ -101,12 +101,6 @@ class _Opened(Generic[_SourceT, _ItemT]):
     def compression(self) -> str | None:
         """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
         return self._source.compression
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the source, if it was opened here."""

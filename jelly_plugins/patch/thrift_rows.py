@@ -25,6 +25,7 @@ from ..codec import (
     describe,
 )
 from ..codec.common.positions import GRAPH, OBJECT
+from ..codec.common.terms import build
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
 from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.text.ntriples import Notation
@@ -168,9 +169,9 @@ class PatchRowReader:
         self._last = [*terms, graph]
         factory = self._terms.factory
         if not self._quads:
-            return self._terms.build(factory.triple, tuple(terms))
+            return build(factory.triple, tuple(terms))
         terms.append(factory.default_graph if graph is None else graph)
-        return self._terms.build(factory.quad, tuple(terms))
+        return build(factory.quad, tuple(terms))
 
     def _namespace(self, name: str, value: dict[str, Any]) -> Operation:
         graph = self._graph(value.get("graphNode"), "a namespace")
@@ -180,7 +181,7 @@ class PatchRowReader:
         if name == "prefixDel":
             self._terms.prefixes.pop(prefix, None)
             return Operation(OperationKind.DELETE_NAMESPACE, Namespace(prefix, None, graph))
-        iri = self._terms.build(self._terms.factory.iri, value["iriStr"])
+        iri = build(self._terms.factory.iri, value["iriStr"])
         self._terms.declare(prefix, value["iriStr"])
         return Operation(OperationKind.ADD_NAMESPACE, Namespace(prefix, iri, graph))
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final
 
-from ...errors import JellyError, LimitError, TermError
+from ...errors import LimitError, TermError
 from .limits import NESTING_CEILING
-from .terms import Describe, Kind, TermFactory, describe
+from .terms import Describe, Kind, TermFactory, build, describe
 
 
 def convert(
@@ -33,12 +33,7 @@ def convert(
     for part in parts[1:]:
         if part is not None:
             check_text(part)
-    try:
-        return _CONSTRUCTORS[kind](factory)(*parts)
-    except JellyError:
-        raise
-    except ValueError as error:
-        raise TermError(str(error)) from error
+    return build(_CONSTRUCTORS[kind](factory), *parts)
 
 
 _CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]]] = {
