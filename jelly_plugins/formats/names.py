@@ -80,7 +80,7 @@ def format_named(name: str) -> Format:
     try:
         return _ALIASES.get(plain) or Format(plain)
     except ValueError:
-        raise ValueError(f"{name!r} is none of the formats {', '.join(Format)}") from None
+        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}") from None
 
 
 def format_of(name: str) -> Format | None:

@@ -180,4 +180,4 @@ def _check_iri(iri: str) -> None:
     try:
         NamedNode(iri)
     except ValueError as error:
-        raise TermError(f"<{iri[:200]}> is no IRI: {error}") from None
+        raise TermError(f"<{iri[:200]}> is not a valid IRI: {error}") from None

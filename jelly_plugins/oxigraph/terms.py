@@ -68,7 +68,7 @@ def describe(term: object) -> tuple[Any, ...]:
             datatype = term.datatype.value
             return (Kind.LITERAL, term.value, None, None if datatype == XSD_STRING else datatype)
         if term.direction is not None:
-            raise TermError(f"Jelly cannot say the base direction of {_short(str(term))}")
+            raise TermError(f"Jelly cannot express the base direction of {_short(str(term))}")
         return (Kind.LITERAL, term.value, term.language, None)
     if isinstance(term, BlankNode):
         return (Kind.BLANK_NODE, read_label(term.value))

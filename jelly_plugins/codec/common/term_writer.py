@@ -148,7 +148,7 @@ class TermWriter:
         :raises LimitError: it is longer than a reader would take.
         """
         if not isinstance(value, str):
-            raise TermError(f"{what} is no string: {value!r}")
+            raise TermError(f"{what} is not a string: {value!r}")
         try:
             raw = value.encode()
         except UnicodeEncodeError:

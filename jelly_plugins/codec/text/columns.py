@@ -11,20 +11,19 @@ Reference: Arrow columnar format, section "Variable-size Binary Layout".
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...errors import JellyError, OrderError, TextError, WireError
 from ..common import positions
 from ..common.limits import DEFAULT_LIMITS, Limits, over
 from ..common.terms import DEFAULT_GRAPH, Quad, Statement, Triple
 from ..rdf.decoder import Decoder
-from ..rdf.encoder import Encoder
-from ..rdf.options import PhysicalType, StreamOptions
-from .ntriples import Dialect, LineParser, Notation
-from .transcoding import PieceDecoder, TextFactory
+from ..rdf.options import StreamOptions
+from .ntriples import Notation
+from .transcoding import PieceDecoder, TermEncoder, TextFactory
 
 #: What has the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
 Buffer: TypeAlias = Any
@@ -269,15 +268,11 @@ def _column(cells: tuple[bytes, ...], *, nullable: bool = False) -> Column:
     )
 
 
-class ColumnEncoder:
+class ColumnEncoder(TermEncoder):
     """Writes columns of terms in N-Triples syntax as frames.
 
-    :param options: of the stream; in physical type TRIPLES no row has a graph.
-    :param dialect: which triples may be terms.
-    :param generalized: whether any kind of term may stand in any position.
-    :param relative_iris: whether IRIs without a scheme are taken as they are.
-    :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
-        :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
+    In physical type TRIPLES no row has a graph. For the parameters see
+    :class:`~jelly_plugins.codec.text.transcoding.TermEncoder`.
 
     In its errors ``row`` is the number of the row, from 0, in all the columns that were added.
 
@@ -293,29 +288,10 @@ class ColumnEncoder:
     ([], True)
     """
 
-    #: What writes the statements; the compiled kernel has its own.
-    _encoder_type: ClassVar = Encoder
-
-    def __init__(
-        self,
-        options: StreamOptions,
-        *,
-        dialect: Dialect = Dialect.RDF_STAR,
-        generalized: bool = False,
-        relative_iris: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        **settings: Any,
-    ) -> None:
-        self._encoder: Encoder = self._encoder_type(options, limits=limits, **settings)
-        quads = options.physical_type is not PhysicalType.TRIPLES
-        self._parser = LineParser(dialect, generalized, relative_iris, limits, quads=quads)
+    def __init__(self, options: StreamOptions, **settings: Any) -> None:
+        super().__init__(options, **settings)
         #: Rows that were added before.
         self._rows = 0
-
-    @property
-    def options(self) -> StreamOptions:
-        """The options as they are written."""
-        return self._encoder.options
 
     @property
     def pending(self) -> int:
@@ -334,22 +310,6 @@ class ColumnEncoder:
         frames = self._add(columns)
         self._rows += columns.rows
         return frames
-
-    def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
-        """End the frame, empty or not; see :meth:`~jelly_plugins.codec.Encoder.flush`."""
-        return self._encoder.flush(metadata)
-
-    def restart(self) -> list[bytes]:
-        """Let the next frame be a restart point; see
-        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
-        return self._encoder.restart()
-
-    def finish(self) -> list[bytes]:
-        """End the stream.
-
-        :return: what frames are left.
-        """
-        return self._encoder.finish()
 
     def _add(self, columns: Columns) -> list[bytes]:
         check_columns(columns)

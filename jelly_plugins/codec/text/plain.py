@@ -7,8 +7,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from .lines import NOT_IN_IRI
+
 #: An IRI in brackets, without escapes.
-IRI: Final = rb'<[^\x00-\x20<>"{}|^`\\]*+>'
+IRI: Final = f"<[^{NOT_IN_IRI}]*+>".encode()
 #: A blank node, whatever its label.
 NODE: Final = rb'_:[^\s<>"]++'
 _LITERAL: Final = (

@@ -220,7 +220,7 @@ class Replay(Generic[C]):
         if header.key in (ID, PREV):
             if self._transactions:
                 raise OrderError(
-                    f"the header {header.key!r} stands behind a transaction of its patch"
+                    f"the header {header.key!r} comes after a transaction of its patch"
                 )
             self._headers.setdefault(header.key, header.value)
 
