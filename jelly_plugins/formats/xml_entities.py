@@ -54,7 +54,7 @@ class EntityGuard:
     def look(self, piece: bytes) -> None:
         """Look at what comes next.
 
-        :raises TextError: entities stand for too much, or are of a kind that is not known here;
+        :raises TextError: entities expand to too much, or are of a kind that is not known here;
             with the line.
         """
         self._size += len(piece)
@@ -113,7 +113,7 @@ def guarded(pieces: Iterable[bytes]) -> Iterator[bytes]:
     >>> bomb = b'<!DOCTYPE a [<!ENTITY b "' + b"c" * 70000 + b'">]><a>&b;</a>'
     >>> list(guarded([bomb]))
     Traceback (most recent call last):
-    jelly_plugins.errors.TextError: line 1: an entity stands for 70000 bytes
+    jelly_plugins.errors.TextError: line 1: an entity expands to 70000 bytes
     """
     guard = EntityGuard()
     for piece in pieces:

@@ -287,7 +287,7 @@ def test_repeats(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
         (
             [triple(S, P, ("tripleTerm", {"S": ("repeat", {}), "P": P, "O": O}))],
             StatementError,
-            "repeat stands in a quoted triple",
+            "repeat in a quoted triple",
             0,
         ),
         ([triple(S, P, O), triple(S, P, ("any", {}))], TermError, "pattern for any term", 1),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...errors import LookupTableError, StatementError, WireError
+from ...errors import JellyError, LookupTableError, StatementError, TermError, WireError
 from ..common import positions
 from .limits import Limits, over
 from .lookups import ReaderTable
@@ -314,7 +314,13 @@ class TermReader:
     def make_statement(self) -> Any:
         """The statement that :meth:`statement` has read, as the factory makes it."""
         terms: Any = (*self.last, *self.graph)
-        return build(self._factory.triple if len(terms) == 3 else self._factory.quad, terms)
+        # As `build` has it, without a call for each statement.
+        try:
+            return self._factory.triple(terms) if len(terms) == 3 else self._factory.quad(terms)
+        except JellyError:
+            raise
+        except ValueError as error:
+            raise TermError(str(error)) from error
 
     def statement(self, data: bytes, pos: int, end: int) -> bool:
         """Read an RdfTriple or RdfQuad into :attr:`last`.
