@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
 
 _BOTH: Final = ("jelly", "jelly-patch")
@@ -42,6 +43,25 @@ OPTIONS: Final = (
         "`ntriples`",
         "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
         "language. Patches are applied from text.",
+    ),
+    Option(
+        "columns",
+        _BOTH,
+        False,
+        "all",
+        "Names, with commas between them: columns that are read, and no others. A schema that is "
+        "given does the same.",
+    ),
+    *(
+        Option(
+            name,
+            _JELLY,
+            False,
+            "none",
+            f"A term of N-Triples: rows with another {name} are passed over"
+            + ("; empty for the default graph." if name == "graph" else "."),
+        )
+        for name in POSITIONS
     ),
     Option(
         "blankNodes",

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from .. import _requirement  # noqa: F401  (first: it says what to install)
 from .options import check_options
-from .schema import check_schema, patch_schema, statement_schema
+from .schema import asked_schema, check_schema, patch_schema, statement_schema
 from .settings import ReadSettings, WriteSettings
 
 if TYPE_CHECKING:
@@ -45,14 +45,15 @@ class _FolderSource(DataSource):
 
     def schema(self) -> StructType:
         check_options(self.options, self.name())
-        return self._columns(self._settings)
+        settings = self._settings
+        return asked_schema(self._columns(settings), settings)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .files import given_paths
         from .reading import FolderReader
 
         check_options(self.options, self.name(), writes=False)
-        check_schema(schema, self.schema())
+        check_schema(schema, self.schema(), self._settings)
         return FolderReader(given_paths(self.options), self._settings, schema, self._format())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
@@ -60,7 +61,7 @@ class _FolderSource(DataSource):
         from .streaming import FolderStreamReader
 
         check_options(self.options, self.name(), writes=False)
-        check_schema(schema, self.schema())
+        check_schema(schema, self.schema(), self._settings)
         paths = given_paths(self.options)
         return FolderStreamReader(paths, self._settings, schema, self._format())
 
