@@ -28,6 +28,7 @@ from jelly_plugins.spark.datasource.files import Files
 from jelly_plugins.spark.datasource.formats import Format
 from jelly_plugins.spark.datasource.operations import OPERATIONS
 from jelly_plugins.spark.datasource.parts import Piece, cut
+from jelly_plugins.spark.datasource.patch_encoding import OperationWriter
 from jelly_plugins.spark.datasource.schema import (
     arrow_schema,
     asked_schema,
@@ -35,8 +36,8 @@ from jelly_plugins.spark.datasource.schema import (
     statement_schema,
 )
 from jelly_plugins.spark.datasource.settings import ReadSettings, WriteSettings
+from jelly_plugins.spark.datasource.sinks import split_graphs
 from jelly_plugins.spark.datasource.statements import STATEMENTS
-from jelly_plugins.spark.datasource.writing import split_graphs
 
 TRIPLES = [
     Triple(Iri(f"http://example.org/{n}"), Iri("http://example.org/p"), Literal(str(n)))
@@ -322,8 +323,8 @@ def test_rows_that_are_no_statements_are_refused(tmp_path: Path) -> None:
 
 
 def test_options_of_writing() -> None:
-    assert WriteSettings.of({}).suffix == ".jelly"
-    assert WriteSettings.of({"compression": "zstd"}).suffix == ".jelly.zst"
+    assert WriteSettings.of({}).suffix == ""
+    assert WriteSettings.of({"compression": "zstd"}).suffix == ".zst"
     assert WriteSettings.of({"restartEvery": "0"}).restart_every is None
     assert WriteSettings.of({"restartEvery": "1m"}).restart_every == 1 << 20
     for options in ({"compression": "rar"}, {"maxNameTableSize": "x"}, {"restartEvery": "x"}):
@@ -475,3 +476,57 @@ def test_some_columns_of_patches(tmp_path: Path) -> None:
     names = ("object", "kind", "mark")
     found = read(tmp_path / "x.jellyp", kind=OPERATIONS, columns="object,kind,mark")
     assert found == [{name: row[name] for name in names} for row in rows]
+
+
+# Patches
+
+
+def written_patch(path: Path, *batches: list[dict[str, Any]], **options: str) -> OperationWriter:
+    settings = WriteSettings.of(options)
+    with path.open("wb") as file:
+        writer = OperationWriter(file, "urn:uuid:1", settings)
+        for rows in batches:
+            writer.add(pa.RecordBatch.from_pylist(rows))
+        writer.finish()
+    return writer
+
+
+def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
+    common = {"predicate": "<urn:p>", "graph": None}
+    rows = [
+        common | {"kind": "A", "subject": "<urn:s>", "object": '"x"@en', "graph": "<urn:g>"},
+        common | {"kind": "D", "subject": "_:b", "object": "_:b"},
+        common | {"kind": "A", "subject": "_:b", "object": "<< <urn:s> <urn:p> _:b >>"},
+    ]
+    path = tmp_path / "x.jellyp.gz"
+    assert written_patch(path, rows, rows[:1], compression="gzip", quotedTriples="true").rows == 4
+    [patch] = read_patches(path)
+    assert patch.id == Iri("urn:uuid:1")
+    found = read(path, kind=OPERATIONS)
+    assert [row["kind"] for row in found] == ["TX", "A", "D", "A", "A", "TC"]
+    names = ("kind", "subject", "predicate", "graph")
+    expected = [{name: row[name] for name in names} for row in [*rows, rows[0]]]
+    assert [{name: row[name] for name in names} for row in found[1:-1]] == expected
+    assert found[3]["object"] == "<<( <urn:s> <urn:p> _:b )>>"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "TX"}, "row 3: kind: 'TX' is neither A nor D"),
+        ({"kind": None}, "row 3: kind: None is neither"),
+        ({"subject": None}, "row 3: the subject is null"),
+        ({"subject": '"x"'}, "row 3, column 1: subject: "),
+        ({"object": "<urn:o> .\n<urn:s> <urn:p> <urn:o>"}, "row 3, column 8: object: "),
+        ({"object": "<urn:o> <urn:g>"}, "row 3, column 8: object: "),
+        ({"graph": "urn:g"}, "row 3, column 1: graph: "),
+    ],
+)
+def test_rows_that_are_no_operations_are_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    row = {"kind": "A", "subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}
+    row["graph"] = "<urn:g>"
+    with pytest.raises(JellyError) as caught:
+        written_patch(tmp_path / "x", [row] * 2, [row, row | change])
+    assert str(caught.value).startswith(message)

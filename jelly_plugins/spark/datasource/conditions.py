@@ -19,18 +19,6 @@ from ...errors import OptionsError, TextError
 Conditions: TypeAlias = Mapping[str, frozenset[str]]
 
 
-def both(left: Conditions, right: Conditions) -> Conditions:
-    """Conditions that are met where both are.
-
-    >>> both({"graph": frozenset("ab")}, {"graph": frozenset("bc"), "object": frozenset("d")})
-    {'graph': frozenset({'b'}), 'object': frozenset({'d'})}
-    """
-    merged = dict(left)
-    for name, texts in right.items():
-        merged[name] = merged.get(name, texts) & texts
-    return merged
-
-
 def conditions_of(options: Mapping[str, str]) -> Conditions:
     """The conditions that options with the positions' names ask for.
 

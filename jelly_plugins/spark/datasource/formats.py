@@ -21,11 +21,9 @@ class Format:
     :ivar read: the batches of a piece.
     :ivar boundary: how much of a growing file is complete, given how much was before.
     :ivar read_none: the batches of a stream's batch that has no files, given their schema.
-    :ivar conditions: whether conditions on terms are looked at while a file is read.
     """
 
     cut: Callable[[DataFile, Files, int], Iterable[tuple[Piece, int]]]
     read: ReadPiece
     boundary: Callable[[BinaryIO, DataFile, int], int]
     read_none: Callable[[pa.Schema], Iterator[pa.RecordBatch]]
-    conditions: bool = False

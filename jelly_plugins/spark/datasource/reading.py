@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from .batches import read_part
-from .conditions import Conditions, both
 from .files import Files
 from .formats import Format
 from .parts import Piece, numbered, pack
-from .pushing import PushFilters
 from .schema import arrow_schema
-from .settings import Mode, ReadSettings, Terms
+from .settings import ReadSettings
 
 
 @dataclass
@@ -53,23 +51,11 @@ class PartReader:
 
 
 class FolderReader(PartReader, DataSourceReader):
-    """Reads the files that are there."""
+    """Reads the files that are there.
 
-    def __init__(
-        self, paths: Sequence[str], settings: ReadSettings, schema: StructType, kind: Format
-    ) -> None:
-        super().__init__(paths, settings, schema, kind)
-        if kind.conditions:
-            exact = settings.mode is Mode.FAILFAST
-            split = settings.terms is Terms.SPLIT
-            # Parts of terms have conditions of their own, which are Spark's.
-            if not split:
-                self.pushFilters = PushFilters(self._narrow, exact=exact)  # type: ignore[method-assign]
-
-    def _narrow(self, conditions: Conditions) -> None:
-        """Give out no rows but those that meet conditions, besides others."""
-        merged = both(self._settings.conditions, conditions)
-        self._settings = replace(self._settings, conditions=merged)
+    Has no ``pushFilters``: with PySpark 4.3, a DataFrame that filters were pushed into once keeps
+    them, and any other query over it lacks rows. Conditions are options, therefore.
+    """
 
     def partitions(self) -> list[InputPartition]:
         settings = self._settings

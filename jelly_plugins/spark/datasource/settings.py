@@ -243,5 +243,5 @@ class WriteSettings:
 
     @property
     def suffix(self) -> str:
-        """The ending of a file's name."""
-        return ".jelly" + ("" if self.compression is None else _SUFFIXES[self.compression])
+        """What a compression adds to a file's name."""
+        return "" if self.compression is None else _SUFFIXES[self.compression]

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
     DataSourceWriter,
 )
 from pyspark.sql.types import StructType
@@ -26,6 +27,7 @@ from .settings import ReadSettings, WriteSettings
 
 if TYPE_CHECKING:
     from .formats import Format
+    from .writing import Sink
 
 
 class _FolderSource(DataSource):
@@ -34,6 +36,10 @@ class _FolderSource(DataSource):
     @abstractmethod
     def _format(self) -> Format:
         """The files' format."""
+
+    @abstractmethod
+    def _sink(self) -> Sink:
+        """What writes such files."""
 
     @abstractmethod
     def _columns(self, settings: ReadSettings) -> StructType:
@@ -65,6 +71,26 @@ class _FolderSource(DataSource):
         paths = given_paths(self.options)
         return FolderStreamReader(paths, self._settings, schema, self._format())
 
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from .writing import FolderWriter
+
+        return FolderWriter(*self._written(schema, overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
+        from .writing import FolderStreamWriter
+
+        return FolderStreamWriter(*self._written(schema, overwrite))
+
+    def _written(
+        self, schema: StructType, overwrite: bool
+    ) -> tuple[str, StructType, bool, WriteSettings, Sink]:
+        """What all writers are made of."""
+        from .files import given_paths
+
+        check_options(self.options, self.name(), writes=True)
+        [path] = given_paths(self.options)
+        return path, schema, overwrite, WriteSettings.of(self.options), self._sink()
+
 
 class JellyDataSource(_FolderSource):
     """Jelly-RDF files: ``spark.read.format("jelly").load(path)``."""
@@ -81,13 +107,10 @@ class JellyDataSource(_FolderSource):
     def _columns(self, settings: ReadSettings) -> StructType:
         return statement_schema(settings)
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from .files import given_paths
-        from .writing import JellyWriter
+    def _sink(self) -> Sink:
+        from .sinks import STATEMENTS
 
-        check_options(self.options, self.name(), writes=True)
-        [path] = given_paths(self.options)
-        return JellyWriter(path, schema, overwrite, WriteSettings.of(self.options))
+        return STATEMENTS
 
 
 class JellyPatchDataSource(_FolderSource):
@@ -104,3 +127,8 @@ class JellyPatchDataSource(_FolderSource):
 
     def _columns(self, settings: ReadSettings) -> StructType:
         return patch_schema(settings)
+
+    def _sink(self) -> Sink:
+        from .sinks import OPERATIONS
+
+        return OPERATIONS

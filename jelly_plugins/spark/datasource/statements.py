@@ -77,4 +77,4 @@ def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
     return iter(())
 
 
-STATEMENTS: Final = Format(cut, read_statements, _boundary, _none, conditions=True)
+STATEMENTS: Final = Format(cut, read_statements, _boundary, _none)
