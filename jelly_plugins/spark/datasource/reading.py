@@ -15,6 +15,7 @@ from .formats import Format
 from .parts import Piece, numbered, pack
 from .schema import arrow_schema
 from .settings import ReadSettings
+from .shipping import Shipped
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Part(InputPartition):
     pieces: Sequence[Piece]
 
 
-class PartReader:
+class PartReader(Shipped):
     """Files of a format, and how a task reads its part of them: what all readers have in common.
 
     :param paths: files, folders or patterns.

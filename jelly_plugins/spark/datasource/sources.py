@@ -24,13 +24,14 @@ from .. import _requirement  # noqa: F401  (first: it says what to install)
 from .options import check_options
 from .schema import asked_schema, check_schema, patch_schema, statement_schema
 from .settings import ReadSettings, WriteSettings
+from .shipping import Shipped
 
 if TYPE_CHECKING:
     from .formats import Format
     from .writing import Sink
 
 
-class _FolderSource(DataSource):
+class _FolderSource(Shipped, DataSource):
     """Files of a format; their columns are fixed by the options."""
 
     @abstractmethod

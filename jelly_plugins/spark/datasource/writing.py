@@ -24,6 +24,7 @@ from pyspark.sql.types import StructType
 from ...errors import JellyError, OptionsError
 from .output import Output
 from .settings import WriteSettings
+from .shipping import Shipped
 from .stream_output import StreamOutput
 
 #: Opens a file for a task: gives its name, and the file.
@@ -112,7 +113,7 @@ def write_task(
     return names, rows
 
 
-class FolderWriter(DataSourceArrowWriter):
+class FolderWriter(Shipped, DataSourceArrowWriter):
     """Writes a DataFrame; Spark makes one, and sends it to every task."""
 
     def __init__(
@@ -134,7 +135,7 @@ class FolderWriter(DataSourceArrowWriter):
         self._output.discard()
 
 
-class FolderStreamWriter(DataSourceStreamArrowWriter):
+class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
     """Writes the batches of a stream; Spark makes one for each batch, and another to commit it.
 
     :raises OptionsError: each batch is to take the place of those before.
