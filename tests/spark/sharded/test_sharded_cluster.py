@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from zipfile import ZipFile
 
 import pyspark
 import pytest
@@ -216,6 +217,56 @@ def test_executors_that_lack_something_say_so(
             assert "pip install 'jelly-plugins[spark]' there, or ship" in text
 
 
+WHERE = """
+import sys
+from jelly_plugins.spark import session
+
+master, shipped = sys.argv[1:]
+spark = session(master, config={
+    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    "spark.log.level": "OFF", "spark.submit.pyFiles": shipped,
+})
+def where(_):
+    import jelly_plugins
+    return jelly_plugins.__file__, jelly_plugins.native
+print(spark.sparkContext.parallelize([0], 1).map(where).collect())
+spark.stop()
+"""
+
+#: Takes away where the package is installed.
+AWAY = "import sys\nsys.path[:] = [each for each in sys.path if each != {root!r}]\n"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--py-files`` bring it to executors that have what it needs, but not it."""
+    shipped = tmp_path / "shipped" / "jelly_plugins.zip"
+    shipped.parent.mkdir()
+    with ZipFile(shipped, "w") as packed:
+        for file in sorted((ROOT / "jelly_plugins").rglob("*.py")):
+            packed.write(file, file.relative_to(ROOT))
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "sitecustomize.py").write_text(AWAY.format(root=str(ROOT)))
+    python = tmp_path / "python"
+    python.write_text(LACKING.format(folder=away, python=sys.executable))
+    python.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(python))
+    monkeypatch.delenv("PYTHONPATH")
+    found = program("-c", WHERE, "local-cluster[1,1,1024]", shipped).splitlines()[-1]
+    assert "jelly_plugins.zip" in found
+    assert "False" in found
+    (tmp_path / "in").mkdir()
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], tmp_path / "in" / "x.jelly")
+    log_file(tmp_path / "log.jellyp", [Writer().patch()])
+    code = TRY.replace(
+        '"spark.log.level"', f'"spark.submit.pyFiles": {str(shipped)!r}, "spark.log.level"'
+    )
+    lines = program("-c", code, "local-cluster[1,1,1024]", tmp_path).splitlines()
+    assert lines[-4:] == ["read done", "write done", "stream done", "apply done"]
+
+
 # Spark Connect
 
 CONNECT = """
@@ -241,6 +292,18 @@ try:
 except Exception as error:
     print(type(error).__name__)
 print(ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }").count() > 0)
+
+# Reading, writing, and streams from files to files.
+columns = "subject string, predicate string, object string"
+rows = [(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)]
+spark.createDataFrame(rows, columns).write.format("jelly").mode("append").save(root + "-in")
+reader = spark.read.schema("object string").format("jelly").option("subject", "<urn:7>")
+print([row.object for row in reader.load(root + "-in").collect()])
+for _ in range(2):
+    stream = spark.readStream.format("jelly").load(root + "-in").writeStream.format("jelly")
+    stream = stream.option("checkpointLocation", root + "-check").trigger(availableNow=True)
+    stream.start(root + "-out").awaitTermination()
+print(spark.read.format("jelly").load(root + "-out").count())
 spark.stop()
 """
 
@@ -255,7 +318,8 @@ def test_spark_connect(tmp_path: Path) -> None:
     logs.mkdir()
     made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
     found = program("-c", CONNECT, logs, root).splitlines()
-    assert found[-3:] == ["True True True False", "IncompleteLogError", "True"]
+    assert found[-5:-2] == ["True True True False", "IncompleteLogError", "True"]
+    assert found[-2:] == ["['\"7\"']", "10"]
     assert_same(root, replayed(*made))
 
 
