@@ -154,6 +154,12 @@ class PatchReader(Closing):
         # Not itself: a call for each row would cost more than decoding it.
         return self._rows
 
+    @property
+    def batches(self) -> Iterator[Iterable[Operation]]:
+        """The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
+        a list. For whoever does not take them one by one."""
+        return self._batches
+
     def __next__(self) -> Operation:
         return next(self._rows)
 

@@ -364,4 +364,9 @@ class Recorder:
             except TextError:
                 # What Oxigraph has beyond N-Quads goes term by term.
                 pass
-        self._writer.append([*map(delete, deletes.checked), *map(add, adds.checked)])
+        self._writer.append(
+            [
+                *(delete(tuple(quad)) for quad in deletes.checked),
+                *(add(tuple(quad)) for quad in adds.checked),
+            ]
+        )

@@ -98,7 +98,7 @@ def replay_log(
                 **settings,
             )
             try:
-                reached = replay.run(iter(rows))
+                reached = replay.run(rows.batches)
             except JellyError as error:
                 error.locate(source=rows.name)
                 raise
@@ -106,7 +106,7 @@ def replay_log(
         raise ValueError("only a source of bytes can be followed")
     else:
         replay = Replay(target, **settings)
-        reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
+        reached = replay.run((_converted(cast(Iterable[Patch], log), factory),))
     if last is not None and not reached and not follow:
         raise _missing(last, "it was read to its end")
     return replay.done
