@@ -11,21 +11,21 @@ Stores themselves are not touched here. No Spark, no Oxigraph.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from ...errors import LimitError
 from ...patch.replay.position import Position
-from . import layout
+from . import documents
+from .documents import parse_json, seal
 from .errors import CommitConflictError, RootError
-from .layout import COMMITS, FORMAT, Root, local_path, put_if_absent, read_json, replace_file, seal
+from .layout import COMMITS, FORMAT, Root
 from .positions import FOLDER, Archive, packed, plain, position_of, unpacked
+from .storage import AnyRoot, put_if_absent, storage_at
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
 #: What a commit says its format is once it names archives of positions: who does not know of them
@@ -123,21 +123,19 @@ class Commit:
 class CommitLog:
     """The commits of a root.
 
-    :param root: its folder.
+    :param root: where it lies.
     :param layout: how it is laid out.
+
+    :ivar storage: where the root lies.
     """
 
-    def __init__(self, root: str | os.PathLike[str], layout: Root) -> None:
-        self.root = local_path(root)
+    def __init__(self, root: AnyRoot, layout: Root) -> None:
+        self.storage = storage_at(root)
         self._layout = layout
-        self._folder = self.root / COMMITS
 
     def versions(self) -> list[int]:
         """The numbers of all versions, without 0, in order."""
-        try:
-            names = os.listdir(self._folder)
-        except FileNotFoundError:
-            return []
+        names = self.storage.names(COMMITS)
         return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
 
     def gaps(self) -> Iterator[tuple[int, int]]:
@@ -171,26 +169,27 @@ class CommitLog:
         commit = self._read(version)
         if not commit.archives:
             return commit
-        positions = unpacked(self.root, commit.positions, commit.archives)
+        positions = unpacked(self.storage, commit.positions, commit.archives)
         return replace(commit, positions=positions)
 
     def _read(self, version: int) -> Commit:
         """One version, without the positions that are in archives."""
-        path = self._path(version)
+        name = _name(version)
+        place = self.storage.place(name)
         try:
-            found = read_json(path)
+            found = parse_json(self.storage.read(name), place)
         except FileNotFoundError:
-            raise RootError(f"there is no version {version}", source=str(self.root)) from None
+            raise RootError(f"there is no version {version}", source=self.storage.name) from None
         try:
             commit = _commit(found)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RootError(f"not a commit: {error!r}", source=str(path)) from error
+            raise RootError(f"not a commit: {error!r}", source=place) from error
         if commit.version != version:
-            raise RootError(f"the commit of version {commit.version}", source=str(path))
+            raise RootError(f"the commit of version {commit.version}", source=place)
         shards = commit.shards
         if shards is not None and len(shards) != self._layout.shards:
             raise RootError(
-                f"{len(shards)} shards, and the root has {self._layout.shards}", source=str(path)
+                f"{len(shards)} shards, and the root has {self._layout.shards}", source=place
             )
         return commit
 
@@ -202,19 +201,16 @@ class CommitLog:
         :raises LimitError: it is too long to be read again.
         """
         data, archives = self._written(commit)
-        path = self._path(commit.version)
-        lost = path.exists()
-        for shard in () if lost else commit.shards or ():
-            if shard.store is not None and not (self.root / shard.store / "CURRENT").exists():
-                raise RootError(f"{shard.store} is not there any more", source=str(self.root))
-        self._folder.mkdir(exist_ok=True)
+        name = _name(commit.version)
+        named = [shard.store for shard in commit.shards or () if shard.store is not None]
+        gone = self.storage.missing(named, commit.version)
+        # Of what has lost the race, anything may be gone.
+        if gone is not None and not self.storage.exists(name):
+            raise RootError(f"{gone} is not there any more", source=self.storage.name)
         for archive, content in archives.items():
-            archive.parent.mkdir(exist_ok=True)
-            put_if_absent(archive, content)
-        # A loser's own commit may be there, see put_if_absent; so the bytes decide.
-        if not put_if_absent(path, data):
-            for archive in archives:
-                archive.unlink()
+            put_if_absent(self.storage, archive, content)
+        if not put_if_absent(self.storage, name, data):
+            self.storage.remove(archives)
             raise self.conflict(commit.version)
 
     def conflict(self, version: int) -> CommitConflictError:
@@ -223,7 +219,7 @@ class CommitLog:
             f"another writer has committed version {version} first; nothing of this batch was "
             "applied, and the same call may be made again",
             version=version,
-            source=str(self.root),
+            source=self.storage.name,
         )
 
     def check_length(self, commit: Commit) -> None:
@@ -233,22 +229,22 @@ class CommitLog:
         """
         self._written(commit)
 
-    def _written(self, commit: Commit) -> tuple[bytes, dict[Path, bytes]]:
+    def _written(self, commit: Commit) -> tuple[bytes, dict[str, bytes]]:
         """The bytes of a commit, and those of files that it names and that are not there yet."""
         lively = frozenset(
             each.log for each in commit.applications.values() if each.log is not None
         )
-        found = packed(self.root, commit.positions, commit.archives, lively)
+        found = packed(self.storage, commit.positions, commit.archives, lively)
         data = _bytes(replace(commit, positions=found.inline, archives=found.archives))
         for each in (data, *found.new.values()):
-            if len(each) > layout.MAX_JSON:
+            if len(each) > documents.MAX_JSON:
                 raise LimitError(
                     f"version {commit.version} would have a commit of {len(each)} bytes, and "
-                    f"{layout.MAX_JSON} can be read: the names of its logs, applications and "
+                    f"{documents.MAX_JSON} can be read: the names of its logs, applications and "
                     "namespaces are too many or too long",
-                    source=str(self.root),
+                    source=self.storage.name,
                 )
-        return data, {self.root / FOLDER / name: each for name, each in found.new.items()}
+        return data, {f"{FOLDER}/{name}": each for name, each in found.new.items()}
 
     def forget(self, version: int) -> None:
         """Take the names of its stores out of a commit, so that they may be removed.
@@ -258,10 +254,12 @@ class CommitLog:
         """
         commit = self._read(version)
         if commit.shards is not None:
-            replace_file(self._path(version), _bytes(replace(commit, shards=None, archives=())))
+            data = _bytes(replace(commit, shards=None, archives=()))
+            self.storage.replace(_name(version), data)
 
-    def _path(self, version: int) -> Path:
-        return self._folder / f"{version:012d}.json"
+
+def _name(version: int) -> str:
+    return f"{COMMITS}/{version:012d}.json"
 
 
 def _bytes(commit: Commit) -> bytes:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
-from urllib.parse import quote
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -18,8 +16,9 @@ from ...patch.replay.position import Replayed
 from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
 from .commits import Commit, CommitLog
 from .frames import stage_frame
-from .layout import ShardBy, local_path, make_root
+from .layout import ShardBy, make_root
 from .settings import text
+from .storage import AnyRoot, Storage, storage_at
 from .tasks import on_spark
 
 #: What patches can be read from: logs in their order, or a DataFrame of the format ``jelly-patch``.
@@ -31,14 +30,11 @@ _FIRST: Final = 0
 #: What Spark says of a streaming query in the threads that run it.
 _QUERY: Final = "sql.streaming.queryId"
 
-#: Where the checkpoints of streaming queries are, in the root.
-CHECKPOINTS: Final = "_checkpoints"
-
 
 def apply_patches(
     spark: SparkSession,
     src: Patches,
-    root: str | os.PathLike[str],
+    root: AnyRoot,
     *,
     shards: int | None = None,
     shard_by: ShardBy | None = None,
@@ -112,15 +108,16 @@ def apply_patches(
         retries=retries,
         create=create,
     )
+    storage = storage_at(root)
     if not isinstance(src, DataFrame):
-        return _apply(spark, stage_sources(_logs(src), limits), root, settings)
+        return _apply(spark, stage_sources(_logs(src), limits), storage, settings)
     if streams:
-        return _drain(src, root, settings)
-    return _apply(spark, stage_frame(src, continues=application is not None), root, settings)
+        return _drain(src, storage, settings)
+    return _apply(spark, stage_frame(src, continues=application is not None), storage, settings)
 
 
 def batch_sink(
-    root: str | os.PathLike[str],
+    root: AnyRoot,
     *,
     application: str,
     shards: int | None = None,
@@ -159,12 +156,11 @@ def batch_sink(
         retries=retries,
         create=create,
     )
-    local_path(root)
-    return _sink(root, settings, on_applied)
+    return _sink(storage_at(root), settings, on_applied)
 
 
 def _sink(
-    root: str | os.PathLike[str],
+    storage: Storage,
     settings: Settings,
     on_applied: Callable[[Applied], object] | None,
 ) -> Callable[[DataFrame, int], None]:
@@ -172,20 +168,17 @@ def _sink(
 
     def sink(frame: DataFrame, batch: int) -> None:
         stage = stage_frame(frame, continues=True)
-        applied = _apply(frame.sparkSession, stage, root, replace(settings, batch=batch))
+        applied = _apply(frame.sparkSession, stage, storage, replace(settings, batch=batch))
         if on_applied is not None:
             on_applied(applied)
 
     return sink
 
 
-def _apply(
-    spark: SparkSession, stage: Staging, root: str | os.PathLike[str], settings: Settings
-) -> Applied:
+def _apply(spark: SparkSession, stage: Staging, storage: Storage, settings: Settings) -> Applied:
     if settings.application is not None:
         settings = replace(settings, query=_query(spark))
-    # Executors have working folders of their own.
-    return apply_batch(stage, on_spark(spark), os.path.abspath(local_path(root)), settings)
+    return apply_batch(stage, on_spark(spark), storage.everywhere(), settings)
 
 
 def _query(spark: SparkSession) -> str | None:
@@ -205,16 +198,16 @@ def _logs(src: Source | Sequence[Source]) -> Sequence[Source]:
     return src if isinstance(src, list | tuple) else [src]  # type: ignore[list-item]
 
 
-def _drain(frame: DataFrame, root: str | os.PathLike[str], settings: Settings) -> Applied:
+def _drain(frame: DataFrame, storage: Storage, settings: Settings) -> Applied:
     """Apply all that a stream has now."""
     application = settings.application or ""
-    layout = make_root(root, settings.shards, settings.shard_by, create=settings.create)
-    log = CommitLog(root, layout)
+    layout = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
+    log = CommitLog(storage, layout)
     before = log.head()
     applied: list[Applied] = []
     errors: list[JellyError] = []
     # It is there now.
-    sink = _sink(root, replace(settings, create=False), applied.append)
+    sink = _sink(storage, replace(settings, create=False), applied.append)
 
     def guarded(batch: DataFrame, number: int) -> None:
         try:
@@ -223,10 +216,10 @@ def _drain(frame: DataFrame, root: str | os.PathLike[str], settings: Settings) -
             errors.append(error)
             raise
 
-    checkpoint = log.root.absolute() / CHECKPOINTS / quote(application, safe="")
+    checkpoint = storage.checkpoint(application)
     query = (
         frame.writeStream.foreachBatch(guarded)
-        .option("checkpointLocation", checkpoint.as_uri())
+        .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)
         .start()
     )

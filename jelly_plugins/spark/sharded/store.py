@@ -6,7 +6,6 @@ that are asked. Each of them stays open as long as the object lives.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -19,18 +18,19 @@ from ...io.sinks import Destination
 from ...io.streams import encode, write_delimited
 from ...oxigraph.rows import graph_text
 from ...oxigraph.terms import GraphName, describe
-from .checksums import damages
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .errors import RootError
-from .layout import Root, local_path, open_root, shard_of
+from .layout import Root, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, scope_of
 from .settings import whole_number
 from .solutions import solutions
+from .storage import AnyRoot, OpenStore, storage_at
 
 if TYPE_CHECKING:
     from datetime import timedelta
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -49,26 +49,31 @@ class ShardedStore:
     :raises RootError: there is no sharded store, or the version is gone.
     :raises TypeError, ValueError: the version is not a whole number.
 
-    :ivar root: its folder.
     :ivar layout: number of shards, and what they are made by.
     :ivar commit: what the version is made of.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, version: int | None = None) -> None:
-        self.root: Final = local_path(root)
-        self.layout: Final[Root] = open_root(root)
+    def __init__(self, root: AnyRoot, *, version: int | None = None) -> None:
+        self._storage: Final = storage_at(root)
+        self.layout: Final[Root] = open_root(self._storage)
         if version is not None:
             version = whole_number("version", version)
-        self._log: Final = CommitLog(root, self.layout)
+        self._log: Final = CommitLog(self._storage, self.layout)
         self.commit: Final[Commit] = (
             self._log.head() if version is None else self._log.read(version)
         )
         if self.commit.shards is None:
             raise RootError(
-                f"the stores of version {version} were removed by a vacuum", source=os.fspath(root)
+                f"the stores of version {version} were removed by a vacuum",
+                source=self._storage.name,
             )
         self._shards: Final = self.commit.shards
-        self._open: dict[int, Store] = {}
+        self._open: dict[int, tuple[Store, OpenStore]] = {}
+
+    @property
+    def root(self) -> Path | str:
+        """Where it lies: the path of a folder, or a URL."""
+        return self._storage.root
 
     # Versions
 
@@ -93,7 +98,7 @@ class ShardedStore:
 
         :raises RootError: there is none of this number, or it is gone.
         """
-        return ShardedStore(self.root, version=version)
+        return ShardedStore(self._storage, version=version)
 
     # Quads
 
@@ -114,16 +119,17 @@ class ShardedStore:
 
         :raises RootError: its store is not there.
         """
-        name = self._shards[number].store
-        if name is None:
+        shard = self._shards[number]
+        if shard.store is None:
             return None
         if number not in self._open:
+            opened = self._storage.open(shard.store, shard.checksum)
             try:
-                self._open[number] = Store.read_only(str(self.root / name))
+                self._open[number] = Store.read_only(str(opened.folder)), opened
             except (OSError, RuntimeError, ValueError) as error:
-                message = f"{name} cannot be opened: {error}"
-                raise RootError(message, source=str(self.root)) from error
-        return self._open[number]
+                message = f"{shard.store} cannot be opened: {error}"
+                raise RootError(message, source=self._storage.name) from error
+        return self._open[number][0]
 
     @contextmanager
     def _reading(self, number: int) -> Iterator[None]:
@@ -132,7 +138,7 @@ class ShardedStore:
             yield
         except (OSError, RuntimeError) as error:
             message = f"{self._shards[number].store} cannot be read: {error}"
-            raise RootError(message, source=str(self.root)) from error
+            raise RootError(message, source=self._storage.name) from error
 
     def shard_number(self, term: NamedNode | BlankNode | DefaultGraph) -> int:
         """The shard that the quads of a subject, or of a graph, are in, as the store has it."""
@@ -217,9 +223,10 @@ class ShardedStore:
         from .query_tasks import select_on_spark
 
         scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
-        names = (self._shards[number].store for number in self._numbers(scope))
-        folders = [os.path.abspath(self.root / name) for name in names if name is not None]
-        return select_on_spark(spark, folders, query, scope.variables)
+        shards = (self._shards[number] for number in self._numbers(scope))
+        stores = [(shard.store, shard.checksum) for shard in shards if shard.store is not None]
+        storage = self._storage.everywhere()
+        return select_on_spark(spark, storage, stores, query, scope.variables)
 
     def _numbers(self, scope: Scope) -> Iterable[int]:
         if scope.keys is None:
@@ -263,9 +270,9 @@ class ShardedStore:
         """
         problems: list[str] = []
         try:
-            open_root(self.root)
+            open_root(self._storage)
             self._log.read(self.version)
-            check_archives(self.root, self.commit.archives)
+            check_archives(self._storage, self.commit.archives)
         except (JellyError, OSError) as error:
             problems.append(f"version {self.version}: {error}")
         for first, last in self._log.gaps():
@@ -286,12 +293,12 @@ class ShardedStore:
                 f"version {self.version}: the shards have {total} quads, and the commit "
                 f"{self.commit.quads}"
             )
-        return [f"{self.root}: {problem}" for problem in problems]
+        return [f"{self._storage.name}: {problem}" for problem in problems]
 
     def _verify_shard(self, number: int, shard: Shard) -> Iterator[str]:
         assert shard.store is not None
         if shard.checksum is not None:
-            found = list(damages(self.root / shard.store, shard.checksum))
+            found = list(self._storage.damages(shard.store, shard.checksum))
             if found:
                 yield from (f"{shard.store}/{each}" for each in found)
                 return
@@ -321,4 +328,4 @@ class ShardedStore:
             It must be longer than the longest batch takes and than any reader keeps a version open.
         :param dry_run: remove nothing, and say what would be.
         """
-        return vacuum(self.root, keep=keep, grace=grace, dry_run=dry_run)
+        return vacuum(self._storage, keep=keep, grace=grace, dry_run=dry_run)

@@ -13,16 +13,16 @@ from pyspark.sql import SparkSession
 from jelly_plugins.spark.sharded.apply import Settings, apply_batch, run_here, stage_sources
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import CommitLog, Shard
+from jelly_plugins.spark.sharded.documents import seal
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import (
     Root,
     make_root,
     open_root,
-    put_if_absent,
-    seal,
     shard_of,
     xxhash,
 )
+from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from tests.cli.command import jelly
 
@@ -162,7 +162,7 @@ def test_one_of_many_writers_wins(log: CommitLog) -> None:
     for thread in threads:
         thread.join()
     assert (len(lost), log.versions()) == (7, [1])
-    assert os.listdir(log.root / "_commits") == ["000000000001.json"]
+    assert log.storage.names("_commits") == ["000000000001.json"]
 
 
 def test_a_version_that_was_forgotten_cannot_be_made_again(log: CommitLog) -> None:
@@ -203,7 +203,7 @@ def test_a_damaged_commit_is_refused(
     log: CommitLog, change: dict[str, object], message: str
 ) -> None:
     log.publish(log.head().next())
-    path = log.root / "_commits" / "000000000001.json"
+    path = Path(log.storage.place("_commits/000000000001.json"))
     found = json.loads(path.read_text()) | change
     del found["checksum"]
     path.write_bytes(seal(found))
@@ -212,10 +212,11 @@ def test_a_damaged_commit_is_refused(
 
 
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    assert put_if_absent(path, b"1")
-    assert not put_if_absent(path, b"2")
-    assert path.read_bytes() == b"1"
+    storage = storage_at(tmp_path)
+    assert put_if_absent(storage, "x", b"1")
+    assert put_if_absent(storage, "x", b"1")
+    assert not put_if_absent(storage, "x", b"2")
+    assert (tmp_path / "x").read_bytes() == b"1"
     assert os.listdir(tmp_path) == ["x"]
 
 

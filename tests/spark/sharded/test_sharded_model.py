@@ -21,6 +21,7 @@ from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here
 from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
 from jelly_plugins.spark.sharded.layout import Root
+from jelly_plugins.spark.sharded.storage import Attempt
 
 from .model import Log, mangled, random_log
 
@@ -72,7 +73,7 @@ def _logs_as_rows(tmp_path: Path, seeds: range) -> Counter[str]:
         how, parts = mangled(len(rows), pick) if len(rows) else ("whole", [[]])
 
         def stage(
-            staging: Path, layout: Root, rows: pa.Table = rows, parts: list[list[int]] = parts
+            staging: Attempt, layout: Root, rows: pa.Table = rows, parts: list[list[int]] = parts
         ) -> Staged:
             texts = [
                 text

@@ -18,10 +18,11 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 from pyspark.sql import SparkSession
 
 from jelly_plugins.oxigraph import read_quads
-from jelly_plugins.spark.sharded import checksums, queries
+from jelly_plugins.spark.sharded import queries
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.errors import RootError
 from jelly_plugins.spark.sharded.queries import QueryError, Scope, scope_of
+from jelly_plugins.spark.sharded.storage import checksums
 from jelly_plugins.spark.sharded.store import ShardedStore, solutions
 
 from .logs import Writer, apply, log_file, quads, replayed

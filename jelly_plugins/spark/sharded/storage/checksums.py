@@ -16,8 +16,9 @@ from typing import Any, Final
 
 import xxhash
 
-from .errors import RootError
-from .layout import read_json, seal, write_file
+from ..documents import parse_json, seal
+from ..errors import RootError
+from .durable import write_file
 
 #: The list, in the folder of a store.
 LIST: Final = "_files.json"
@@ -48,6 +49,25 @@ def list_files(folder: Path, base: Path | None = None) -> str:
             files[path.name] = [found.st_size, before[1]]
     write_file(folder / LIST, seal({"files": files}))
     return _read(folder)[1]
+
+
+def files_of(folder: Path, checksum: str | None) -> dict[str, tuple[int, str]]:
+    """The files of a store by name, each with its size and checksum.
+
+    :param checksum: of the list, as the commit has it; without it, the files are read.
+    :raises RootError: the list is not there, or another one.
+    """
+    try:
+        if checksum is None:
+            paths = [path for path in folder.iterdir() if not _is_idle(path.name)]
+            return {path.name: (path.stat().st_size, _checksum(path)) for path in paths}
+        files, found = _read(folder)
+    except OSError as error:
+        message = f"a store cannot be read: {error.strerror}"
+        raise RootError(message, source=str(folder)) from error
+    if found != checksum:
+        raise RootError(f"{LIST} is not the list that the commit names", source=str(folder))
+    return files
 
 
 def damages(folder: Path, checksum: str) -> Iterator[str]:
@@ -107,7 +127,7 @@ def _known(base: Path) -> dict[str, tuple[tuple[int, int, int], str]]:
 def _read(folder: Path) -> tuple[dict[str, tuple[int, str]], str]:
     """The files of a list, and its checksum."""
     path = folder / LIST
-    found = read_json(path)
+    found = parse_json(path.read_bytes(), str(path))
     try:
         files = {name: (size, checksum) for name, (size, checksum) in found["files"].items()}
         return files, found["checksum"]
