@@ -14,6 +14,7 @@ from .console import STANDARD, WrongUsageError
 
 if TYPE_CHECKING:
     from ..spark.sharded import Applied, Commit
+    from ..spark.sharded.storage import Storage
 
 #: Versions that are listed, the newest ones; and logs, those that were applied last.
 _LISTED: Final = 10
@@ -25,13 +26,44 @@ class ShardBy(StrEnum):
 
 
 RootFolder: TypeAlias = Annotated[
-    str, typer.Option("--root", metavar="DIR", help="Folder of the sharded store.")
+    str,
+    typer.Option(
+        "--root", metavar="DIR", help="Folder of the sharded store, or URL of one in a bucket."
+    ),
+]
+
+StorageOptions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        metavar="KEY=VALUE",
+        help="A setting of the bucket, such as endpoint=URL; can be repeated. Credentials are "
+        "better left in the environment.",
+    ),
 ]
 
 app = typer.Typer(
     help="Sharded stores: patch logs applied by Spark. Many Oxigraph stores are one.",
     rich_markup_mode=None,
 )
+
+
+def _storage(root: str, options: list[str] | None) -> Storage:
+    """The storage of a root."""
+    from ..spark.sharded.storage import storage_at
+
+    return storage_at(root, _named(options) or None)
+
+
+def _named(options: list[str] | None) -> dict[str, str]:
+    """Settings by name. Nothing is said of their values, which may be secrets."""
+    if not all(
+        name and is_set for name, is_set, _ in (each.partition("=") for each in options or ())
+    ):
+        raise WrongUsageError("--storage-option is KEY=VALUE")
+    return {name: value for name, _, value in (each.partition("=") for each in options or ())}
+
+
 app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
@@ -70,6 +102,7 @@ def apply(
         bool,
         typer.Option("--existing", help="Make no store: if it is not there, that is an error."),
     ] = False,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
@@ -84,15 +117,16 @@ def apply(
     from ..spark import apply_patches, session
     from ..spark.sharded.layout import make_root
 
+    storage = _storage(root, storage_option)
     # Before Spark takes its seconds.
-    make_root(root, shards, None if shard_by is None else shard_by.value, create=not existing)
+    make_root(storage, shards, None if shard_by is None else shard_by.value, create=not existing)
     spark = session(master, config={"spark.log.level": "ERROR"})
     try:
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(
                 spark,
                 sources,
-                root,
+                storage,
                 name=name,
                 check_prev=check_prev,
                 # It is there now; and what was found is what is used.
@@ -135,6 +169,7 @@ def status(
     positions: Annotated[
         bool, typer.Option("--positions", help="Show the positions in all logs, however many.")
     ] = False,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Show the versions of a sharded store, and its positions in logs.
@@ -143,7 +178,7 @@ def status(
     """
     from ..spark import ShardedStore
 
-    store = ShardedStore(root)
+    store = ShardedStore(_storage(root, storage_option))
     history = list(store.history())
     commit = store.commit
     latest = commit.positions[::-1]
@@ -206,6 +241,7 @@ def verify(
     version: Annotated[
         int | None, typer.Option("--version", min=0, help="The version; by default the newest.")
     ] = None,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Look at every byte and every quad of a version of a sharded store.
@@ -214,7 +250,7 @@ def verify(
     """
     from ..spark import ShardedStore
 
-    store = ShardedStore(root, version=version)
+    store = ShardedStore(_storage(root, storage_option), version=version)
     problems = store.verify()
     if as_json:
         console.print_json({"root": root, "version": store.version, "problems": problems})
@@ -245,12 +281,14 @@ def vacuum(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
     ] = False,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Remove stores of old versions, and what failed attempts have left."""
     from ..spark.sharded import vacuum as vacuum_
 
-    done = vacuum_(root, keep=keep, grace=timedelta(hours=grace), dry_run=dry_run)
+    storage = _storage(root, storage_option)
+    done = vacuum_(storage, keep=keep, grace=timedelta(hours=grace), dry_run=dry_run)
     if as_json:
         found: dict[str, Any] = asdict(done)
         console.print_json(found | {"dry_run": dry_run})
@@ -262,5 +300,61 @@ def vacuum(
             "stores": f"{len(done.stores):,}",
             "on their way": f"{len(done.staged):,}",
             "freed": console.size_text(done.size),
+        }
+    )
+
+
+@app.command()
+def copy(
+    root: Annotated[
+        str, typer.Argument(metavar="ROOT", help="Folder of the store, or URL of one in a bucket.")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="ROOT2", help="Likewise, where there is no store yet.")
+    ],
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="The version; by default the newest.")
+    ] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Copy all versions, with their numbers.")
+    ] = False,
+    storage_option: StorageOptions = None,
+    target_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target-option",
+            metavar="KEY=VALUE",
+            help="Likewise of the bucket that is copied to, if both are in buckets.",
+        ),
+    ] = None,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Copy a sharded store to another folder or bucket, and verify the copy.
+
+    A version becomes version 1 of the copy, unless --history.
+    """
+    from ..spark.sharded import copy_store
+    from ..spark.sharded.storage import storage_at
+    from ..spark.sharded.storage.opening import is_in_objects
+
+    if history and version is not None:
+        raise WrongUsageError("--version and --history exclude each other")
+    to_bucket = is_in_objects(target) and not is_in_objects(root)
+    given, wanted = _named(storage_option), _named(target_option)
+    done = copy_store(
+        storage_at(root, {} if to_bucket else given),
+        storage_at(target, {**given, **wanted} if to_bucket else wanted),
+        version=version,
+        history=history,
+    )
+    if as_json:
+        console.print_json(asdict(done))
+        return
+    console.print_fields(
+        {
+            "version": f"{done.version:,}",
+            "versions": f"{done.versions:,}",
+            "stores": f"{done.stores:,}",
+            "copied": console.size_text(done.size),
         }
     )

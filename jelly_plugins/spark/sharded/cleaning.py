@@ -15,9 +15,10 @@ Rules of this file:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from .commits import CommitLog
 from .errors import CommitConflictError
@@ -55,13 +56,14 @@ def vacuum(
     keep: int = DEFAULT_KEEP,
     grace: timedelta = DEFAULT_GRACE,
     dry_run: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Vacuumed:
     """See :meth:`.ShardedStore.vacuum`."""
     if keep < 1:
         raise ValueError(f"keep is {keep}, and the newest version is always kept")
     if grace < timedelta():
         raise ValueError("grace cannot be negative")
-    storage = storage_at(root)
+    storage = storage_at(root, storage_options)
     layout = open_root(storage)
     log = CommitLog(storage, layout)
     now = datetime.now(UTC)

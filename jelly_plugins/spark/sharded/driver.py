@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from ...codec import DEFAULT_LIMITS, Limits
-from ...errors import JellyError
+from ...errors import JellyError, OptionsError
 from ...io.sources import Source
 from ...patch.replay.position import Replayed
 from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
@@ -44,6 +44,8 @@ def apply_patches(
     check_prev: bool = True,
     retries: int = DEFAULT_RETRIES,
     create: bool = True,
+    checkpoint: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Applied:
     """Apply a log of patches to a sharded store, from where the store stands in it.
@@ -66,8 +68,8 @@ def apply_patches(
         Jelly-Patch or RDF Patch text, compressed or not; or what
         ``spark.read.format("jelly-patch")`` or ``spark.readStream`` give, as it is.
     :param root: a folder that the driver and every executor see under this path, or its ``file:``
-        URL; made if it is not there. It needs hard links and whole renames: a file system, not an
-        object store.
+        URL, on a file system with hard links and whole renames; or the URL of a folder in a bucket:
+        ``s3://``, ``gs://``, ``az://``. Made if it is not there, but for the bucket.
     :param shards: number of shards of a new store, by default 16; of an existing one if given.
     :param shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
         a named graph. By default subject.
@@ -80,6 +82,10 @@ def apply_patches(
         version meanwhile.
     :param create: whether the root is made if it is not there. Where it has been made already, say
         no: of a mount that is away nothing but an empty folder is left.
+    :param checkpoint: where Spark keeps the checkpoint of a streaming DataFrame, as it calls the
+        place; by default in the root, if that is a folder. The same one in each call.
+    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
+        they lack, the environment says. Tasks are sent them; nothing else has them.
     :param limits: what is believed of logs; data sources have options of their own.
     :raises CommitConflictError: another writer was faster as often as that. Nothing was applied,
         and the call may be made again.
@@ -90,8 +96,9 @@ def apply_patches(
         applied, and this one is of another log with ids.
     :raises IncompleteLogError: rows or files of a DataFrame are missing, doubled or in another
         order than that in which they were read; or it has no rows, see docs/spark-options.md.
-    :raises RootError: the root has another layout or is none, is no local path, or is not the same
-        folder for the executors; or it is not there, with ``create=False``.
+    :raises RootError: the root has another layout or is none, or is not the same folder for the
+        executors; or it is not there, with ``create=False``.
+    :raises StorageError: an object store is not reached, or refuses.
     :raises JellyError: the log cannot be read, or says what Oxigraph cannot hold; nothing was
         applied.
     """
@@ -108,11 +115,11 @@ def apply_patches(
         retries=retries,
         create=create,
     )
-    storage = storage_at(root)
+    storage = storage_at(root, storage_options)
     if not isinstance(src, DataFrame):
         return _apply(spark, stage_sources(_logs(src), limits), storage, settings)
     if streams:
-        return _drain(src, storage, settings)
+        return _drain(src, storage, settings, checkpoint)
     return _apply(spark, stage_frame(src, continues=application is not None), storage, settings)
 
 
@@ -126,6 +133,7 @@ def batch_sink(
     retries: int = DEFAULT_RETRIES,
     create: bool = True,
     on_applied: Callable[[Applied], object] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Callable[[DataFrame, int], None]:
     """What ``DataStreamWriter.foreachBatch`` takes to apply patches, each batch exactly once::
 
@@ -142,7 +150,7 @@ def batch_sink(
     See :func:`apply_patches` for the others. A batch has to end with the end of a transaction: a
     file with an end for each patch that it begins is read as such.
 
-    :raises RootError: the root is no local path. What is in it is looked at with each batch.
+    :raises RootError: no root can be there. What is in it is looked at with each batch.
     :raises TypeError, ValueError: a setting is of another type, or out of range.
     """
     if on_applied is not None and not callable(on_applied):
@@ -156,7 +164,7 @@ def batch_sink(
         retries=retries,
         create=create,
     )
-    return _sink(storage_at(root), settings, on_applied)
+    return _sink(storage_at(root, storage_options), settings, on_applied)
 
 
 def _sink(
@@ -198,9 +206,18 @@ def _logs(src: Source | Sequence[Source]) -> Sequence[Source]:
     return src if isinstance(src, list | tuple) else [src]  # type: ignore[list-item]
 
 
-def _drain(frame: DataFrame, storage: Storage, settings: Settings) -> Applied:
+def _drain(
+    frame: DataFrame, storage: Storage, settings: Settings, checkpoint: str | None
+) -> Applied:
     """Apply all that a stream has now."""
     application = settings.application or ""
+    checkpoint = checkpoint or storage.checkpoint(application)
+    if checkpoint is None:
+        raise OptionsError(
+            "a root in an object store has no place for the checkpoint of a stream: checkpoint= "
+            "gives one that Spark can write to",
+            source=storage.name,
+        )
     layout = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
     log = CommitLog(storage, layout)
     before = log.head()
@@ -216,7 +233,6 @@ def _drain(frame: DataFrame, storage: Storage, settings: Settings) -> Applied:
             errors.append(error)
             raise
 
-    checkpoint = storage.checkpoint(application)
     query = (
         frame.writeStream.foreachBatch(guarded)
         .option("checkpointLocation", checkpoint)

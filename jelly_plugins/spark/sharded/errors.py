@@ -9,6 +9,13 @@ class RootError(JellyError):
     """A folder that is no root of a sharded store, is a damaged one, or one of another layout."""
 
 
+class StorageError(RootError):
+    """An object store that is not reached, refuses, or cannot do what it is asked.
+
+    What it says of the reason has no credentials in it.
+    """
+
+
 class CommitConflictError(JellyError):
     """Another writer has committed first. Nothing was changed; the same call may be made again.
 

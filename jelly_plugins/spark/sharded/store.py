@@ -6,7 +6,7 @@ that are asked. Each of them stays open as long as the object lives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,8 +44,10 @@ class ShardedStore:
 
     Iterating over it gives its quads, and ``len()`` their number.
 
-    :param root: its folder.
+    :param root: its folder, or the URL of a folder in a bucket: ``s3://``, ``gs://``, ``az://``.
     :param version: the version to open; by default the newest.
+    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
+        they lack, the environment says.
     :raises RootError: there is no sharded store, or the version is gone.
     :raises TypeError, ValueError: the version is not a whole number.
 
@@ -53,8 +55,14 @@ class ShardedStore:
     :ivar commit: what the version is made of.
     """
 
-    def __init__(self, root: AnyRoot, *, version: int | None = None) -> None:
-        self._storage: Final = storage_at(root)
+    def __init__(
+        self,
+        root: AnyRoot,
+        *,
+        version: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._storage: Final = storage_at(root, storage_options)
         self.layout: Final[Root] = open_root(self._storage)
         if version is not None:
             version = whole_number("version", version)
@@ -127,6 +135,7 @@ class ShardedStore:
             try:
                 self._open[number] = Store.read_only(str(opened.folder)), opened
             except (OSError, RuntimeError, ValueError) as error:
+                opened.doubt()
                 message = f"{shard.store} cannot be opened: {error}"
                 raise RootError(message, source=self._storage.name) from error
         return self._open[number][0]
@@ -137,6 +146,8 @@ class ShardedStore:
         try:
             yield
         except (OSError, RuntimeError) as error:
+            if number in self._open:
+                self._open[number][1].doubt()
             message = f"{self._shards[number].store} cannot be read: {error}"
             raise RootError(message, source=self._storage.name) from error
 

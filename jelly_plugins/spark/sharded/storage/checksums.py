@@ -10,9 +10,10 @@ for reading only: all files are listed but its own text log and its lock, which 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import xxhash
 
@@ -25,6 +26,9 @@ LIST: Final = "_files.json"
 
 _BLOCK: Final = 1 << 20
 
+#: Device, inode and size of a file.
+Identity: TypeAlias = tuple[int, int, int]
+
 
 def list_files(folder: Path, base: Path | None = None) -> str:
     """Write the list of the files of a store that is complete and closed.
@@ -35,20 +39,34 @@ def list_files(folder: Path, base: Path | None = None) -> str:
     :return: the list's checksum.
     :raises OSError: a file cannot be read, or the list not written.
     """
-    known = {} if base is None else _known(base)
-    files: dict[str, list[Any]] = {}
+    files = survey(folder, {} if base is None else _known(base))
+    write_file(folder / LIST, seal({"files": files}))
+    return _read(folder)[1]
+
+
+def survey(folder: Path, known: Mapping[str, tuple[Identity, str]]) -> dict[str, tuple[int, str]]:
+    """The files of a store that is complete and closed, by name: size and checksum of each.
+
+    Those that have nothing of what is stored are removed.
+
+    :param known: files of which it has hard links, by name, and their checksums.
+    """
+    files: dict[str, tuple[int, str]] = {}
     for path in sorted(folder.iterdir()):
         if _is_idle(path.name):
             path.unlink()
             continue
-        found = path.stat()
+        found = identity(path)
         before = known.get(path.name)
-        if before is None or before[0] != (found.st_dev, found.st_ino, found.st_size):
-            files[path.name] = [found.st_size, _checksum(path)]
-        else:
-            files[path.name] = [found.st_size, before[1]]
-    write_file(folder / LIST, seal({"files": files}))
-    return _read(folder)[1]
+        same = before is not None and before[0] == found
+        files[path.name] = (found[2], before[1] if before and same else _checksum(path))
+    return files
+
+
+def identity(path: Path) -> Identity:
+    """What tells a file from any other."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size
 
 
 def files_of(folder: Path, checksum: str | None) -> dict[str, tuple[int, str]]:
@@ -107,7 +125,7 @@ def _is_idle(name: str) -> bool:
     return name == "LOCK" or name == "LOG" or name.startswith("LOG.old")
 
 
-def _known(base: Path) -> dict[str, tuple[tuple[int, int, int], str]]:
+def _known(base: Path) -> dict[str, tuple[Identity, str]]:
     """The checksums of a store by name, each with what tells a file from any other."""
     try:
         files, _ = _read(base)
@@ -116,11 +134,8 @@ def _known(base: Path) -> dict[str, tuple[tuple[int, int, int], str]]:
         return {}
     known = {}
     for name, (_, checksum) in files.items():
-        try:
-            found = (base / name).stat()
-        except FileNotFoundError:
-            continue
-        known[name] = ((found.st_dev, found.st_ino, found.st_size), checksum)
+        with suppress(FileNotFoundError):
+            known[name] = identity(base / name), checksum
     return known
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+from typing import Final
 from uuid import uuid4
+
+_BLOCK: Final = 1 << 20
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -27,6 +31,14 @@ def write_beside(path: Path, data: bytes) -> Path:
     temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
     write_file(temporary, data)
     return temporary
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file, so that it lasts, under a name that nothing has."""
+    with source.open("rb") as read, target.open("xb") as file:
+        shutil.copyfileobj(read, file, _BLOCK)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

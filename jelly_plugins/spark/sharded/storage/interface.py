@@ -45,7 +45,26 @@ class Piece(NamedTuple):
     size: int
 
 
-class OpenStore(ABC):
+class _Using(ABC):
+    """Files of stores that somebody uses until they are closed."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Say that nobody uses them any more."""
+
+    def doubt(self) -> None:  # noqa: B027
+        """Say that they may be damaged, where they are copies of what is not."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None:
+            self.doubt()
+        self.close()
+
+
+class OpenStore(_Using):
     """The files of a shard's store in a folder, from which Oxigraph reads, until it is closed.
 
     :ivar folder: the folder. Nothing may be written to it.
@@ -57,14 +76,8 @@ class OpenStore(ABC):
     def close(self) -> None:
         """Say that nothing reads from the folder any more."""
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class MakingStore(ABC):
+class MakingStore(_Using):
     """A store that is being made: as long as it is not finished nobody sees it.
 
     :ivar folder: where Oxigraph writes it; not there yet.
@@ -84,12 +97,6 @@ class MakingStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of what is not part of the result."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class Attempt(ABC):

@@ -49,7 +49,8 @@ def local_path(root: str | os.PathLike[str]) -> Path:
     if url[1].lower() != "file" or parts.netloc not in ("", "localhost"):
         raise RootError(
             "not a local path: a root is a folder on a file system that the driver and all "
-            "executors have under the same path, such as NFS; object stores and HDFS are not",
+            "executors have under the same path, such as NFS, or one in a bucket: s3://, gs://, "
+            "az://; HDFS is neither",
             source=text,
         )
     if "?" in text or "#" in text:

@@ -1,0 +1,104 @@
+"""Files of a store from an object store, through the cache, into a folder that has all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import xxhash
+
+from ...errors import RootError
+from .cache import Cache
+from .client import Client
+from .lists import Part
+
+#: Files of one object are fetched together if they are at least this part of what lies between.
+_DENSE: Final = 2
+
+
+def fetch(client: Client, cache: Cache, parts: Mapping[str, Part], folder: Path) -> None:
+    """Fill a folder with the files of a store.
+
+    :raises RootError: one is not there, or is not what the list says.
+    """
+    absent: dict[str, list[tuple[str, Part]]] = {}
+    for name, part in parts.items():
+        if not cache.link(part.checksum, part.size, folder / name):
+            absent.setdefault(part.object, []).append((name, part))
+    runs = [run for found in absent.values() for run in _runs(found)]
+
+    def bring(run: list[tuple[str, Part]]) -> None:
+        for name, part in _bring(client, cache, run):
+            if not cache.link(part.checksum, part.size, folder / name):
+                # It was evicted at once, or damaged: then what was fetched is what is used.
+                for chunk in read(client, part):
+                    with (folder / name).open("ab") as file:
+                        file.write(chunk)
+
+    client.each(bring, runs)
+
+
+def read(client: Client, part: Part) -> Iterator[bytes]:
+    """The bytes of a file.
+
+    :raises RootError: in the place of its end: they are not what the list says.
+    """
+    digest = xxhash.xxh3_128()
+    size = 0
+    try:
+        for chunk in client.chunks(part.object, part.offset, part.size):
+            digest.update(chunk)
+            size += len(chunk)
+            yield chunk
+    except FileNotFoundError:
+        raise RootError(f"{part.object}: is not there") from None
+    _check(part, size, digest.hexdigest())
+
+
+def _check(part: Part, size: int, checksum: str) -> None:
+    if size < part.size:
+        raise RootError(f"{part.object}: ends before byte {part.offset + part.size}")
+    if checksum != part.checksum:
+        raise RootError(f"{part.object}: damaged: its checksum is another")
+
+
+def _runs(found: Iterable[tuple[str, Part]]) -> list[list[tuple[str, Part]]]:
+    """Files of one object, those together that are got by one request."""
+    files = sorted(found, key=lambda each: each[1].offset)
+    start = files[0][1].offset
+    end = max(part.offset + part.size for _, part in files)
+    if sum(part.size for _, part in files) * _DENSE >= end - start:
+        return [files]
+    return [[each] for each in files]
+
+
+def _bring(client: Client, cache: Cache, run: list[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
+    """Fetch files of one object into the cache, with one request."""
+    if len(run) == 1:
+        [(name, part)] = run
+        _store(cache, part, read(client, part))
+        yield name, part
+        return
+    start = run[0][1].offset
+    end = max(part.offset + part.size for _, part in run)
+    try:
+        data = b"".join(client.chunks(run[0][1].object, start, end - start))
+    except FileNotFoundError:
+        raise RootError(f"{run[0][1].object}: is not there") from None
+    for name, part in run:
+        content = data[part.offset - start :][: part.size]
+        _check(part, len(content), xxhash.xxh3_128_hexdigest(content))
+        _store(cache, part, [content])
+        yield name, part
+
+
+def _store(cache: Cache, part: Part, chunks: Iterable[bytes]) -> None:
+    temporary = cache.coming(part.checksum, part.size)
+    try:
+        with temporary.open("xb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        cache.come(part.checksum, part.size, temporary)
+    finally:
+        temporary.unlink(missing_ok=True)
