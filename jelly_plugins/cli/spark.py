@@ -57,11 +57,10 @@ def _storage(root: str, options: list[str] | None) -> Storage:
 
 def _named(options: list[str] | None) -> dict[str, str]:
     """Settings by name. Nothing is said of their values, which may be secrets."""
-    if not all(
-        name and is_set for name, is_set, _ in (each.partition("=") for each in options or ())
-    ):
+    given = [each.partition("=") for each in options or ()]
+    if not all(name and is_set for name, is_set, _ in given):
         raise WrongUsageError("--storage-option is KEY=VALUE")
-    return {name: value for name, _, value in (each.partition("=") for each in options or ())}
+    return {name: value for name, _, value in given}
 
 
 app.callback(invoke_without_command=True)(settings.help_without_command)

@@ -224,7 +224,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "root", ["s3://bucket/x", "memory://x", "hdfs://host/x", "file://host/x", Path("s3://b/x")]
+    "root", ["http://bucket/x", "ftp://x", "hdfs://host/x", "file://host/x", Path("hdfs://b/x")]
 )
 def test_a_root_that_is_no_local_path_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str

@@ -24,6 +24,8 @@ from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .logs import apply, quads
 
+pytestmark = pytest.mark.usefixtures("kind")
+
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ files a store of a shard has and in which objects they are; ``cache`` keeps thos
 
 from __future__ import annotations
 
+from . import _requirement  # noqa: F401  (first: it says what to install)
 from .storage import ObjectStorage
 
 __all__ = ["ObjectStorage"]

@@ -18,7 +18,7 @@ from obstore.store import ObjectStore
 
 from ...errors import StorageError
 from ..interface import UncertainError
-from .connecting import without_secrets
+from .connecting import said_by
 
 #: Bytes from which on an object is put in parts, and of each of these; likewise of what is got.
 PART: Final = 16 << 20
@@ -185,7 +185,7 @@ class Client:
         except AlreadyExistsError:
             problem = FileExistsError(f"{self._root}/{name}")
         except (BaseError, OSError, ValueError, RuntimeError) as error:
-            said = without_secrets(str(error), self._options)
+            said = said_by(error, self._options)
             problem = StorageError(f"cannot be {what}: {said}", source=f"{self._root}/{name}")
         # Outside of the handler: what it has caught may say what nobody is to read.
         raise problem

@@ -9,25 +9,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
-from .....errors import MissingExtraError, OptionsError
-from ...errors import RootError
+from obstore.exceptions import BaseError
+from obstore.store import MemoryStore, from_url
 
-try:
-    from obstore.exceptions import BaseError
-    from obstore.store import MemoryStore, from_url
-except ImportError as error:
-    raise MissingExtraError(
-        f"what roots in object stores need is missing ({error}): "
-        "pip install 'jelly-plugins[spark,objects]'"
-    ) from error
+from .....errors import OptionsError
+from ...errors import RootError
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-#: How URLs of object stores begin; ``memory`` is this process's own, for tests.
-SCHEMES: Final = frozenset(
-    ("s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "memory"),
-)
+#: How URLs begin of what is this process's own, for tests.
 _MEMORY: Final = "memory"
 
 #: Settings of the HTTP client, and of how often it tries; all others are the object store's.
@@ -87,9 +78,9 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
     config: dict[str, Any] = {}
     for name, value in options.items():
         if name == _RETRIES:
-            retries[name] = _number(name, value)
+            retries[name] = whole(name, value)
         elif name == _RETRY_SECONDS:
-            retries[name] = timedelta(seconds=_number(name, value))
+            retries[name] = timedelta(seconds=whole(name, value))
         else:
             (client if name in _CLIENT else config)[name] = value
     found: ObjectStore | None = None
@@ -102,31 +93,40 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
             **config,
         )
     except (BaseError, ValueError, TypeError, OSError) as error:
-        said = without_secrets(str(error), options)
+        # A setting may be in another's place.
+        said = _without(_first_line(error), map(str, options.values()))
     if found is None:
         # Outside of the handler: what it has caught may say what nobody is to read.
         raise OptionsError(f"the storage's settings cannot be used: {said}", source=url)
     return found
 
 
-def _number(name: str, value: Any) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise OptionsError(f"storage option {name} is a whole number") from None
+def whole(name: str, value: Any) -> int:
+    """A setting that is a whole number, as such or as text; what else it is nobody is told.
+
+    :raises OptionsError: it is none.
+    """
+    text = str(value)
+    if not (text.isascii() and text.isdecimal()):
+        raise OptionsError(f"{name} is a whole number")
+    return int(text)
 
 
-def without_secrets(text: str, options: Mapping[str, Any]) -> str:
+def said_by(error: Exception, options: Mapping[str, Any]) -> str:
     """The first line of what an object store's client says, without credentials."""
-    line = text.partition("\n\nDebug source")[0].strip().partition("\n")[0]
-    for secret in sorted(_secrets(options), key=len, reverse=True):
-        line = line.replace(secret, _HIDDEN)
+    secrets = [str(value) for name, value in options.items() if not _PUBLIC.fullmatch(name)]
+    return _without(_first_line(error), secrets)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n\nDebug source")[0].strip().partition("\n")[0]
+
+
+def _without(line: str, secrets: Iterable[str]) -> str:
+    known = set(secrets)
+    known.update(value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name))
+    forms = {form for each in known for form in (each, quote(each), quote(each, safe=""))}
+    for form in sorted(forms, key=len, reverse=True):
+        if len(form) >= _LEAST_SECRET:
+            line = line.replace(form, _HIDDEN)
     return _USER.sub("//", _QUERY.sub(f"?{_HIDDEN}", line))
-
-
-def _secrets(options: Mapping[str, Any]) -> Iterable[str]:
-    found = {str(value) for name, value in options.items() if not _PUBLIC.fullmatch(name)}
-    found.update(value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name))
-    for value in list(found):
-        if len(value) >= _LEAST_SECRET:
-            yield from {value, quote(value), quote(value, safe="")}

@@ -8,7 +8,7 @@ from typing import Final
 
 import xxhash
 
-from ...errors import RootError
+from ...errors import RootError, StorageError
 from .cache import Cache
 from .client import Client
 from .lists import Part
@@ -46,14 +46,25 @@ def read(client: Client, part: Part) -> Iterator[bytes]:
     """
     digest = xxhash.xxh3_128()
     size = 0
-    try:
-        for chunk in client.chunks(part.object, part.offset, part.size):
-            digest.update(chunk)
-            size += len(chunk)
-            yield chunk
-    except FileNotFoundError:
-        raise RootError(f"{part.object}: is not there") from None
+    for chunk in _chunks(client, part.object, part.offset, part.size):
+        digest.update(chunk)
+        size += len(chunk)
+        yield chunk
     _check(part, size, digest.hexdigest())
+
+
+def _chunks(client: Client, name: str, start: int, size: int) -> Iterator[bytes]:
+    """Some bytes of an object, fewer where it ends."""
+    try:
+        yield from client.chunks(name, start, size)
+    except FileNotFoundError:
+        raise RootError(f"{name}: is not there") from None
+    except StorageError:
+        # One that ends before they begin is refused by some.
+        there = client.size(name)
+        if there is None or there > start:
+            raise
+        raise RootError(f"{name}: ends before byte {start + size}") from None
 
 
 def _check(part: Part, size: int, checksum: str) -> None:
@@ -82,10 +93,7 @@ def _bring(client: Client, cache: Cache, run: list[tuple[str, Part]]) -> Iterato
         return
     start = run[0][1].offset
     end = max(part.offset + part.size for _, part in run)
-    try:
-        data = b"".join(client.chunks(run[0][1].object, start, end - start))
-    except FileNotFoundError:
-        raise RootError(f"{run[0][1].object}: is not there") from None
+    data = b"".join(_chunks(client, run[0][1].object, start, end - start))
     for name, part in run:
         content = data[part.offset - start :][: part.size]
         _check(part, len(content), xxhash.xxh3_128_hexdigest(content))

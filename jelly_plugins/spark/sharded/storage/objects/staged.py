@@ -71,19 +71,21 @@ class ObjectAttempt(Attempt):
             start = _LENGTH.size + length
             if start > len(data):
                 data += self._client.get_range(name, len(data), start - len(data))
-            sizes = json.loads(data[_LENGTH.size : start])
         except FileNotFoundError:
             raise RootError(
                 "staged operations are not there: an executor does not see the object store that "
                 "the driver sees, or another process has removed them",
                 source=self._storage.place(name),
             ) from None
-        except (ValueError, struct.error) as error:
+        except struct.error as error:
             raise RootError(f"damaged: {error}", source=self._storage.place(name)) from error
-        found = {}
-        for shard, size in sizes:
-            found[shard] = Piece(name, start, size)
-            start += size
+        found: dict[int, Piece] = {}
+        try:
+            for shard, size in json.loads(data[_LENGTH.size : start]):
+                found[int(shard)] = Piece(name, start, int(size))
+                start += size
+        except (ValueError, TypeError) as error:
+            raise RootError(f"damaged: {error}", source=self._storage.place(name)) from error
         return found
 
     def open(self, piece: Piece) -> BinaryIO:

@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from .....errors import JellyError, OptionsError
+from .....errors import JellyError
 from ...errors import RootError, StorageError
 from ..interface import Attempt, Contents, MakingStore, OpenStore, Storage, Sweep
 from .cache import BYTES_VARIABLE, DEFAULT_BYTES, Cache, Folder, default_folder
 from .client import Client, Found
-from .connecting import connect, root_url
+from .connecting import connect, root_url, whole
 from .fetching import fetch, read
 from .lists import Part, list_name, parse_list
 from .staged import ObjectAttempt
@@ -104,12 +104,9 @@ class ObjectStorage(Storage):
         self.client.put(name, data)
 
     def remove(self, names: Iterable[str]) -> None:
-        objects = [
-            each
-            for name in names
-            for each in (name, *(found.name for found in self.client.objects(name)))
-        ]
-        self.client.delete(objects)
+        for name in names:
+            inside = [found.name for found in self.client.objects(name)]
+            self.client.delete(inside or [name])
 
     # Stores of shards
 
@@ -141,7 +138,8 @@ class ObjectStorage(Storage):
                 for _ in read(self.client, parts[name]):
                     pass
             except JellyError as error:
-                yield f"{name}: {error.message}"
+                where = "" if error.source is None else f"{error.source}: "
+                yield f"{name}: {where}{error.message}"
 
     def discard(self, stores: Iterable[str]) -> None:
         # It is left for a vacuum otherwise.
@@ -302,8 +300,6 @@ class _ObjectSweep(Sweep):
 
 
 def _cache_bytes(given: Any) -> int:
-    value = os.environ.get(BYTES_VARIABLE, DEFAULT_BYTES) if given is None else given
-    try:
-        return max(0, int(value))
-    except (TypeError, ValueError):
-        raise OptionsError(f"{CACHE_BYTES} and {BYTES_VARIABLE} are numbers of bytes") from None
+    if given is None:
+        return whole(BYTES_VARIABLE, os.environ.get(BYTES_VARIABLE, DEFAULT_BYTES))
+    return whole(CACHE_BYTES, given)
