@@ -1,7 +1,7 @@
 """What a cluster does with sharded stores, as a program: a process has one session of Spark.
 
 ``python -m tests.spark.sharded.cluster MASTER FOLDER [BATCHES]`` reads, writes, applies, streams,
-and lets two writers apply batches at once until both are through.
+asks, and lets two writers apply batches at once until both are through.
 """
 
 from __future__ import annotations
@@ -30,6 +30,28 @@ def run(spark: SparkSession, folder: Path, batches: int) -> None:
     files = [each for each in Path(written).iterdir() if each.suffix == ".jelly"]
     found = {statement for file in files for statement in read(str(file))}
     assert found == {Triple(Iri(f"urn:{n}"), Iri("urn:p"), Literal(f"{n}")) for n in rows}
+
+    some = spark.read.schema("object string").format("jelly").option("subject", "<urn:7>")
+    assert [row.object for row in some.load(written).collect()] == ['"7"']
+
+    # Streamed from files to files, and to patches, once.
+    for kind, columns in (("jelly", "*"), ("jelly-patch", "'A' AS kind, *")):
+        for _ in range(2):
+            arriving = spark.readStream.format("jelly").load(written)
+            writing = arriving.selectExpr(*columns.split(", ")).writeStream.format(kind)
+            writing = writing.option("checkpointLocation", f"{folder}/{kind}-checkpoint")
+            writing.trigger(availableNow=True).start(f"{folder}/{kind}").awaitTermination()
+    assert spark.read.format("jelly").load(f"{folder}/jelly").count() == len(rows)
+    apply_patches(
+        spark,
+        spark.read.format("jelly-patch").load(f"{folder}/jelly-patch"),
+        folder / "streamed",
+        shards=2,
+    )
+    streamed = ShardedStore(folder / "streamed")
+    assert len(streamed) == len(rows)
+    answers = streamed.select_dataframe(spark, "SELECT ?o { ?s <urn:p> ?o }")
+    assert answers.distinct().count() == len(rows)
 
     # Applied: a log, a DataFrame, a stream.
     writer = Writer(seed=41)
