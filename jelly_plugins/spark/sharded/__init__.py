@@ -24,6 +24,8 @@ from .errors import (
 )
 from .layout import Root, ShardBy, shard_of
 from .queries import QueryError
+from .resharding import reshard
+from .restoring import restore
 from .store import ShardedStore
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ __all__ = [
     "apply_patches",
     "batch_sink",
     "copy_store",
+    "reshard",
+    "restore",
     "shard_of",
     "vacuum",
 ]

@@ -21,10 +21,10 @@ from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import BEHIND_HEADERS, ID
 from ...patch.replay.position import DIGEST, Position, Replayed
-from .commits import Batch, Commit, CommitLog, Place, Shard
+from .commits import Batch, Commit, CommitLog, Place, Shard, make_log
 from .documents import checksum_of
 from .errors import CheckpointError, CommitConflictError, RootError
-from .layout import Root, ShardBy, check_layout, make_root, new_store_name
+from .layout import Root, ShardBy, check_layout, new_store_name
 from .repeatable import Repeatable
 from .resolve import Resolved, Stager, is_anonymous, resolve
 from .settings import text, whole_number
@@ -123,10 +123,10 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
     :raises JellyError: the log cannot be read or applied; nothing was.
     """
     storage = storage_at(root)
-    layout = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
-    log = CommitLog(storage, layout)
+    log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
     if _is_repeated(head := log.head(), settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
+    layout = log.layout_of(head)
     attempt = storage.attempt(uuid4().hex)
     try:
         attempt.begin()
@@ -135,9 +135,10 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
         conflicts = 0
         while True:
             try:
-                return _apply_staged(staged, run, log, attempt, settings)
+                return _apply_staged(staged, run, log, attempt, settings, layout)
             except CommitConflictError:
-                if conflicts == settings.retries:
+                # What was staged is spread over as many shards as there were.
+                if conflicts == settings.retries or log.layout_of(log.head()) != layout:
                     raise
             longest = min(_FIRST_PAUSE * 2**conflicts, _LONGEST_PAUSE)
             time.sleep(random.uniform(0, longest))
@@ -149,10 +150,20 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
 
 
 def _apply_staged(
-    staged: Staged, run: Runner, log: CommitLog, attempt: Attempt, settings: Settings
+    staged: Staged,
+    run: Runner,
+    log: CommitLog,
+    attempt: Attempt,
+    settings: Settings,
+    layout: Root,
 ) -> Applied:
-    """Apply what was staged to the head, as it is now."""
+    """Apply what was staged to the head, as it is now.
+
+    :param layout: how it was staged.
+    """
     head = log.head()
+    if log.layout_of(head) != layout:
+        raise log.conflict(head.version)
     if _is_repeated(head, settings):
         if _is_doubtful(head, settings):
             _check_same_log(staged, log, head, settings)
@@ -221,7 +232,7 @@ def _done_before(
     """
     tried = {head.positions}
     try:
-        for commit in log.history():
+        for commit in log.lineage():
             if commit.positions in tried:
                 continue
             tried.add(commit.positions)
@@ -324,6 +335,15 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
     if settings.application is None or settings.batch is None:
         return False
     done = head.applications.get(settings.application)
+    undone = head.undone.get(settings.application)
+    if undone is not None and settings.batch > undone:
+        again = 0 if done is None else done.number + 1
+        raise CheckpointError(
+            f"a restore has undone batches {again} to {undone} of application "
+            f"{settings.application!r}, and batch {settings.batch} would pass over them: give "
+            "these again first; or, as a stream does not, give another application name and "
+            "checkpoint: what was applied of a log with ids is passed over, and the rest is not"
+        )
     if done is None:
         return False
     if None not in (done.query, settings.query) and done.query != settings.query:
@@ -474,6 +494,7 @@ def _commit(
     for result in results:
         shards[result.shard] = Shard(result.store, result.quads, result.checksum)
     positions, applications = resolved.positions, dict(head.applications)
+    undone = dict(head.undone)
     if settings.application is not None and settings.batch is not None:
         before = applications.get(settings.application)
         reached = resolved.replayed.position
@@ -483,6 +504,8 @@ def _commit(
             log = reached.log
         query = settings.query or (before.query if before else None)
         applications[settings.application] = Batch(settings.batch, log, last, query)
+        if undone.get(settings.application) == settings.batch:
+            del undone[settings.application]
     commit = head.next(
         shards=tuple(shards),
         quads=sum(shard.quads for shard in shards),
@@ -490,6 +513,7 @@ def _commit(
         applications=applications,
         namespaces=resolved.namespaces,
         operations=resolved.statements,
+        undone=undone,
     )
     same = replace(
         commit,
@@ -497,6 +521,7 @@ def _commit(
         id=head.id,
         timestamp=head.timestamp,
         operations=head.operations,
+        restored=head.restored,
     )
     return None if same == head else commit
 

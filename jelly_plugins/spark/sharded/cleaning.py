@@ -10,6 +10,9 @@ Rules of this file:
    grace period loses its race, as against any other writer, instead of its stores.
 4. A commit forgets its stores before they are removed, so that what can be opened is whole. Its
    file stays, see ``commits``.
+5. A restore makes the stores of an old version those of a new one. What was committed while
+   versions were forgotten is looked at before anything is removed; a restore looks once it is
+   committed whether its version was forgotten, and takes itself back then.
 """
 
 from __future__ import annotations
@@ -22,15 +25,16 @@ from typing import Any, Final
 
 from .commits import CommitLog
 from .errors import CommitConflictError
-from .layout import COMMITS, Root, open_root, shard_folder
+from .layout import COMMITS, open_root
 from .positions import FOLDER
-from .storage import STAGING, AnyRoot, Contents, storage_at
+from .storage import STAGING, AnyRoot, Contents, Storage, storage_at
 
 DEFAULT_KEEP: Final = 10
 DEFAULT_GRACE: Final = timedelta(days=1)
 #: What may be of an attempt at work is left so long, however short the grace period is.
 LEAST_GRACE: Final = timedelta(hours=1)
 
+_SHARD: Final = re.compile(r"shard=[0-9]+")
 _MADE_FOR: Final = re.compile(r"shard=[0-9]+/v([0-9]+)-")
 
 
@@ -64,12 +68,11 @@ def vacuum(
     if grace < timedelta():
         raise ValueError("grace cannot be negative")
     storage = storage_at(root, storage_options)
-    layout = open_root(storage)
-    log = CommitLog(storage, layout)
+    log = CommitLog(storage, open_root(storage))
     now = datetime.now(UTC)
     limit, at_work = now - grace, now - max(grace, LEAST_GRACE)
     contents = storage.contents()
-    stores = _stores(contents, layout)
+    stores = _stores(storage, contents)
     while True:
         head = log.head()
         forgotten, needed = _versions(log, keep, limit)
@@ -101,6 +104,10 @@ def vacuum(
     if not dry_run:
         for version in forgotten:
             log.forget(version)
+        restored = _named_since(log, head.version)
+        if not restored.keys().isdisjoint(sweep.sizes):
+            unneeded = [store for store in sweep.sizes if store not in restored]
+            sweep = contents.sweep(unneeded, needed | restored)
         sweep.run()
         storage.remove(staged)
     return Vacuumed(versions=forgotten, stores=list(sweep.sizes), staged=staged, size=size)
@@ -125,25 +132,33 @@ def _versions(
     return forgotten, needed
 
 
-def unclaimed(log: CommitLog, layout: Root) -> list[str]:
+def _named_since(log: CommitLog, version: int) -> dict[str, str | None]:
+    """The stores that versions above one name, with their checksums."""
+    commits = (log.read(each) for each in log.versions() if each > version)
+    return {
+        shard.store: shard.checksum
+        for commit in commits
+        for shard in commit.shards or ()
+        if shard.store is not None
+    }
+
+
+def unclaimed(log: CommitLog) -> list[str]:
     """Finished stores of versions that do not exist, relative to the root.
 
     An attempt has made them that is at work, or was killed; or the commit was lost that named them.
     """
     # In this order: what an attempt commits meanwhile is not among them.
     contents = log.storage.contents()
-    stores = _stores(contents, layout)
+    stores = _stores(log.storage, contents)
     newest = max(log.versions(), default=0)
     return [name for name in stores if _made_for(name) > newest and contents.is_finished(name)]
 
 
-def _stores(contents: Contents, layout: Root) -> list[str]:
-    """All stores there are, relative to the root."""
-    return [
-        f"{shard_folder(shard)}/{name}"
-        for shard in range(layout.shards)
-        for name in contents.names(shard_folder(shard))
-    ]
+def _stores(storage: Storage, contents: Contents) -> list[str]:
+    """All stores there are, relative to the root, of however many shards."""
+    folders = (name for name in storage.names("") if _SHARD.fullmatch(name))
+    return [f"{folder}/{name}" for folder in folders for name in contents.names(folder)]
 
 
 def _made_for(store: str) -> int:

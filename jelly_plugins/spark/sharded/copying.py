@@ -13,7 +13,7 @@ from typing import Any
 
 from .commits import Commit, CommitLog, Shard
 from .errors import RootError
-from .layout import make_root, new_store_name, open_root
+from .layout import Root, make_root, new_store_name, open_root
 from .storage import AnyRoot, Storage, storage_at
 from .storage.durable import copy_file
 from .store import ShardedStore
@@ -73,49 +73,62 @@ class _Copying:
         self._source = source
         self._target = target
         self._from = CommitLog(source, layout)
-        self._to = CommitLog(target, make_root(target, layout.shards, layout.shard_by))
-        if self._to.versions():
-            raise RootError("a sharded store is here already", source=target.name)
+        self._layout = layout
         #: What stores have become, by their names.
         self._made: dict[str, Shard] = {}
         self._size = 0
 
     def version(self, version: int | None) -> Copied:
         commit = ShardedStore(self._source, version=version).commit
+        log = self._begin(self._from.layout_of(commit))
         if commit.version:
-            self._copy(replace(commit, version=1), None)
-        return self._done()
+            self._copy(log, replace(commit, version=1, restored=None), None)
+        return self._done(log)
 
     def history(self) -> Copied:
+        log = self._begin(self._layout)
         before: Commit | None = None
         for version in self._from.versions():
-            before = self._copy(self._from.read(version), before)
-        return self._done()
+            before = self._copy(log, self._from.read(version), before)
+        return self._done(log)
 
-    def _done(self) -> Copied:
+    def _begin(self, layout: Root) -> CommitLog:
+        """Make the root of the copy."""
+        log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
+        if log.versions():
+            raise RootError("a sharded store is here already", source=self._target.name)
+        if open_root(self._target).shards != layout.shards:
+            message = f"a root is here already, and not of {layout.shards} shards"
+            raise RootError(message, source=self._target.name)
+        return log
+
+    def _done(self, log: CommitLog) -> Copied:
         copy = ShardedStore(self._target)
         problems = copy.verify()
         if problems:
             raise RootError(f"the copy is not whole: {problems[0]}", source=self._target.name)
-        versions = self._to.versions()
+        versions = log.versions()
         stores = len(self._made)
         return Copied(version=copy.version, versions=len(versions), stores=stores, size=self._size)
 
-    def _copy(self, commit: Commit, before: Commit | None) -> Commit:
+    def _copy(self, log: CommitLog, commit: Commit, before: Commit | None) -> Commit:
         """Copy one version.
 
+        :param log: of the copy.
         :param before: the copy of the one before.
         """
         shards = commit.shards
         if shards is not None:
             bases = before.shards if before is not None else None
+            if bases is None or len(bases) != len(shards):
+                bases = (Shard(),) * len(shards)
             shards = tuple(
-                self._shard(commit.version, number, shard, bases[number] if bases else Shard())
+                self._shard(commit.version, number, shard, bases[number])
                 for number, shard in enumerate(shards)
             )
         archives = before.archives if before is not None else ()
-        self._to.publish(replace(commit, shards=shards, archives=archives))
-        return self._to.read(commit.version)
+        log.publish(replace(commit, shards=shards, archives=archives))
+        return log.read(commit.version)
 
     def _shard(self, version: int, number: int, shard: Shard, base: Shard) -> Shard:
         if shard.store is None:

@@ -14,9 +14,9 @@ from ...errors import JellyError, OptionsError
 from ...io.sources import Source
 from ...patch.replay.position import Replayed
 from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
-from .commits import Commit, CommitLog
+from .commits import Commit, CommitLog, make_log
 from .frames import stage_frame
-from .layout import ShardBy, make_root
+from .layout import ShardBy
 from .settings import text
 from .storage import AnyRoot, Storage, storage_at
 from .tasks import on_spark
@@ -218,8 +218,7 @@ def _drain(
             "gives one that Spark can write to",
             source=storage.name,
         )
-    layout = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
-    log = CommitLog(storage, layout)
+    log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
     before = log.head()
     applied: list[Applied] = []
     errors: list[JellyError] = []

@@ -57,9 +57,10 @@ def shard_of(key: str, shards: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """How a root is laid out; never changes.
+    """How a root is laid out.
 
-    :ivar shards: number of shards.
+    :ivar shards: number of shards: in the root's file, that of the first version; a version that
+        was made by resharding has another one, and so have those that follow.
     :ivar shard_by: the term that decides on the shard of a quad.
     :ivar hash: name of the hash function.
     :ivar format: version of the layout.
@@ -125,8 +126,9 @@ def make_root(
 ) -> Root:
     """The layout of a root, which is made if it is not there.
 
-    :param shards: number of shards; without it, that of the root, or 16 in a new one.
-    :param shard_by: likewise; ``"subject"`` in a new one.
+    :param shards: number of shards of a new root, by default 16. How many there are in one that is
+        there, its versions say.
+    :param shard_by: what a quad's shard is decided by; ``"subject"`` in a new root.
     :param create: whether it may be made.
     :raises RootError: the root has another layout, or the folder something else in it; or it is not
         there, and may not be made.
@@ -149,10 +151,9 @@ def make_root(
         )
         put_if_absent(storage, ROOT_FILE, to_json(asdict(wanted)))
     found = open_root(storage)
-    for name, asked in (("shards", shards), ("shard_by", shard_by)):
-        there = getattr(found, name)
-        if asked is not None and asked != there:
-            raise RootError(f"{name} is {there}, not {asked}", source=storage.name)
+    if shard_by not in (None, found.shard_by):
+        message = f"shard_by is {found.shard_by}, not {shard_by}"
+        raise RootError(message, source=storage.name)
     return found
 
 

@@ -32,15 +32,19 @@ from .errors import RootError
 from .layout import Root, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, scope_of
+from .restoring import restore
 from .settings import whole_number
 from .solutions import solutions
 from .storage import AnyRoot, OpenStore, storage_at
+from .versions import Time, find_version
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from ...patch.model import Patch
 
 _QUADS: Final = StreamOptions(
     physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
@@ -54,10 +58,14 @@ class ShardedStore:
 
     :param root: its folder, or the URL of a folder in a bucket: ``s3://``, ``gs://``, ``az://``.
     :param version: the version to open; by default the newest.
+    :param timestamp: instead of a version, a time: the version is opened that was the newest then.
+        A ``datetime`` with a time zone, or text such as ``2026-11-21T15:45:59Z`` (RFC 3339).
     :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
         they lack, the environment says.
-    :raises RootError: there is no sharded store, or the version is gone.
-    :raises TypeError, ValueError: the version is not a whole number.
+    :raises RootError: there is no sharded store, or the version is gone, or there was none at the
+        time.
+    :raises TypeError, ValueError: the version is not a whole number, or the time none with a time
+        zone; or both are given.
 
     :ivar layout: number of shards, and what they are made by.
     :ivar commit: what the version is made of.
@@ -68,22 +76,15 @@ class ShardedStore:
         root: AnyRoot,
         *,
         version: int | None = None,
+        timestamp: Time | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._storage: Final = storage_at(root, storage_options)
-        self.layout: Final[Root] = open_root(self._storage)
-        if version is not None:
-            version = whole_number("version", version)
-        self._log: Final = CommitLog(self._storage, self.layout)
-        self.commit: Final[Commit] = (
-            self._log.head() if version is None else self._log.read(version)
-        )
-        if self.commit.shards is None:
-            raise RootError(
-                f"the stores of version {version} were removed by a vacuum",
-                source=self._storage.name,
-            )
+        self._log: Final = CommitLog(self._storage, open_root(self._storage))
+        self.commit: Final[Commit] = find_version(self._log, version, timestamp)
+        assert self.commit.shards is not None
         self._shards: Final = self.commit.shards
+        self.layout: Final[Root] = self._log.layout_of(self.commit)
         self._open: dict[int, tuple[Store, OpenStore]] = {}
 
     @property
@@ -103,18 +104,22 @@ class ShardedStore:
         return self._log.head()
 
     def history(self) -> Iterator[Commit]:
-        """All versions, the newest first. One whose ``shards`` are None cannot be opened any more.
+        """All versions, the newest first. One that is not ``readable`` cannot be opened any more.
 
         :raises RootError: a commit is damaged.
         """
         return self._log.history()
 
-    def at(self, version: int) -> ShardedStore:
-        """The store at another version.
+    def at(self, version: int | None = None, *, timestamp: Time | None = None) -> ShardedStore:
+        """The store at another version; without one, at the newest.
 
-        :raises RootError: there is none of this number, or it is gone.
+        :raises RootError: there is none of this number or at this time, or it is gone.
         """
-        return ShardedStore(self._storage, version=version)
+        return ShardedStore(self._storage, version=version, timestamp=timestamp)
+
+    def restore(self, version: int | None = None, *, timestamp: Time | None = None) -> Commit:
+        """Make an earlier version the newest again, see :func:`.restore`."""
+        return restore(self._storage, version, timestamp=timestamp)
 
     # Quads
 
@@ -210,6 +215,37 @@ class ShardedStore:
         """The shards in which there can be quads with these terms."""
         key = subject if self.layout.shard_by == "subject" else graph
         return range(self.layout.shards) if key is None else (self.shard_number(key),)
+
+    def quads_of_shard(self, number: int) -> Iterator[Quad]:
+        """The quads of one shard."""
+        return self._quads(number, None, None, None, None)
+
+    # Changes
+
+    def changes(self, from_version: int, to_version: int | None = None) -> Iterator[Patch]:
+        """What was changed between two versions: a patch for each version behind the first.
+
+        Each is one transaction, with the quads and namespaces that its version has changed in the
+        end; empty if it has changed none. Its ``id`` is its version's, its ``prev`` that of the
+        version before, and ``version`` the number. From version 0 on, an empty patch of that
+        version comes first. Versions that cannot be opened any more are passed over: the next patch
+        says what they have changed, too. Applied one after the other to a store that is as the
+        first version was, they make it as the last one is.
+
+        Patches stream: each is to be read before the next is asked for. It takes about as long as
+        to read, twice, all shards that have changed; memory does not grow.
+
+        :param from_version: the version to begin behind; 0 is the empty store.
+        :param to_version: the last version; by default this one.
+        :return: patches, for :func:`jelly_plugins.patch.write_patches` and the like; if there may
+            be quoted triples, with options that say so, ``PatchOptions(rdf_star=True)``.
+        :raises RootError: one of these versions cannot be opened.
+        :raises TypeError, ValueError: they are no versions, or in the wrong order.
+        """
+        from .feed import changes, steps
+
+        to_version = self.version if to_version is None else to_version
+        return changes(self._storage, steps(self._storage, from_version, to_version))
 
     # Queries
 
@@ -323,7 +359,7 @@ class ShardedStore:
         for first, last in self._log.gaps():
             which = f"version {first}" if first == last else f"versions {first} to {last}"
             problems.append(f"{which}: not there, and newer ones are: commits were lost")
-        for name in unclaimed(self._log, self.layout):
+        for name in unclaimed(self._log):
             problems.append(
                 f"{name}: not of any commit: an attempt that is at work or did not end, or a "
                 "commit that was lost"
@@ -351,7 +387,7 @@ class ShardedStore:
             yield f"{shard.store}: was made without checksums; its quads were read, and no more"
         count = strangers = 0
         try:
-            for quad in self._quads(number, None, None, None, None):
+            for quad in self.quads_of_shard(number):
                 count += 1
                 if self._shard_of(quad.subject, quad.graph_name) != number:
                     strangers += 1

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from jelly_plugins.spark.sharded.apply import Settings, apply_batch, run_here, stage_sources
 from jelly_plugins.spark.sharded.cleaning import vacuum
-from jelly_plugins.spark.sharded.commits import CommitLog, Shard
+from jelly_plugins.spark.sharded.commits import CommitLog, Shard, make_log
 from jelly_plugins.spark.sharded.documents import seal
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import (
@@ -55,7 +55,7 @@ def test_a_root_keeps_its_layout(tmp_path: Path) -> None:
     assert make_root(root, 4, "graph") == Root(shards=4, shard_by="graph")
     assert make_root(root) == make_root(root, 4) == open_root(root)
     with pytest.raises(RootError, match="shards is 4, not 5"):
-        make_root(root, 5)
+        make_log(root, 5)
     with pytest.raises(RootError, match="shard_by is graph, not subject"):
         make_root(root, shard_by="subject")
     assert make_root(tmp_path / "other") == Root(shards=16, shard_by="subject")
@@ -257,7 +257,7 @@ def test_a_root_that_has_to_be_there_is_not_made(tmp_path: Path) -> None:
     make_root(root, 3)
     assert make_root(root, create=False).shards == 3
     with pytest.raises(RootError, match="shards is 3, not 4"):
-        make_root(root, 4, create=False)
+        make_log(root, 4, create=False)
 
 
 def test_a_root_may_be_a_file_url(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.spark import ShardedStore, apply_patches
 from jelly_plugins.spark.sharded import StorageError, copy_store
 from jelly_plugins.spark.sharded.apply import Applied
-from jelly_plugins.spark.sharded.commits import CommitLog
+from jelly_plugins.spark.sharded.commits import CommitLog, make_log
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import make_root, open_root
 from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shard
@@ -174,7 +174,7 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
     assert ShardedStore(url).layout.shards == 2
     assert ShardedStore(Path(url)).root == url
     with pytest.raises(RootError, match="shards is 2, not 3"):
-        make_root(url, 3)
+        make_log(url, 3)
     with pytest.raises(RootError, match="no sharded store is here"):
         ShardedStore(server.root("nothing"))
     with pytest.raises(StorageError, match=r"s3://no-such/x/: cannot be listed: .*404"):
