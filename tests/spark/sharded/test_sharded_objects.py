@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,8 @@ from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shar
 from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
 from jelly_plugins.spark.sharded.storage.objects import ObjectStorage, uploading
 from tests.cli.command import jelly
+from tests.shared_data import ROOT
+from tests.test_readme import run_python
 
 from . import faults
 from .logs import Writer, assert_same, log_file, replayed
@@ -162,14 +165,7 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
     options = server.options()
     make_root(storage_at(url, options), 2)
     assert ShardedStore(url, storage_options=options).layout.shards == 2
-    environment = {
-        "AWS_ENDPOINT_URL": server.endpoint,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "AKIAOFNOBODY",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-    }
-    for name, value in environment.items():
+    for name, value in server.environment().items():
         monkeypatch.setenv(name, value)
     assert ShardedStore(url).layout.shards == 2
     assert ShardedStore(Path(url)).root == url
@@ -818,3 +814,18 @@ def test_a_storage_goes_to_other_processes(bucket: ObjectStorage, folder: Folder
     log.publish(log.head().next())
     with pytest.raises(CommitConflictError):
         log.publish(replace(log.head(), id="another"))
+
+
+def test_the_page_on_buckets(
+    spark: SparkSession, server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python runs as it stands, with a bucket as the environment has it."""
+    server.make_bucket("data")
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    page = (ROOT / "docs" / "buckets.md").read_text()
+    names: dict[str, object] = {}
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        run_python(block, names, tmp_path)
