@@ -35,7 +35,6 @@ from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
 from jelly_plugins.spark.sharded.storage.objects import ObjectStorage, uploading
 from tests.cli.command import jelly
 from tests.shared_data import ROOT
-from tests.test_readme import run_python
 
 from . import faults
 from .logs import Writer, assert_same, log_file, replayed
@@ -372,18 +371,24 @@ def _taking(works: list[ShardWork]) -> Callable[[Sequence[ShardWork]], list[Shar
 
 
 @pytest.mark.parametrize(
-    "number", [7, 13, *(pytest.param(each, marks=pytest.mark.slow) for each in (3, 9, 11, 15, 16))]
+    "number",
+    [6, 11, *(pytest.param(each, marks=pytest.mark.slow) for each in range(16) if each % 5 != 1)],
 )
 def test_credentials_that_expire_in_the_middle(
     bucket: ObjectStorage, server: S3Server, logs: list[str], number: int
 ) -> None:
     apply(bucket, logs[0])
     server.happens(lambda asked: "expired" if asked.number >= number else None)
-    with pytest.raises(StorageError, match="403 Forbidden"):
-        apply(bucket, logs[1])
+    applied = None
+    try:
+        applied = apply(bucket, logs[1])
+    except StorageError as error:
+        assert "403 Forbidden" in str(error)
+        assert number < 15
     server.happens()
-    assert ShardedStore(bucket).version == 1
-    assert apply(bucket, logs[1]).committed
+    # What comes after the commit is left for a vacuum.
+    assert ShardedStore(bucket).version == (1 if applied is None else 2)
+    assert apply(bucket, logs[1]).committed is (applied is None)
     assert_same(bucket, replayed(*logs[:2]))
 
 
@@ -816,16 +821,15 @@ def test_a_storage_goes_to_other_processes(bucket: ObjectStorage, folder: Folder
         log.publish(replace(log.head(), id="another"))
 
 
-def test_the_page_on_buckets(
-    spark: SparkSession, server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its Python runs as it stands, with a bucket as the environment has it."""
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_page_on_buckets(server: S3Server, tmp_path: Path) -> None:
+    """Its Python runs as it stands, in a process whose environment has the credentials."""
     server.make_bucket("data")
-    for name, value in server.environment().items():
-        monkeypatch.setenv(name, value)
     page = (ROOT / "docs" / "buckets.md").read_text()
-    names: dict[str, object] = {}
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 2
-    for block in blocks:
-        run_python(block, names, tmp_path)
+    environment = {**os.environ, **server.environment(), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", "\n".join(blocks)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
