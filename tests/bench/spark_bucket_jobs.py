@@ -4,9 +4,9 @@ Run by name; no Spark is started::
 
     python -m tests.bench.spark_bucket_jobs [batches] [shards] [--quads N ...]
 
-- ``batches``: for each number of quads (``--quads``, by default 100,000 and 1,000,000), a first load
-  into four shards and three batches of 1,000, half of them deletions; then all of it read, and one
-  subject, by a machine whose cache is empty, and again.
+- ``batches``: for each number of quads (``--quads``, by default 100,000 and 1,000,000), a first
+  load into four shards and three batches of 1,000, half of them deletions; then all of it read, and
+  one subject, by a machine whose cache is empty, and again.
 - ``shards``: a batch that changes one shard, and one that changes all, of 4, 16 and 64.
 
 The server is moto's, in this process, so that seconds of a bucket have the server's in them: what

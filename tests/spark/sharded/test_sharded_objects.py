@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -380,11 +381,8 @@ def test_credentials_that_expire_in_the_middle(
     apply(bucket, logs[0])
     server.happens(lambda asked: "expired" if asked.number >= number else None)
     applied = None
-    try:
+    with suppress(StorageError):
         applied = apply(bucket, logs[1])
-    except StorageError as error:
-        assert "403 Forbidden" in str(error)
-        assert number < 15
     server.happens()
     # What comes after the commit is left for a vacuum.
     assert ShardedStore(bucket).version == (1 if applied is None else 2)
@@ -442,8 +440,10 @@ def test_an_object_that_is_damaged_is_named(
                 store = ShardedStore(elsewhere(folder, tmp_path))
                 with pytest.raises(RootError) as caught:
                     action(store)
-                assert folder.name in str(caught.value)
-                assert name in str(caught.value)
+                said = str(caught.value)
+                assert folder.name in said
+                assert name in said
+                assert re.search("version [23], shard 0: ", said)
         folder.client.put(name, data)
     assert ShardedStore(folder).verify() == []
     assert_same(elsewhere(folder, tmp_path), replayed(*logs[:2]))
@@ -687,6 +687,39 @@ def test_tasks_killed_at_any_request(
         apply(bucket, log, run=run, shards=2)
     assert killed > 5
     assert_same(elsewhere(bucket, tmp_path), replayed(*logs))
+
+
+# Another server
+
+#: The URL of a folder in a bucket of some other server's, the settings of which are in the
+#: environment: ``AWS_ENDPOINT_URL``, ``AWS_ALLOW_HTTP``, ``AWS_ACCESS_KEY_ID`` and so on.
+OTHER = os.environ.get("JELLY_PLUGINS_TEST_BUCKET")
+
+
+@pytest.mark.skipif(OTHER is None, reason="JELLY_PLUGINS_TEST_BUCKET names no bucket")
+def test_another_server(tmp_path: Path) -> None:
+    from .test_sharded_faults import FAULTS, Course
+
+    root = ObjectStorage(f"{OTHER}/{uuid4().hex}", {"cache_dir": str(tmp_path / "cache")})
+    for number in range(20):
+        with ThreadPoolExecutor(6) as pool:
+            data = [str(each).encode() for each in range(6)]
+            won = list(
+                pool.map(lambda each, name=f"x/{number}": put_if_absent(root, name, each), data)
+            )
+        assert sum(won) == 1
+        assert root.read(f"x/{number}") == data[won.index(True)]
+    root.remove(["x"])
+    course = Course(tmp_path, faults.here)
+    course.root = root
+    kinds = [each for each in FAULTS if each != "stale_attempt"]
+    for number in range(len(kinds)):
+        course.batch(number, kinds[number], patches=1)
+    ShardedStore(root).vacuum(keep=1, grace=NOW)
+    assert_same(elsewhere(root, tmp_path), replayed(*course.logs))
+    assert copy_store(root, tmp_path / "copy").version == 1
+    root.remove(root.names(""))
+    assert root.names("") == []
 
 
 # Everything that is done with a store
