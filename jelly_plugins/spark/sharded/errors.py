@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ...errors import JellyError
 
 
@@ -33,3 +36,13 @@ class CheckpointError(JellyError):
 
 class IncompleteLogError(JellyError):
     """The rows of a DataFrame are not those of whole logs, in the order in which they were read."""
+
+
+@contextmanager
+def of_shard(version: int, shard: int) -> Iterator[None]:
+    """Let errors say which shard of which version they are about."""
+    try:
+        yield
+    except JellyError as error:
+        error.message = f"version {version}, shard {shard}: {error.message}"
+        raise

@@ -19,7 +19,7 @@ from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from ...errors import JellyError, TermError
 from ...oxigraph.loading.loader import SMALL
-from .errors import RootError
+from .errors import RootError, of_shard
 from .layout import new_store_name
 from .staging import Block, Ranges, read_staged
 from .storage import Attempt, Piece, Storage
@@ -88,7 +88,9 @@ def apply_shard(work: ShardWork) -> ShardResult:
         return ShardResult(shard=work.shard, store=base, quads=work.quads, operations=0)
     name = new_store_name(work.shard, work.version)
     operations = 0
-    with work.storage.make(name, work.base) as making:
+    with of_shard(work.version, work.shard):
+        made = work.storage.make(name, work.base)
+    with made as making:
         if making.base is not None:
             _copy(making.base, making.folder)
         size = sum(piece.size for piece, _ in work.staged)

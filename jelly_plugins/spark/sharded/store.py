@@ -28,7 +28,7 @@ from ...oxigraph.terms import GraphName, describe
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .dumping import default_threads, dump_stores
-from .errors import RootError
+from .errors import RootError, of_shard
 from .layout import Root, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, scope_of
@@ -144,7 +144,8 @@ class ShardedStore:
         if shard.store is None:
             return None
         if number not in self._open:
-            opened = self._storage.open(shard.store, shard.checksum)
+            with of_shard(self.version, number):
+                opened = self._storage.open(shard.store, shard.checksum)
             try:
                 self._open[number] = Store.read_only(str(opened.folder)), opened
             except (OSError, RuntimeError, ValueError) as error:

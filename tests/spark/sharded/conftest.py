@@ -33,6 +33,6 @@ def _cached(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
 
 @pytest.fixture(params=["folders", pytest.param("objects", marks=pytest.mark.slow)])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes of each root a folder's, as it is, or an object store's that keeps all in the folder."""
+    """Makes of each root a folder, as it is, or an object store that keeps all in that folder."""
     if request.param == "objects":
         monkeypatch.setattr(opening, "LocalStorage", FolderOfObjects)

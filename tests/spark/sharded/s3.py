@@ -58,10 +58,23 @@ class S3Server:
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
-        made = Request(f"{self.endpoint}/{BUCKET}", b"", {"Authorization": _SIGNED}, method="PUT")
+        self.make_bucket(BUCKET)
+        self.counts.clear()
+
+    def make_bucket(self, name: str) -> None:
+        made = Request(f"{self.endpoint}/{name}", b"", {"Authorization": _SIGNED}, method="PUT")
         with urlopen(made):
             pass
-        self.counts.clear()
+
+    def environment(self) -> dict[str, str]:
+        """The same for all that look at the environment."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "AKIAOFNOBODY",
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+        }
 
     def options(self, **more: str) -> dict[str, str]:
         """What a client is told; it does not try again unless it is told so."""

@@ -7,11 +7,13 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -33,6 +35,7 @@ from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shar
 from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
 from jelly_plugins.spark.sharded.storage.objects import ObjectStorage, uploading
 from tests.cli.command import jelly
+from tests.shared_data import ROOT
 
 from . import faults
 from .logs import Writer, assert_same, log_file, replayed
@@ -162,14 +165,7 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
     options = server.options()
     make_root(storage_at(url, options), 2)
     assert ShardedStore(url, storage_options=options).layout.shards == 2
-    environment = {
-        "AWS_ENDPOINT_URL": server.endpoint,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "AKIAOFNOBODY",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-    }
-    for name, value in environment.items():
+    for name, value in server.environment().items():
         monkeypatch.setenv(name, value)
     assert ShardedStore(url).layout.shards == 2
     assert ShardedStore(Path(url)).root == url
@@ -376,18 +372,21 @@ def _taking(works: list[ShardWork]) -> Callable[[Sequence[ShardWork]], list[Shar
 
 
 @pytest.mark.parametrize(
-    "number", [7, 13, *(pytest.param(each, marks=pytest.mark.slow) for each in (3, 9, 11, 15, 16))]
+    "number",
+    [6, 11, *(pytest.param(each, marks=pytest.mark.slow) for each in range(16) if each % 5 != 1)],
 )
 def test_credentials_that_expire_in_the_middle(
     bucket: ObjectStorage, server: S3Server, logs: list[str], number: int
 ) -> None:
     apply(bucket, logs[0])
     server.happens(lambda asked: "expired" if asked.number >= number else None)
-    with pytest.raises(StorageError, match="403 Forbidden"):
-        apply(bucket, logs[1])
+    applied = None
+    with suppress(StorageError):
+        applied = apply(bucket, logs[1])
     server.happens()
-    assert ShardedStore(bucket).version == 1
-    assert apply(bucket, logs[1]).committed
+    # What comes after the commit is left for a vacuum.
+    assert ShardedStore(bucket).version == (1 if applied is None else 2)
+    assert apply(bucket, logs[1]).committed is (applied is None)
     assert_same(bucket, replayed(*logs[:2]))
 
 
@@ -441,8 +440,10 @@ def test_an_object_that_is_damaged_is_named(
                 store = ShardedStore(elsewhere(folder, tmp_path))
                 with pytest.raises(RootError) as caught:
                     action(store)
-                assert folder.name in str(caught.value)
-                assert name in str(caught.value)
+                said = str(caught.value)
+                assert folder.name in said
+                assert name in said
+                assert re.search("version [23], shard 0: ", said)
         folder.client.put(name, data)
     assert ShardedStore(folder).verify() == []
     assert_same(elsewhere(folder, tmp_path), replayed(*logs[:2]))
@@ -688,6 +689,39 @@ def test_tasks_killed_at_any_request(
     assert_same(elsewhere(bucket, tmp_path), replayed(*logs))
 
 
+# Another server
+
+#: The URL of a folder in a bucket of some other server's, the settings of which are in the
+#: environment: ``AWS_ENDPOINT_URL``, ``AWS_ALLOW_HTTP``, ``AWS_ACCESS_KEY_ID`` and so on.
+OTHER = os.environ.get("JELLY_PLUGINS_TEST_BUCKET")
+
+
+@pytest.mark.skipif(OTHER is None, reason="JELLY_PLUGINS_TEST_BUCKET names no bucket")
+def test_another_server(tmp_path: Path) -> None:
+    from .test_sharded_faults import FAULTS, Course
+
+    root = ObjectStorage(f"{OTHER}/{uuid4().hex}", {"cache_dir": str(tmp_path / "cache")})
+    for number in range(20):
+        with ThreadPoolExecutor(6) as pool:
+            data = [str(each).encode() for each in range(6)]
+            won = list(
+                pool.map(lambda each, name=f"x/{number}": put_if_absent(root, name, each), data)
+            )
+        assert sum(won) == 1
+        assert root.read(f"x/{number}") == data[won.index(True)]
+    root.remove(["x"])
+    course = Course(tmp_path, faults.here)
+    course.root = root
+    kinds = [each for each in FAULTS if each != "stale_attempt"]
+    for number in range(len(kinds)):
+        course.batch(number, kinds[number], patches=1)
+    ShardedStore(root).vacuum(keep=1, grace=NOW)
+    assert_same(elsewhere(root, tmp_path), replayed(*course.logs))
+    assert copy_store(root, tmp_path / "copy").version == 1
+    root.remove(root.names(""))
+    assert root.names("") == []
+
+
 # Everything that is done with a store
 
 
@@ -818,3 +852,17 @@ def test_a_storage_goes_to_other_processes(bucket: ObjectStorage, folder: Folder
     log.publish(log.head().next())
     with pytest.raises(CommitConflictError):
         log.publish(replace(log.head(), id="another"))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_page_on_buckets(server: S3Server, tmp_path: Path) -> None:
+    """Its Python runs as it stands, in a process whose environment has the credentials."""
+    server.make_bucket("data")
+    page = (ROOT / "docs" / "buckets.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    environment = {**os.environ, **server.environment(), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", "\n".join(blocks)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]

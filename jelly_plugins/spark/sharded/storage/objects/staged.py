@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final, cast
 from ...errors import RootError
 from ..interface import STAGING, Attempt, Piece
 from .cache import Cache, Folder
-from .client import CHUNK, Client
+from .client import CHUNK, PART, Client
 
 _LENGTH: Final = struct.Struct("<Q")
 #: Bytes that are got for an index, which is longer only if there are very many shards.
@@ -60,7 +60,10 @@ class ObjectAttempt(Attempt):
             return
         path = folder.path / part
         if path.exists():
-            self._client.put(self._object(part), _content(path))
+            # One request, where pieces would be three.
+            small = sum(file.stat().st_size for file in path.iterdir()) < PART
+            content = _content(path)
+            self._client.put(self._object(part), b"".join(content) if small else content)
         folder.close()
 
     def pieces(self, part: str) -> Mapping[int, Piece]:
