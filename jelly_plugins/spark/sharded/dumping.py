@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from tempfile import TemporaryFile
+from threading import Event
 from typing import IO, Any, Final
 
 from pyoxigraph import Store
@@ -69,9 +70,11 @@ def dump_stores(
         try:
             with reading(number):
                 TextWriting(opened, encoder, None, None).write(watched)
-        except Exception as error:
-            # It is the store's fault only if it is not the output's.
-            raise watched.failure or error from None
+        except Exception:
+            if watched.failure is not None:
+                # It is no fault of the store.
+                raise watched.failure from None
+            raise
         return encoder.statements - before
 
     with open_output(dst) as out:
@@ -94,10 +97,12 @@ def _made_ahead(
 ) -> Generator[tuple[int, IO[bytes]], None, None]:
     """Parts with their counts, in order; there are never more of them than twice the threads."""
 
+    stop = Event()
+
     def make(number: int, opened: Store) -> tuple[int, IO[bytes]]:
         file = TemporaryFile()  # noqa: SIM115  (whoever takes the part closes it)
         try:
-            count = part(number, opened, file)
+            count = part(number, opened, _Stopping(file, stop))
             file.seek(0)
         except BaseException:
             file.close()
@@ -114,10 +119,25 @@ def _made_ahead(
             while waiting:
                 yield waiting.pop(0).result()
         finally:
+            # Nobody waits for what nobody takes.
+            stop.set()
             pool.shutdown(cancel_futures=True)
             for each in waiting:
                 if not each.cancelled() and each.exception() is None:
                     each.result()[1].close()
+
+
+class _Stopping:
+    """An output that takes nothing any more once all is given up."""
+
+    def __init__(self, out: Writable, stop: Event) -> None:
+        self._out = out
+        self._stop = stop
+
+    def write(self, data: Any, /) -> Any:
+        if self._stop.is_set():
+            raise CancelledError
+        return self._out.write(data)
 
 
 class _Watched:

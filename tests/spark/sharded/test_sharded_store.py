@@ -121,7 +121,7 @@ class Full(io.BytesIO):
     """A disk with little room."""
 
     def write(self, data: Any, /) -> int:
-        if self.tell() > 100:
+        if self.tell() + len(data) > 100:
             raise OSError(28, "no room is left")
         return super().write(data)
 
