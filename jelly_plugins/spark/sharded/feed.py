@@ -153,8 +153,10 @@ def _namespaces(
 
 
 def _statement(quad: StoredQuad) -> GenericQuad:
-    *terms, graph = row_of(quad)
-    return GenericQuad(*map(_term, terms), _term(graph) if graph else DEFAULT_GRAPH)
+    subject, predicate, object_, graph = row_of(quad)
+    return GenericQuad(
+        _term(subject), _term(predicate), _term(object_), _term(graph) if graph else DEFAULT_GRAPH
+    )
 
 
 def _term(text: str) -> Any:
