@@ -103,6 +103,8 @@ def apply_patches(
         applied.
     """
     streams = isinstance(src, DataFrame) and src.isStreaming
+    if checkpoint is not None:
+        checkpoint = text("checkpoint", checkpoint)
     if streams and (batch is not None or application is None):
         raise ValueError("a streaming DataFrame needs an application, and numbers batches")
     settings = Settings(

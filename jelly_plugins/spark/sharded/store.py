@@ -138,6 +138,8 @@ class ShardedStore:
     def shard(self, number: int) -> Store | None:
         """One of the shards, open for reading only; None if nothing was ever in it.
 
+        It can be read as long as this object lives: then what was fetched of a bucket goes.
+
         :raises RootError: its store is not there.
         """
         shard = self._shards[number]

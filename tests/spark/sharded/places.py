@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from obstore.store import LocalStore
 
 from jelly_plugins.spark.sharded.storage.objects import ObjectStorage
+from jelly_plugins.spark.sharded.storage.objects.cache import FOLDER_VARIABLE
+from jelly_plugins.spark.sharded.storage.objects.storage import CACHE_FOLDER
 
 
 def _connect(url: str, _: Mapping[str, Any]) -> LocalStore:
@@ -19,6 +22,8 @@ class FolderOfObjects(ObjectStorage):
     """An object store in a folder, which is called as the folder is."""
 
     def __init__(self, path: Path, options: Mapping[str, Any] | None = None) -> None:
+        # Workers of Spark's have the environment that they were started in.
+        options = options or {CACHE_FOLDER: os.environ[FOLDER_VARIABLE]}
         super().__init__("memory://objects", options, _connect)
         self.name = str(path)
 

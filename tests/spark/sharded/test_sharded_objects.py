@@ -90,6 +90,7 @@ def elsewhere(storage: ObjectStorage, tmp_path: Path) -> ObjectStorage:
 
 
 def test_a_root_in_a_bucket(bucket: ObjectStorage, logs: list[str], tmp_path: Path) -> None:
+    del logs[3:]
     for number, log in enumerate(logs):
         assert apply(bucket, log).version == number + 1
     assert_same(elsewhere(bucket, tmp_path), replayed(*logs))
@@ -313,14 +314,14 @@ def test_of_two_writers_one_wins(bucket: ObjectStorage, server: S3Server) -> Non
     server.happens(happens)
 
     def write(name: str) -> None:
-        for number in range(3):
+        for number in range(2):
             text = f"TX . A <urn:{name}> <urn:p> <urn:{number}> . TC . Z ."
             apply(bucket, text.encode(), shards=2, application=name, batch=number, retries=20)
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(write, ["a", "b"]))
     store = ShardedStore(bucket)
-    assert (len(list(store)), store.version) == (6, 6)
+    assert (len(list(store)), store.version) == (4, 4)
     assert [each for each in store.verify() if "not of any commit" not in each] == []
 
 

@@ -23,8 +23,8 @@ from .connecting import said_by
 #: Bytes from which on an object is put in parts, and of each of these; likewise of what is got.
 PART: Final = 16 << 20
 CHUNK: Final = 4 << 20
-#: Parts of one object, and objects, that are on their way at once.
-_AT_ONCE: Final = 4
+#: Parts of one object, and objects, that are on their way at once: what bounds the memory.
+_AT_ONCE: Final = 2
 _OBJECTS_AT_ONCE: Final = 8
 
 _T = TypeVar("_T")
@@ -167,12 +167,17 @@ class Client:
             if len(names) > 1:
                 self.each(lambda name: self.delete([name]), names)
 
-    def each(self, function: Callable[[_T], _R], values: Iterable[_T]) -> list[_R]:
+    def each(
+        self,
+        function: Callable[[_T], _R],
+        values: Iterable[_T],
+        at_once: int = _OBJECTS_AT_ONCE,
+    ) -> list[_R]:
         """Call a function with each of some values, several at a time."""
         wanted = list(values)
         if len(wanted) < 2:
             return [function(each) for each in wanted]
-        with ThreadPoolExecutor(min(_OBJECTS_AT_ONCE, len(wanted))) as pool:
+        with ThreadPoolExecutor(min(at_once, len(wanted))) as pool:
             return list(pool.map(function, wanted))
 
     def _ask(self, what: str, name: str, function: Callable[[], _R]) -> _R:

@@ -15,6 +15,8 @@ from .lists import PACK, Part, list_name, to_list
 
 #: Bytes from which on a file is an object of its own.
 LARGE: Final = 1 << 20
+#: Large files that are put at once.
+UPLOADS: Final = 4
 
 
 def upload(
@@ -59,7 +61,7 @@ def upload(
         if client.size(parts[name].object) != parts[name].size:
             raise StorageError(f"{parts[name].object}: was put, and has another size")
 
-    client.each(put, large)
+    client.each(put, large, UPLOADS)
     if pack:
         client.put(f"{store}/{PACK}", b"".join(pack))
     data = to_list(parts)
