@@ -453,6 +453,7 @@ def copy(
     version: Annotated[
         int | None, typer.Option("--version", min=1, help="The version; by default the newest.")
     ] = None,
+    timestamp: Timestamp = None,
     history: Annotated[
         bool, typer.Option("--history", help="Copy all versions, with their numbers.")
     ] = False,
@@ -471,16 +472,20 @@ def copy(
 
     A version becomes version 1 of the copy, unless --history.
     """
-    from ..spark.sharded import copy_store
+    from ..spark.sharded import ShardedStore, copy_store
     from ..spark.sharded.storage import storage_at
     from ..spark.sharded.storage.opening import is_in_objects
 
-    if history and version is not None:
-        raise WrongUsageError("--version and --history exclude each other")
+    if history and (version is not None or timestamp is not None):
+        raise WrongUsageError("--version or --timestamp, and --history, exclude each other")
+    time = _time(version, timestamp)
     to_bucket = is_in_objects(target) and not is_in_objects(root)
     given, wanted = _named(storage_option), _named(target_option)
+    source = storage_at(root, {} if to_bucket else given)
+    if time is not None:
+        version = ShardedStore(source, timestamp=time).version
     done = copy_store(
-        storage_at(root, {} if to_bucket else given),
+        source,
         storage_at(target, {**given, **wanted} if to_bucket else wanted),
         version=version,
         history=history,

@@ -30,12 +30,11 @@ from ..sharded.layout import open_root
 from ..sharded.storage import Storage, storage_at
 from .batches import read_part
 from .operations import OPERATIONS
-from .options import FROM_VERSION, ROOT, TO_VERSION
 from .parts import Piece
 from .progress import Offset
 from .reading import Part
 from .schema import arrow_schema
-from .settings import ReadSettings, number, storage
+from .settings import ChangesSettings, ReadSettings
 from .shipping import Shipped
 
 
@@ -48,9 +47,10 @@ class _FeedReader(Shipped):
     def __init__(
         self, options: Mapping[str, str], settings: ReadSettings, schema: StructType
     ) -> None:
-        self._storage: Storage = storage_at(options[ROOT], storage(options) or None).everywhere()
-        self._from = number(options, FROM_VERSION, 0, 0)
-        self._to = number(options, TO_VERSION, 0, 0) if TO_VERSION in options else None
+        asked = ChangesSettings.of(options)
+        self._storage: Storage = storage_at(asked.root, asked.storage).everywhere()
+        self._from = asked.first
+        self._to = asked.last
         self._settings = settings
         self._schema = schema
 

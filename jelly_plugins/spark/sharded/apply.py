@@ -21,10 +21,10 @@ from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import BEHIND_HEADERS, ID
 from ...patch.replay.position import DIGEST, Position, Replayed
-from .commits import Batch, Commit, CommitLog, Place, Shard, make_log
+from .commits import Batch, Commit, CommitLog, Place, Shard
 from .documents import checksum_of
 from .errors import CheckpointError, CommitConflictError, RootError
-from .layout import Root, ShardBy, check_layout, new_store_name
+from .layout import Root, ShardBy, check_layout, make_root, new_store_name
 from .repeatable import Repeatable
 from .resolve import Resolved, Stager, is_anonymous, resolve
 from .settings import text, whole_number
@@ -123,8 +123,11 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
     :raises JellyError: the log cannot be read or applied; nothing was.
     """
     storage = storage_at(root)
-    log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
-    if _is_repeated(head := log.head(), settings) and not _is_doubtful(head, settings):
+    at_first = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
+    log = CommitLog(storage, at_first)
+    head = log.head()
+    log.check_shards(head, settings.shards)
+    if _is_repeated(head, settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
     layout = log.layout_of(head)
     attempt = storage.attempt(uuid4().hex)

@@ -158,6 +158,15 @@ class CommitLog:
         assert commit.shards is not None
         return replace(self._layout, shards=len(commit.shards))
 
+    def check_shards(self, commit: Commit, asked: int | None) -> None:
+        """Refuse a number of shards that is not that of a version.
+
+        :raises RootError: it is another one.
+        """
+        there = self.layout_of(commit).shards
+        if asked not in (None, there):
+            raise RootError(f"shards is {there}, not {asked}", source=self.storage.name)
+
     def versions(self) -> list[int]:
         """The numbers of all versions, without 0, in order."""
         names = self.storage.names(COMMITS)
@@ -324,9 +333,7 @@ def make_log(
     """
     log = CommitLog(root, make_root(root, shards, shard_by, create=create))
     if shards is not None:
-        there = log.layout_of(log.head()).shards
-        if there != shards:
-            raise RootError(f"shards is {there}, not {shards}", source=log.storage.name)
+        log.check_shards(log.head(), shards)
     return log
 
 

@@ -319,6 +319,8 @@ def test_the_command_shows_and_restores_versions(tmp_path: Path) -> None:
     assert found[0]["positions"][0]["patch"] == "<urn:patch:1>"
     verified = jelly("spark", "verify", "--root", root, "--timestamp", time)
     assert verified.text.startswith("version 1: ")
+    copied = jelly("spark", "copy", root, tmp_path / "copy", "--timestamp", time)
+    assert (copied.code, _subjects(tmp_path / "copy")) == (0, {"s0"})
     for wrong in (
         ("restore", root),
         ("restore", root, "--version", "1", "--timestamp", time),
