@@ -49,6 +49,7 @@ def table(paths: list[Path], about: bool) -> pa.Table:
     return rows.set_column(0, "source", pa.array(sources, pa.int64())).select(list(COLUMNS))
 
 
+@pytest.mark.usefixtures("kind")
 def test_logs_as_rows(tmp_path: Path) -> None:
     counted = _logs_as_rows(tmp_path, range(24))
     assert counted["whole: equal"] > 4
@@ -156,6 +157,7 @@ def _logs_through_spark(spark: SparkSession, tmp_path: Path, seeds: range) -> Co
     return counted
 
 
+@pytest.mark.usefixtures("kind")
 def test_logs_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert _logs_through_spark(spark, tmp_path, range(len(WAYS)))["whole: equal"]
 
