@@ -146,7 +146,11 @@ def _logs_through_spark(spark: SparkSession, tmp_path: Path, seeds: range) -> Co
                 stream = spark.readStream.format("jelly-patch")
                 most = pick.choice(["1", "5"])
                 frame = stream.option("maxFilesPerTrigger", most).load(str(folder))
-                apply_patches(spark, frame, root, shards=shards, application="model")
+                # In an object store there is no place for one.
+                own = str(tmp_path / f"checkpoint-{seed}")
+                apply_patches(
+                    spark, frame, root, shards=shards, application="model", checkpoint=own
+                )
             else:
                 apply_patches(spark, _frame(spark, folder, how, pick), root, shards=shards)
         except JellyError:
