@@ -120,6 +120,7 @@ def log(tmp_path: Path) -> CommitLog:
     return CommitLog(tmp_path, make_root(tmp_path, 2))
 
 
+@pytest.mark.usefixtures("kind")
 def test_versions_follow_each_other(log: CommitLog) -> None:
     assert (log.head().version, log.versions(), list(log.history())) == (0, [], [])
     first = log.head().next(namespaces={"": {"ex": "urn:é"}}, operations=3)
@@ -133,6 +134,7 @@ def test_versions_follow_each_other(log: CommitLog) -> None:
         log.read(3)
 
 
+@pytest.mark.usefixtures("kind")
 def test_the_second_of_two_writers_is_told(log: CommitLog) -> None:
     one, other = log.head().next(), log.head().next()
     log.publish(one)
@@ -144,6 +146,7 @@ def test_the_second_of_two_writers_is_told(log: CommitLog) -> None:
     log.publish(one)
 
 
+@pytest.mark.usefixtures("kind")
 def test_one_of_many_writers_wins(log: CommitLog) -> None:
     barrier = Barrier(8)
     lost: list[CommitConflictError] = []
@@ -165,6 +168,7 @@ def test_one_of_many_writers_wins(log: CommitLog) -> None:
     assert log.storage.names("_commits") == ["000000000001.json"]
 
 
+@pytest.mark.usefixtures("kind")
 def test_a_version_that_was_forgotten_cannot_be_made_again(log: CommitLog) -> None:
     late = log.head().next()
     log.publish(log.head().next())
@@ -175,6 +179,7 @@ def test_a_version_that_was_forgotten_cannot_be_made_again(log: CommitLog) -> No
         log.publish(late)
 
 
+@pytest.mark.usefixtures("kind")
 def test_a_commit_names_only_what_is_there(log: CommitLog) -> None:
     gone = log.head().next(shards=(Shard("shard=0/v1-x", 1), Shard()))
     with pytest.raises(RootError, match="not there any more"):
@@ -211,6 +216,7 @@ def test_a_damaged_commit_is_refused(
         log.head()
 
 
+@pytest.mark.usefixtures("kind")
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     storage = storage_at(tmp_path)
     assert put_if_absent(storage, "x", b"1")

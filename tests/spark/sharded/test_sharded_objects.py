@@ -8,6 +8,7 @@ import os
 import pickle
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -516,8 +517,10 @@ def test_a_cache_that_is_damaged_is_mended(
                 changed = data[:half] + bytes(each ^ 1 for each in data[half:])
                 path.write_bytes({"changed": changed, "cut": data[:half], "empty": b""}[damage])
         assert_same(folder, expected)
+    shutil.rmtree(tmp_path / "cache")
+    assert_same(folder, expected)
     # Nor is what a writer begins with.
-    for path in cached:
+    for path in (tmp_path / "cache" / "files").glob("*/*"):
         path.write_bytes(b"x" * path.stat().st_size)
     apply(folder, logs[2], shards=2)
     assert_same(elsewhere(folder, tmp_path), replayed(*logs[:3]))

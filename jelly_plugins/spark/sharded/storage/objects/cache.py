@@ -100,6 +100,8 @@ class Cache:
 
     def folder(self) -> Folder:
         """A folder of one's own, on the same file system as the files."""
+        # Somebody may have removed all of it.
+        self._folders.mkdir(parents=True, exist_ok=True, mode=0o700)
         while True:
             path = self._folders / uuid4().hex
             descriptor = os.open(f"{path}{_LOCK}", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
@@ -157,7 +159,7 @@ class Cache:
     def coming(self, checksum: str, size: int) -> Path:
         """A name for a file that is to be fetched, on its way; :meth:`come` ends that."""
         path = self._path(checksum, size)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return path.with_name(f"{path.name}.{uuid4().hex}")
 
     def come(self, checksum: str, size: int, temporary: Path) -> None:

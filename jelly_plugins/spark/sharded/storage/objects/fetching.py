@@ -13,7 +13,7 @@ from .cache import Cache
 from .client import Client
 from .lists import Part
 
-#: Files of one object are fetched together if they are at least this part of what lies between.
+#: Files of one object are fetched together if this many times their bytes are all that lie there.
 _DENSE: Final = 2
 
 
@@ -31,7 +31,7 @@ def fetch(client: Client, cache: Cache, parts: Mapping[str, Part], folder: Path)
     def bring(run: list[tuple[str, Part]]) -> None:
         for name, part in _bring(client, cache, run):
             if not cache.link(part.checksum, part.size, folder / name):
-                # It was evicted at once, or damaged: then what was fetched is what is used.
+                # It was evicted at once, as from a cache that has no room at all.
                 for chunk in read(client, part):
                     with (folder / name).open("ab") as file:
                         file.write(chunk)

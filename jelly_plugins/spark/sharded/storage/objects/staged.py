@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from ...errors import RootError
 from ..interface import STAGING, Attempt, Piece
-from .cache import Cache, Folder
+from .cache import Folder
 from .client import CHUNK, PART, Client
 
 _LENGTH: Final = struct.Struct("<Q")
@@ -50,8 +50,7 @@ class ObjectAttempt(Attempt):
 
     def folder(self, part: str) -> Path:
         if part not in self._folders:
-            cache: Cache = self._storage.cache
-            self._folders[part] = cache.folder()
+            self._folders[part] = self._storage.own_folder()
         return self._folders[part].path / part
 
     def finish(self, part: str) -> None:

@@ -163,9 +163,19 @@ class ObjectStorage(Storage):
         except FileNotFoundError:
             raise RootError("is not there", source=self.place(list_name(store))) from None
 
+    def own_folder(self) -> Folder:
+        """A folder in the cache.
+
+        :raises StorageError: it cannot be made.
+        """
+        try:
+            return self.cache.folder()
+        except OSError as error:
+            raise StorageError(f"the cache cannot be used: {error}", source=self.name) from error
+
     def _folder_of(self, store: str, parts: Mapping[str, Part]) -> Folder:
         """A folder with the files of a store."""
-        folder = self.cache.folder()
+        folder = self.own_folder()
         try:
             fetch(self.client, self.cache, parts, folder.path)
         except OSError as error:
@@ -221,7 +231,7 @@ class _MakingObjectStore(MakingStore):
             self._parts = storage.parts(*base)
             self._base = storage._folder_of(base[0], self._parts)
             self.base = self._base.path
-        self._folder: Final = storage.cache.folder()
+        self._folder: Final = storage.own_folder()
         self.folder = self._folder.path / "store"
 
     def doubt(self) -> None:
