@@ -363,6 +363,7 @@ def changes(
 
     Applied to a store that is as the first version was, it makes it as the last one is.
     """
+    from ..spark import ShardedStore
     from ..spark.sharded.feed import steps, write_changes
 
     if to_version is not None and to_version < from_version:
@@ -370,7 +371,8 @@ def changes(
     storage = _storage(root, storage_option)
     target = log_target(output, to)
     dst = log_destination(output, target, force)
-    write_changes(storage, steps(storage, from_version, to_version), dst, target)
+    wanted = steps(storage, from_version, to_version)
+    write_changes(storage, wanted, ShardedStore(storage).at, dst, target)
 
 
 @app.command()

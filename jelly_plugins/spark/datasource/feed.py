@@ -28,6 +28,7 @@ from ..sharded.errors import CheckpointError
 from ..sharded.feed import Step, newest_behind, steps, write_changes
 from ..sharded.layout import open_root
 from ..sharded.storage import Storage, storage_at
+from ..sharded.store import ShardedStore
 from .batches import read_part
 from .operations import OPERATIONS
 from .parts import Piece
@@ -145,6 +146,6 @@ def _log(storage: Storage, path: str) -> Iterator[BinaryIO]:
     before, _, after = path[-len(_FILE.format(0, 0)) :].partition("/")[2].partition("-")
     step = Step(int(before), int(after.partition(".")[0]))
     with TemporaryFile() as file:
-        write_changes(storage, [step], file)
+        write_changes(storage, [step], ShardedStore(storage).at, file)
         file.seek(0)
         yield file

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,29 +22,15 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from ...errors import JellyError, OptionsError, SourceError
+from ..ordering import natural
 
 _HIDDEN: Final = ("_", ".")
 _MAGIC: Final = frozenset("*?[")
 #: What stands in a folder's name for null.
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
-_DIGITS: Final = re.compile(r"([0-9]+)")
 
 #: Under which of these a file system says when a file was written; seconds or a date.
 _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
-
-
-def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
-    """What paths are ordered by: folder by folder, numbers in names as numbers.
-
-    Two paths that it cannot tell apart, such as ``1`` and ``01``, are in no order.
-
-    >>> sorted(["a/10.rdfp", "a/2.rdfp", "a-b/1.rdfp"], key=natural)
-    ['a/2.rdfp', 'a/10.rdfp', 'a-b/1.rdfp']
-    """
-    return tuple(
-        tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(name)))
-        for name in path.split("/")
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from ...codec.patch.operations import Namespace
 from ...errors import JellyError, TruncatedError
 from ...patch.columns import PatchColumnReader
 from ...patch.model import BEHIND_HEADERS
+from ..marks import Begin, mark
 from .batches import complete
 from .decoding import section
 from .files import DataFile, Files
 from .formats import Format
-from .marks import Begin, mark
 from .parts import Piece
 from .patch_row import PatchRow
 from .patch_rows import ABOUT, boundary, not_waiting

@@ -13,7 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from ...errors import SourceError
 from ...io.sinks import compression_of
-from .files import DataFile, Files, natural
+from ..ordering import natural
+from .files import DataFile, Files
 from .parts import Piece
 
 Offset: TypeAlias = dict[str, Any]

@@ -2,7 +2,7 @@
 
 The first row that the reader gives of a file is marked, and so is the last one, with the number of
 rows up to it; the first one has the number of the file as well, and how many were read together
-(see ``datasource.marks``). Rows that were shuffled, filtered, cut off or doubled have marks missing
+(see ``marks``). Rows that were shuffled, filtered, cut off or doubled have marks missing
 or in the wrong place, a number that is not theirs, or an order that does not grow. Knows nothing of
 Spark.
 """
@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..datasource.files import natural
-from ..datasource.marks import Begin, read_mark
+from ..marks import Begin, read_mark
+from ..ordering import natural
 from .errors import IncompleteLogError
 
 _AS_READ: Final = (

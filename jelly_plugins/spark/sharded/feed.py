@@ -12,9 +12,9 @@ No Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pyoxigraph import Quad as StoredQuad
@@ -43,8 +43,10 @@ from .commits import Commit, CommitLog
 from .comparing import differences
 from .layout import open_root
 from .storage import Storage
-from .store import ShardedStore
 from .versions import find_version
+
+if TYPE_CHECKING:
+    from .store import ShardedStore
 
 #: The header that says which version a patch leads to.
 VERSION: Final = "version"
@@ -92,13 +94,16 @@ def steps(storage: Storage, from_version: int, to_version: int | None = None) ->
     return [Step(*each) for each in pairwise([first, *known, *ends])]
 
 
-def changes(storage: Storage, wanted: Iterable[Step]) -> Iterator[Patch]:
+def changes(
+    storage: Storage, wanted: Iterable[Step], at: Callable[[int], ShardedStore]
+) -> Iterator[Patch]:
     """The patches of steps. They stream: each is to be read before the next is asked for.
 
+    :param at: opens a version.
     :raises RootError: a version cannot be opened any more, or read.
     """
     for step in wanted:
-        old = ShardedStore(storage, version=step.before)
+        old = at(step.before)
         new = old.at(step.after)
         before = patch_id(old.commit)
         if not step.before:
@@ -166,16 +171,18 @@ def _term(text: str) -> Any:
 def write_changes(
     storage: Storage,
     wanted: Iterable[Step],
+    at: Callable[[int], ShardedStore],
     dst: Destination,
     format: PatchFormat = PatchFormat.JELLY_PATCH,  # noqa: A002
 ) -> None:
     """Write the patches of steps as a log.
 
+    :param at: opens a version.
     :raises RootError: a version cannot be opened any more, or read.
     """
     # There may be quoted triples anywhere.
     options = PatchOptions(rdf_star=True) if format is PatchFormat.JELLY_PATCH else None
-    write_patches(changes(storage, wanted), dst, format=format, options=options)
+    write_patches(changes(storage, wanted, at), dst, format=format, options=options)
 
 
 def newest_behind(

@@ -29,6 +29,7 @@ from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .dumping import default_threads, dump_stores
 from .errors import RootError, of_shard
+from .feed import changes, steps
 from .layout import Root, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, scope_of
@@ -245,10 +246,8 @@ class ShardedStore:
         :raises RootError: one of these versions cannot be opened.
         :raises TypeError, ValueError: they are no versions, or in the wrong order.
         """
-        from .feed import changes, steps
-
         to_version = self.version if to_version is None else to_version
-        return changes(self._storage, steps(self._storage, from_version, to_version))
+        return changes(self._storage, steps(self._storage, from_version, to_version), self.at)
 
     # Queries
 
