@@ -27,14 +27,17 @@ class WrongUsageError(Exception):
 
 
 @contextmanager
-def open_sources(names: list[str], doing: str) -> Iterator[list[Source]]:
+def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Iterator[list[Source]]:
     """The sources to read; ``-`` is stdin. On a terminal a bar shows how far large files are read.
 
     :param doing: what the bar says.
+    :param printing: whether something is printed meanwhile. Where that is on the terminal too, it
+        shows how far things are, and there is no bar that would stand between the lines.
     """
     sources: list[Source] = [sys.stdin.buffer if name == STANDARD else name for name in names]
     sizes = [_size(name) or 0 for name in names]
-    if not sys.stderr.isatty() or min(sizes) < _WORTH_A_BAR:
+    shared = printing and sys.stdout.isatty()
+    if shared or not sys.stderr.isatty() or min(sizes) < _WORTH_A_BAR:
         yield sources
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
@@ -71,7 +74,8 @@ def _progress(*columns: Any) -> Any:
     from rich.console import Console
     from rich.progress import Progress
 
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    # What is printed is for whoever reads stdout, letter by letter, and none of the bar's business.
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
 
 
 def _size(name: str) -> int | None:

@@ -179,7 +179,7 @@ def convert(
         sources, output, settings.plain_format(from_), settings.plain_format(to)
     )
     dst = console.destination(output, force=force, binary=target_format.is_binary)
-    with console.open_sources(sources, "convert") as opened:
+    with console.open_sources(sources, "convert", printing=output == console.STANDARD) as opened:
         result = convert_(
             opened,
             dst,
@@ -222,7 +222,7 @@ def _convert_messages(
     source = settings.log_format(sources[0], from_)
     target = settings.log_format(output, to, "--to")
     dst = console.destination(output, force=force, binary=target is LogFormat.JELLY)
-    with console.open_sources(sources, "convert") as [opened]:
+    with console.open_sources(sources, "convert", printing=output == console.STANDARD) as [opened]:
         result = convert_messages(
             opened,
             dst,

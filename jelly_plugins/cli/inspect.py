@@ -51,7 +51,7 @@ def inspect(
     from ..tools.inspection import inspect as inspect_
 
     show_frame = _print_frame_json if as_json else _print_frame
-    with console.open_sources([source], "inspect") as [opened]:
+    with console.open_sources([source], "inspect", printing=frames) as [opened]:
         report = inspect_(
             opened,
             limits=settings.limits_from(limit),

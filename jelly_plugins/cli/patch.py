@@ -288,7 +288,7 @@ def convert(
     statement_type = None
     if triples is not None:
         statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
-    with console.open_sources(sources, "convert") as opened:
+    with console.open_sources(sources, "convert", printing=output == STANDARD) as opened:
         convert_(
             opened,
             dst,
@@ -468,7 +468,7 @@ def show(
     """
     from ..patch.logs.listing import lines, summaries
 
-    with _reading([log], "show", from_, generalized, limit) as patches:
+    with _reading([log], "show", from_, generalized, limit, printing=True) as patches:
         if as_json:
             for each in summaries(patches):
                 console.print_json(asdict(each))
@@ -619,12 +619,14 @@ def _reading(
     from_: LogFormat | None,
     generalized: bool,
     limit: list[str] | None,
+    *,
+    printing: bool = False,
 ) -> Iterator[Iterator[Patch]]:
     """The patches of some logs, one log after another."""
     from ..patch import read_patches
 
     limits = settings.limits_from(limit)
-    with console.open_sources(logs, doing) as opened:
+    with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
             read_patches(source, format=_format(from_), generalized=generalized, limits=limits)
             for source in opened

@@ -62,7 +62,7 @@ def load(
     from ..jena.oxigraph import load as load_rows
     from ..oxigraph import load as load_
 
-    with console.open_sources(sources, "load") as opened:
+    with console.open_sources(sources, "load", printing=len(sources) > 1) as opened:
         for name, source in zip(sources, opened, strict=True):
             told = console.told_format(name, from_) or Format.JELLY
             shared: dict[str, Any] = {

@@ -82,7 +82,7 @@ def validate(
         "on_frame": (_print_frame_json if as_json else _print_frame) if frames else None,
     }
     try:
-        with console.open_sources([source], "validate") as [opened]:
+        with console.open_sources([source], "validate", printing=frames) as [opened]:
             if frames and against:
                 result = validate_frames(opened, files, **shared)
             else:
