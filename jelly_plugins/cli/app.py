@@ -15,14 +15,14 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from .. import __version__, native
 from ..errors import JellyError
 from . import convert, demo, inspect, patch, service, spark, store, validate
 from .console import WrongUsageError
 from .settings import EXIT_USAGE, help_without_command
+from .signals import exit_code
+from .version import version_text
 
 EXIT_FAILED: Final = 1
-EXIT_INTERRUPTED: Final = 130
 EXIT_PIPE_CLOSED: Final = 141
 
 # What the parser of the command line raises. Typer exports one kind of it, and its parents are
@@ -58,7 +58,7 @@ def _errors_in_one_line() -> Iterator[None]:
         _complain(str(error))
         raise typer.Exit(EXIT_FAILED) from error
     except KeyboardInterrupt as error:
-        raise typer.Exit(EXIT_INTERRUPTED) from error
+        raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
         # Whoever read has had enough. What is buffered has nowhere to go, at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -86,8 +86,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print(f"jelly {__version__}")
-        print(f"kernel: {'native' if native else 'python'}")
+        print(version_text())
         raise typer.Exit
 
 

@@ -19,6 +19,7 @@ What is written reads back as it was, but for datatypes xsd:string. Blank nodes 
 each reading, unless ``blank_nodes="keep"`` is asked for.
 
 >>> from rdflib import RDF, Dataset, URIRef
+>>> from jelly_plugins.rdflib import read_statements
 >>> dataset = Dataset().add((URIRef("urn:s"), RDF.type, URIRef("urn:t"), URIRef("urn:g")))
 >>> jelly = dataset.serialize(format="jelly-plugins", encoding="utf-8")
 >>> for subject, _, _, graph in read_statements(jelly):
@@ -28,11 +29,16 @@ urn:s urn:g
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .. import lazy
 from . import _requirement  # noqa: F401
-from .patches.record import GraphRecorder, record
-from .patches.replay import positions, replay, set_position
 from .plugin.registration import activate, register_suffixes
-from .plugin.streams import read_graphs, read_statements, write_graphs
+
+if TYPE_CHECKING:
+    from .patches.record import GraphRecorder, record
+    from .patches.replay import positions, replay, set_position
+    from .plugin.streams import read_graphs, read_statements, write_graphs
 
 register_suffixes()
 
@@ -47,3 +53,8 @@ __all__ = [
     "set_position",
     "write_graphs",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy.attributes(
+        __name__, __all__, ("plugin.streams", "patches.record", "patches.replay")
+    )

@@ -1,0 +1,26 @@
+"""Regular expressions that are compiled when they are first used.
+
+The ranges of characters of blank node labels take milliseconds to compile, and most programs use
+few of the patterns that have them, or none.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+
+class Pattern:
+    """A regular expression.
+
+    >>> Pattern("a+").compiled.match("aab")[0]
+    'aa'
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """It, compiled once."""
+        return re.compile(self._pattern)
