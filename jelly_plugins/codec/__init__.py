@@ -48,6 +48,7 @@ try:
         PatchEncoder,
         TextDecoder,
         TextEncoder,
+        count_rows,
     )
 except ImportError:
     from .patch.columns import PatchColumnDecoder
@@ -55,6 +56,7 @@ except ImportError:
     from .patch.encoder import PatchEncoder
     from .rdf.decoder import Decoder
     from .rdf.encoder import Encoder
+    from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
     from .text.transcoding import TextDecoder, TextEncoder
 
@@ -106,6 +108,7 @@ __all__ = [
     "TextDecoder",
     "TextEncoder",
     "Triple",
+    "count_rows",
     "delimit",
     "describe",
     "is_delimited",

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from .. import codec
 from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
-from ..codec.common.wire import BYTES, read_field, read_varint
 from ..codec.rdf.decoder import opens_with_options
 from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
@@ -23,8 +23,6 @@ from ..io.streams import FrameReader
 
 #: Namespaces and metadata keys that a report lists; of more it has the number only.
 LISTED: Final = 1000
-
-_ROW_TAG: Final = 1 << 3 | BYTES
 
 
 class _Unread:
@@ -127,29 +125,7 @@ def count_rows(data: bytes) -> Counter[Row]:
     >>> count_rows(Encoder(StreamOptions()).flush())
     Counter({<Row.OPTIONS: 1>: 1})
     """
-    kinds: Counter[int] = Counter()
-    pos = 0
-    end = len(data)
-    while pos < end:
-        tag, start, pos, _ = read_field(data, pos, end)
-        if tag == _ROW_TAG:
-            kinds[_row_number(data, start, pos)] += 1
-    return Counter({Row(number): count for number, count in kinds.items()})
-
-
-def _row_number(data: bytes, pos: int, end: int) -> int:
-    """The number of the one known field of a row."""
-    first = data[pos]
-    if first >> 3 in _ROW_NUMBERS and first < 0x80:
-        return first >> 3
-    while True:
-        tag, _ = read_varint(data, pos, end)
-        if tag >> 3 in _ROW_NUMBERS:
-            return tag >> 3
-        _, _, pos, _ = read_field(data, pos, end)
-
-
-_ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
+    return Counter({Row(number): count for number, count in codec.count_rows(data).items()})
 
 
 def inspect(
