@@ -3,7 +3,9 @@ patches (:func:`replay`, :func:`record`).
 
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
 is installed. Importing this module also makes rdflib tell Jelly by file names, so that
-``graph.parse("x.jelly.gz")`` does without ``format``.
+``graph.parse("x.jelly.gz")`` does without ``format``. Where pyjelly is installed too, ``"jelly"``
+may be its plugin, of which a warning tells: :func:`activate` makes it ours; ``"jelly-plugins"``, and
+files by their names, always are.
 
 What rdflib makes of a stream:
 
@@ -33,7 +35,7 @@ from typing import TYPE_CHECKING
 
 from .. import lazy
 from . import _requirement  # noqa: F401
-from .plugin.registration import activate, register_suffixes
+from .plugin.registration import activate, register_suffixes, warn_of_others
 
 if TYPE_CHECKING:
     from .patches.record import GraphRecorder, record
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from .plugin.streams import read_graphs, read_statements, write_graphs
 
 register_suffixes()
+warn_of_others()
 
 __all__ = [
     "GraphRecorder",
