@@ -173,6 +173,11 @@ def _open_url(url: str) -> BinaryIO:
         ) from None
     try:
         file: BinaryIO = fsspec.open(url, "rb").open()
+    except ImportError as error:
+        # A protocol that needs a library of its own: those of HTTP are in the extra.
+        raise MissingExtraError(
+            f"{error}: pip install 'jelly-plugins[remote]' brings what HTTP needs", source=url
+        ) from error
     except Exception as error:
         # Each protocol has a library of its own, with exceptions of its own.
         raise SourceError(str(error) or type(error).__name__, source=url) from error

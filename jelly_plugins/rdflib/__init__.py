@@ -4,8 +4,8 @@ patches (:func:`replay`, :func:`record`).
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
 is installed. Importing this module also makes rdflib tell Jelly by file names, so that
 ``graph.parse("x.jelly.gz")`` does without ``format``. Where pyjelly is installed too, ``"jelly"``
-may be its plugin, of which a warning tells: :func:`activate` makes it ours; ``"jelly-plugins"``, and
-files by their names, always are.
+may be its plugin, of which a warning tells: :func:`activate` makes it ours. ``"jelly-plugins"``
+always is, and so are files by their names.
 
 What rdflib makes of a stream:
 
