@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from glob import escape, glob
+from traceback import clear_frames
 from typing import Annotated, Any, Final
 
 import typer
 
+from ..errors import SourceError
 from ..formats.names import Format
 from ..formats.reading import pyoxigraph_module
 from . import console, settings
@@ -15,6 +21,8 @@ from .settings import BlankNodesChoice, StoreFolder
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
+#: What bulk loads write beside a store's files, until it becomes one of them.
+_LEFT_BY_LOADS: Final = "bulk-*.sst"
 
 
 def load(
@@ -57,12 +65,14 @@ def load(
     limits = settings.limits_from(limit)
     into = graph_name(graph)
     console.require_files(sources)
-    opened_store = open_store(store)
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import load as load_rows
     from ..oxigraph import load as load_
 
-    with console.open_sources(sources, "load", printing=len(sources) > 1) as opened:
+    with (
+        store_to_fill(store) as filling,
+        console.open_sources(sources, "load", printing=len(sources) > 1) as opened,
+    ):
         for name, source in zip(sources, opened, strict=True):
             told = console.told_format(name, from_) or Format.JELLY
             shared: dict[str, Any] = {
@@ -73,10 +83,10 @@ def load(
                 "limits": limits,
             }
             if told.is_jena:
-                statements = load_rows(opened_store, source, format=JenaFormat(told), **shared)
+                statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
             elif told is Format.JELLY:
                 statements = load_(
-                    opened_store, source, concatenated=concatenated, strict=strict, **shared
+                    filling.store, source, concatenated=concatenated, strict=strict, **shared
                 )
             else:
                 raise WrongUsageError(f"{name}: load takes jelly, rt and rpb, not {told}")
@@ -112,7 +122,7 @@ def dump(
         )
     dst = console.destination(output, force=force, binary=True)
     from_graph = graph_name(graph)
-    opened_store = open_store(store)
+    opened_store = open_to_read(store)
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import dump as dump_rows
     from ..oxigraph import dump as dump_
@@ -144,8 +154,81 @@ def refuse_other_folder(folder: str) -> None:
 
 
 def open_store(folder: str) -> Any:
-    """The store in a folder, made if there is none."""
-    return pyoxigraph_module().Store(folder)
+    """The store in a folder, to be written to; made if there is none.
+
+    What a load that was killed has left beside the store's own files is removed.
+
+    :raises SourceError: another process writes to the store.
+    """
+    try:
+        store = pyoxigraph_module().Store(folder)
+    except OSError as error:
+        if "LOCK" not in str(error):
+            raise
+        raise SourceError(
+            "the store is locked: another process has it open, and one at a time can write to it",
+            source=folder,
+        ) from error
+    # Nobody else writes to the store, so that whoever has begun these files is gone.
+    for name in glob(os.path.join(escape(folder), _LEFT_BY_LOADS)):
+        with suppress(OSError):
+            os.unlink(name)
+    return store
+
+
+class Filling:
+    """A store that something is put into.
+
+    :ivar store: it. No other name for it should outlive a call: a store is closed once there is
+        none, and cannot be before.
+    """
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+
+
+@contextmanager
+def store_to_fill(folder: str) -> Iterator[Filling]:
+    """The store in a folder, as :func:`open_store` gives it. One that is made for this is removed
+    if what is done with it fails, and has left nothing in it."""
+    folder_before, store_before = os.path.exists(folder), is_store(folder)
+    filling = Filling(open_store(folder))
+    try:
+        yield filling
+    except BaseException as error:
+        if not store_before and _is_empty(filling.store):
+            filling.store = None
+            _forget_variables(error)
+            _remove(folder, folder_too=not folder_before)
+        raise
+
+
+def _is_empty(store: Any) -> bool:
+    return not len(store) and not any(store.named_graphs())
+
+
+def _forget_variables(error: BaseException | None) -> None:
+    """Let go of what functions had that an error has ended."""
+    while error is not None:
+        clear_frames(error.__traceback__)
+        error = error.__context__
+    gc.collect()
+
+
+def _remove(folder: str, *, folder_too: bool) -> None:
+    """Remove a store that is closed."""
+    for entry in os.scandir(folder):
+        with suppress(OSError):
+            os.unlink(entry)
+    if folder_too:
+        with suppress(OSError):
+            os.rmdir(folder)
+
+
+def open_to_read(folder: str) -> Any:
+    """The store in a folder as it is now, to be read only: it may be on a read-only disk, and other
+    processes may write to it. What they write from now on is not seen."""
+    return pyoxigraph_module().Store.read_only(folder)
 
 
 def graph_name(iri: str | None) -> Any:
