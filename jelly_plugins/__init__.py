@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DEFAULT_GRAPH,
         BlankNode,
         Frame,
+        GraphName,
         Iri,
         Limits,
         Literal,
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
         PatchStreamType,
         PhysicalType,
         Quad,
+        Statement,
         StreamOptions,
+        Term,
+        TermFactory,
         Triple,
         native,
     )
@@ -50,7 +54,10 @@ if TYPE_CHECKING:
         TruncatedError,
         WireError,
     )
-    from .io.streams import read, read_frames, write, write_frames
+    from .formats.convert import convert
+    from .io.sinks import Destination, Writable
+    from .io.sources import Readable, Source
+    from .io.streams import FrameReader, read, read_frames, write, write_frames
 
 __version__ = "0.1.0"
 
@@ -59,7 +66,10 @@ __all__ = [
     "BlankNode",
     "ChainError",
     "ConflictError",
+    "Destination",
     "Frame",
+    "FrameReader",
+    "GraphName",
     "Iri",
     "JellyError",
     "LimitError",
@@ -75,16 +85,23 @@ __all__ = [
     "PatchStreamType",
     "PhysicalType",
     "Quad",
+    "Readable",
     "ServiceError",
+    "Source",
     "SourceError",
+    "Statement",
     "StatementError",
     "StreamOptions",
+    "Term",
     "TermError",
+    "TermFactory",
     "TextError",
     "Triple",
     "TruncatedError",
     "WireError",
+    "Writable",
     "__version__",
+    "convert",
     "native",
     "read",
     "read_frames",
@@ -93,4 +110,8 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("errors", "codec", "io.streams"))
+    __getattr__, __dir__ = lazy.attributes(
+        __name__,
+        __all__,
+        ("errors", "codec", "io.streams", "io.sinks", "io.sources", "formats.convert"),
+    )

@@ -17,6 +17,7 @@ from .common.terms import (
     DefaultGraph,
     Describe,
     GenericFactory,
+    GraphName,
     Iri,
     Kind,
     Literal,
@@ -31,7 +32,7 @@ from .patch.columns import OperationColumns
 from .patch.decoder import PatchFrame
 from .patch.operations import Header, Namespace, Operation, OperationKind
 from .patch.options import PatchOptions, PatchStatementType, PatchStreamType
-from .rdf.decoder import Frame
+from .rdf.decoder import AnyFrame, Frame
 from .rdf.options import LogicalType, PhysicalType, StreamOptions
 from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 
@@ -70,6 +71,7 @@ __all__ = [
     "DEFAULT_FRAME_ROWS",
     "DEFAULT_GRAPH",
     "DEFAULT_LIMITS",
+    "AnyFrame",
     "BlankNode",
     "Column",
     "ColumnDecoder",
@@ -82,6 +84,7 @@ __all__ = [
     "Frame",
     "FrameSplitter",
     "GenericFactory",
+    "GraphName",
     "Header",
     "Iri",
     "Kind",

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..backends import BlankNodes, get_backend
 from ..codec import (
@@ -21,9 +21,9 @@ from ..codec import (
     DEFAULT_FRAME_ROWS,
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyFrame,
     BlankNode,
     Encoder,
-    Frame,
     Iri,
     Limits,
     Literal,
@@ -37,11 +37,11 @@ from ..codec import (
 from ..codec.text.ntriples import Notation, term_text
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Input, Source
-from ..io.streams import BATCH, FrameBytes, FrameReader, TextPieces
+from ..io.sources import Input, Rewindable, Source
+from ..io.streams import BATCH, AnyFrameReader, FrameBytes, FrameReader, TextPieces
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
-from .names import Format
+from .names import Format, format_named, format_of
 from .reading import TextReader, pyoxigraph_module, rdf_format
 from .transcode import transcode
 
@@ -115,11 +115,11 @@ _LOGICAL: Final = {
 
 
 def convert(
-    sources: Sequence[Source],
+    sources: Source | Sequence[Source],
     dst: Destination,
     *,
-    source_format: Format,
-    target_format: Format,
+    source_format: Format | str | None = None,
+    target_format: Format | str | None = None,
     changes: OptionChanges = OptionChanges(),
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
@@ -138,6 +138,9 @@ def convert(
 
     :param sources: one source, or several Jelly ones that become one Jelly stream.
     :param dst: path or open binary file. A path is replaced only once everything is written.
+    :param source_format: of the sources, a :class:`.Format` or what it is called: its file ending,
+        or its title; by default their names tell.
+    :param target_format: of the output; by default its name tells.
     :param changes: to the stream options, where Jelly is written.
     :param frame_rows: rows after which a frame ends, where Jelly is written. From Jelly to Jelly
         frames stay as they are without it and ``frame_bytes``.
@@ -153,18 +156,24 @@ def convert(
     :param strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
     :param value_forms: where RDF Thrift or RDF Protobuf is written, see ``jena.write``.
     :raises JellyError: a source cannot be read, or the target cannot say what it says.
-    :raises ValueError: both sides are text, or several sources do not become one Jelly stream.
+    :raises ValueError: no name tells a format, or there is none of the name that is given; both
+        sides are text, or several sources do not become one Jelly stream.
 
     >>> import io
     >>> jelly, text = io.BytesIO(), io.BytesIO()
     >>> turtle = b"@prefix x: <http://example.org/> . x:s x:p x:o, 1 ."
-    >>> result = convert([turtle], jelly, source_format=Format.TURTLE, target_format=Format.JELLY)
-    >>> result = convert(
-    ...     [jelly.getvalue()], text, source_format=Format.JELLY, target_format=Format.N_TRIPLES
-    ... )
+    >>> result = convert(turtle, jelly, source_format="turtle", target_format="jelly")
+    >>> result = convert(jelly.getvalue(), text, source_format="jelly", target_format="nt")
     >>> print(text.getvalue().decode().splitlines()[0])
     <http://example.org/s> <http://example.org/p> <http://example.org/o> .
     """
+    if not isinstance(sources, list | tuple):
+        sources = [cast(Source, sources)]
+    told = {_told(source, source_format, "source_format") for source in sources}
+    if len(told) != 1:
+        raise ValueError(f"sources of one format are needed, not of {len(told)}")
+    source_format = told.pop()
+    target_format = _told(dst, target_format, "target_format")
     if not (source_format.is_binary or target_format.is_binary):
         raise ValueError("one side of a conversion must be Jelly, RDF Thrift or RDF Protobuf")
     if source_format is target_format is Format.JELLY:
@@ -234,6 +243,20 @@ def convert(
         strict=strict,
         limits=limits,
     )
+
+
+def _told(named: object, given: Format | str | None, parameter: str) -> Format:
+    """The format of a source or an output: as given, or as its name tells.
+
+    :raises ValueError: there is none.
+    """
+    if given is not None:
+        return given if isinstance(given, Format) else format_named(given)
+    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
+    found = format_of(name) if isinstance(name, str) else None
+    if found is None:
+        raise ValueError(f"no name tells the format of {named!r}: {parameter}= is needed")
+    return found
 
 
 # From text
@@ -433,7 +456,7 @@ def _rewinder(src: Source) -> Callable[[], object] | None:
         return lambda: None
     if isinstance(src, str | os.PathLike):
         return None if _is_special(src) else lambda: None
-    if hasattr(src, "seekable") and src.seekable():
+    if isinstance(src, Rewindable) and src.seekable():
         start = src.tell()
         return lambda: src.seek(start)
     return None
@@ -494,12 +517,10 @@ def jelly_to_text(
         counter.statements = pieces.statements
     else:
         factory = _Lines(format, notation) if format in _LINES else _CheckedFactory(format)
-        with (
-            FrameReader(
-                source, factory=factory, limits=limits, concatenated=concatenated
-            ) as frames,
-            open_output(dst) as out,
-        ):
+        frames: AnyFrameReader = FrameReader(
+            source, factory=factory, limits=limits, concatenated=concatenated
+        )
+        with frames, open_output(dst) as out:
             if format in _LINES:
                 for frame in counter.counted(frames):
                     out.write("".join(frame.statements).encode())
@@ -561,12 +582,12 @@ class _Counter:
         self.metadata = 0
         self.empty_graphs = 0
 
-    def count(self, frame: Frame) -> None:
+    def count(self, frame: AnyFrame) -> None:
         self.statements += len(frame.statements)
         self.metadata += len(frame.metadata)
         self.empty_graphs += len(frame.empty_graphs)
 
-    def counted(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+    def counted(self, frames: Iterable[AnyFrame]) -> Iterator[AnyFrame]:
         for frame in frames:
             self.count(frame)
             yield frame
@@ -667,7 +688,7 @@ _XML_PREDICATE: Final = re.compile(
 _PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
 
 
-def _serialize(frames: Iterator[Frame], out: Writable, format: Format) -> None:  # noqa: A002
+def _serialize(frames: Iterator[AnyFrame], out: Writable, format: Format) -> None:  # noqa: A002
     first = next(frames, None)
     opening = [] if first is None else [first]
     prefixes = {

@@ -18,9 +18,9 @@ from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyFrame,
     BlankNode,
     Encoder,
-    Frame,
     GenericFactory,
     Limits,
     LogicalType,
@@ -106,7 +106,7 @@ class _Streams:
             strict=self._strict,
         )
 
-    def frames(self) -> Iterator[tuple[str, Frame]]:
+    def frames(self) -> Iterator[tuple[str, AnyFrame]]:
         """Each frame with the name of its source."""
         for source in self._sources:
             reader = source if isinstance(source, FrameReader) else self._open(source)
@@ -225,19 +225,19 @@ def transcode(
 class _Counter:
     """Frames that pass by, and how many statements they have."""
 
-    def __init__(self, frames: Iterator[Frame]) -> None:
+    def __init__(self, frames: Iterator[AnyFrame]) -> None:
         self._frames = frames
         self.statements = 0
 
-    def __iter__(self) -> Iterator[Frame]:
+    def __iter__(self) -> Iterator[AnyFrame]:
         for frame in self._frames:
             self.statements += len(frame.statements)
             yield frame
 
 
 def _adapted(
-    frames: Iterator[tuple[str, Frame]], options: StreamOptions, *, lossy: bool
-) -> Iterator[Frame]:
+    frames: Iterator[tuple[str, AnyFrame]], options: StreamOptions, *, lossy: bool
+) -> Iterator[AnyFrame]:
     """Frames whose statements have as many terms as the output's physical type asks for."""
     triples = options.physical_type is PhysicalType.TRIPLES
     for name, frame in frames:
@@ -270,7 +270,7 @@ def _triple(statement: tuple[Any, ...], name: str, frame: int) -> tuple[Any, ...
     return statement[:3]
 
 
-def _regrouped(frames: Iterable[Frame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:
+def _regrouped(frames: Iterable[AnyFrame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:
     """Encode what frames say, in frames of the encoder's own size."""
     for frame in frames:
         if frame.metadata and not lossy:

@@ -12,12 +12,28 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
+from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias, runtime_checkable
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
 
+
+class Readable(Protocol):
+    """What bytes are read from: an open binary file of any kind."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@runtime_checkable
+class Rewindable(Readable, Protocol):
+    """An open binary file that can perhaps be read again."""
+
+    def seekable(self) -> bool: ...
+    def tell(self) -> int: ...
+    def seek(self, offset: int, /) -> object: ...
+
+
 #: What every reading function takes: a path, a URL, an open binary file, or the bytes themselves.
-Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable
 
 PIECE: Final = 1 << 16
 
@@ -147,7 +163,8 @@ def _open(src: Source, stack: ExitStack) -> tuple[str, Callable[[int], bytes]]:
         return "<bytes>", io.BytesIO(src).read
     if isinstance(src, str | os.PathLike):
         name = os.fspath(src)
-        file = stack.enter_context(_open_url(name) if "://" in name else _open_path(name))
+        opened = _open_url(name) if "://" in name else _open_path(name)
+        file: Readable = stack.enter_context(opened)
     elif hasattr(src, "read"):
         file = src
         name = str(getattr(src, "name", None) or f"<{type(src).__name__}>")

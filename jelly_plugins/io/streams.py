@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeAlias, TypeVar, overload
 
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
     DEFAULT_LIMITS,
+    AnyFrame,
     Decoder,
     Describe,
     Encoder,
@@ -32,7 +33,13 @@ from ..codec import (
     describe,
 )
 from ..codec.common.detection import StreamKind, kind_of
-from ..codec.rdf.decoder import first_options, opens_with_options
+from ..codec.rdf.decoder import (
+    GraphT,
+    IriT,
+    StatementT,
+    first_options,
+    opens_with_options,
+)
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
@@ -193,7 +200,9 @@ def _frame_bytes(src: Source | FrameBytes, limits: Limits, *, strict: bool = Fal
     return src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits, strict=strict)
 
 
-class FrameReader(_Opened[FrameBytes, Frame]):
+class FrameReader(
+    _Opened[FrameBytes, Frame[StatementT, IriT, GraphT]], Generic[StatementT, IriT, GraphT]
+):
     """Reads a source frame by frame: an iterator, and a context manager that closes the source. For
     one thread at a time.
 
@@ -221,7 +230,7 @@ class FrameReader(_Opened[FrameBytes, Frame]):
         self._limits = limits
         self._concatenated = concatenated
         self._decoder = Decoder(factory, limits=limits)
-        self._peeked: list[Frame] = []
+        self._peeked: list[Frame[StatementT, IriT, GraphT]] = []
         #: Bytes of the frame that was decoded last, without a delimiter.
         self.data = b""
 
@@ -256,10 +265,10 @@ class FrameReader(_Opened[FrameBytes, Frame]):
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Frame:
+    def __next__(self) -> Frame[StatementT, IriT, GraphT]:
         return self._peeked.pop(0) if self._peeked else next(self._items)
 
-    def _decode(self) -> Generator[Frame]:
+    def _decode(self) -> Generator[Frame[StatementT, IriT, GraphT]]:
         try:
             for number, data in enumerate(self._source):
                 if self._concatenated and number and opens_with_options(data):
@@ -273,6 +282,10 @@ class FrameReader(_Opened[FrameBytes, Frame]):
             self._source.refuse(error, self._decoder)
         finally:
             self._source.close()
+
+
+#: A reader of frames in the terms of any library.
+AnyFrameReader: TypeAlias = FrameReader[Any, Any, Any]
 
 
 class TextPieces(_Opened[FrameBytes, bytes]):
@@ -301,7 +314,7 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         validator: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         concatenated: bool = False,
-        on_frame: Callable[[Frame], object] | None = None,
+        on_frame: Callable[[AnyFrame], object] | None = None,
     ) -> None:
         super().__init__(_frame_bytes(src, limits), self._decode())
         self._notation = notation
@@ -349,6 +362,19 @@ class TextPieces(_Opened[FrameBytes, bytes]):
             self._source.close()
 
 
+@overload
+def read_frames(
+    src: Source, *, limits: Limits = ..., concatenated: bool = ..., strict: bool = ...
+) -> FrameReader: ...
+@overload
+def read_frames(
+    src: Source,
+    *,
+    factory: TermFactory[Any],
+    limits: Limits = ...,
+    concatenated: bool = ...,
+    strict: bool = ...,
+) -> AnyFrameReader: ...
 def read_frames(
     src: Source,
     *,
@@ -356,7 +382,7 @@ def read_frames(
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     strict: bool = False,
-) -> FrameReader:
+) -> AnyFrameReader:
     """Read a Jelly-RDF stream frame by frame; see :class:`FrameReader`.
 
     >>> from jelly_plugins import Iri, Literal, Triple
@@ -449,7 +475,7 @@ def encode(
 
 
 def encode_frames(
-    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    frames: Iterable[AnyFrame | Iterable[tuple[Any, ...]]],
     *,
     options: StreamOptions,
     describe: Describe = describe,
@@ -475,7 +501,7 @@ def encode_frames(
         limits=limits,
     )
     for item in frames:
-        frame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
+        frame: AnyFrame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
         for name, iri in frame.namespaces:
             encoder.add_namespace(name, describe(iri)[1])
         # Frames only come out here where one would be more than a reader takes.
@@ -528,7 +554,7 @@ def write(
 
 
 def write_frames(
-    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    frames: Iterable[AnyFrame | Iterable[tuple[Any, ...]]],
     dst: Destination,
     *,
     options: StreamOptions,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ..codec import DEFAULT_LIMITS, Frame, Limits
+from ..codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ..errors import JellyError
 from ..formats.names import Format
 from ..formats.reading import TextReader
@@ -97,7 +97,7 @@ def _rows_of_frames(
             _count(frame, left_out)
 
 
-def _count(frame: Frame, left_out: dict[str, int]) -> None:
+def _count(frame: AnyFrame, left_out: dict[str, int]) -> None:
     for what, number in (
         ("frame metadata entries", len(frame.metadata)),
         ("empty graphs", len(frame.empty_graphs)),

@@ -10,7 +10,7 @@ from rdflib.parser import InputSource, Parser, URLInputSource
 from rdflib.serializer import Serializer
 
 from ..backends import BlankNodes
-from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Frame, Limits, PhysicalType
+from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ..errors import JellyError, SourceError
 from ..io.sinks import Destination, compressed, open_output
 from ..io.sources import Source
@@ -77,7 +77,7 @@ def load(
         blank_nodes=blank_nodes, generalized=generalized, named_graphs=whole
     )
     count = 0
-    held: list[Frame] = []
+    held: list[AnyFrame] = []
     with JenaReader(
         src,
         format=format,

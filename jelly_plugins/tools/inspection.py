@@ -19,7 +19,7 @@ from ..codec.rdf.decoder import opens_with_options
 from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
 from ..io.sources import Source
-from ..io.streams import FrameReader
+from ..io.streams import AnyFrameReader, FrameReader
 
 #: Namespaces and metadata keys that a report lists; of more it has the number only.
 LISTED: Final = 1000
@@ -149,9 +149,10 @@ def inspect(
     (1, 1, {'OPTIONS': 1, 'TRIPLE': 1, 'NAME': 3, 'PREFIX': 1})
     """
     rows: Counter[Row] = Counter()
-    with FrameReader(
+    frames: AnyFrameReader = FrameReader(
         src, factory=_Unread(), limits=limits, concatenated=concatenated, strict=True
-    ) as frames:
+    )
+    with frames:
         report = StreamReport(source=frames.name, compression=frames.compression)
         for frame in frames:
             kinds = count_rows(frames.data)

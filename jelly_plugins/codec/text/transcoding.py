@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 from ...errors import LimitError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
 from ..common.terms import BlankNode, Iri, Literal, TermFactory
-from ..rdf.decoder import Decoder, Frame
+from ..rdf.decoder import AnyFrame, Decoder
 from ..rdf.encoder import Encoder
 from ..rdf.options import PhysicalType, StreamOptions
 from .lines import BLANK_NODE, IRI, LITERAL
@@ -178,7 +178,7 @@ class TextDecoder(PieceDecoder):
         self.statements = 0
         #: What the frame that was decoded last has besides statements, once all its pieces were
         #: taken: namespaces and empty graphs, as text, metadata, and its sizes.
-        self.last_frame: Frame | None = None
+        self.last_frame: AnyFrame | None = None
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Decode the next frame; its lines come in pieces of any size, never of more than

@@ -26,7 +26,7 @@ from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
 from ...errors import JellyError
 from ...io.sinks import Destination
-from ...io.sources import Input, Source
+from ...io.sources import Input, Rewindable, Source
 from ..formats import PatchFormat
 from ..model import group
 from ..reader import PatchReader
@@ -170,13 +170,13 @@ def _start_of(source: Source) -> int | None:
         return 0
     if isinstance(source, str | os.PathLike):
         return None if "://" in os.fspath(source) else 0
-    return source.tell() if source.seekable() else None
+    return source.tell() if isinstance(source, Rewindable) and source.seekable() else None
 
 
 def _has_quoted_triples(source: Source, start: int) -> bool:
     """Whether a source has what opens a quoted triple in text, be it in a string."""
     file = None
-    if not isinstance(source, str | os.PathLike | bytes | bytearray | memoryview):
+    if isinstance(source, Rewindable):
         file = source
         reached = file.tell()
         file.seek(start)

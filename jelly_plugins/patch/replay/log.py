@@ -15,7 +15,7 @@ from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, Header, Namespace, Operation, OperationKind
 from ...errors import ChainError, JellyError, OptionsError, StatementError
-from ...io.sources import Source
+from ...io.sources import Rewindable, Source
 from ..model import ID, Patch
 from ..reader import PatchReader
 from .commits import Progress, Target
@@ -176,7 +176,7 @@ def _reread(log: Source) -> Iterator[Source | None]:
         yield log
     elif isinstance(log, str | os.PathLike):
         yield log if os.path.isfile(log) else None
-    elif hasattr(log, "seekable") and log.seekable():
+    elif isinstance(log, Rewindable) and log.seekable():
         start = log.tell()
         try:
             yield log

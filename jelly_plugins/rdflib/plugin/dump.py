@@ -22,6 +22,7 @@ from ...codec import (
     DEFAULT_FRAME_ROWS,
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyFrame,
     Encoder,
     Frame,
     Limits,
@@ -222,7 +223,7 @@ def _elements(
     options: StreamOptions,
     namespaces: list[tuple[str, URIRef]],
     terms: EncoderTerms,
-) -> Iterator[Frame]:
+) -> Iterator[AnyFrame]:
     """The elements of a grouped stream, the first one with the namespaces; at least one, because
     without a frame there would be no options."""
     elements = _divide(fit(parts, options), options, terms)
@@ -232,7 +233,9 @@ def _elements(
     yield from elements
 
 
-def _divide(parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms) -> Iterator[Frame]:
+def _divide(
+    parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms
+) -> Iterator[AnyFrame]:
     physical_type = options.physical_type
     if options.logical_type == LogicalType.SUBJECT_GRAPHS:
         for part in parts:
@@ -247,9 +250,9 @@ def _divide(parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms) 
         yield frame_of(parts, physical_type, terms)
 
 
-def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderTerms) -> Frame:
+def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderTerms) -> AnyFrame:
     """One frame that holds all of ``parts``."""
-    frame = Frame(0)
+    frame: AnyFrame = Frame(0)
     for part in parts:
         before = len(frame.statements)
         frame.statements += part.statements(physical_type, terms)
