@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from ..errors import JellyError
 from . import convert, demo, inspect, patch, service, spark, store, validate
 from .console import WrongUsageError
+from .help import add_examples
 from .settings import EXIT_USAGE, help_without_command
 from .signals import exit_code
 from .version import version_text
@@ -46,10 +47,12 @@ class JellyGroup(TyperGroup):
 def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
-        sys.stdout.flush()
+        _flush()
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "jelly"
-        _complain(f"{error.format_message().rstrip('.')} (see {command} --help)")
+        # Typer has some of its messages from a library that opens them so.
+        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        _complain(f"{message} (see {command} --help)")
         raise typer.Exit(EXIT_USAGE) from error
     except WrongUsageError as error:
         _complain(str(error))
@@ -69,6 +72,14 @@ def _errors_in_one_line() -> Iterator[None]:
         raise typer.Exit(EXIT_FAILED) from error
 
 
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = error.filename or "standard output"
+        raise
+
+
 def _complain(message: str) -> None:
     print(f"jelly: {' '.join(message.split())}", file=sys.stderr)
 
@@ -77,7 +88,6 @@ app = typer.Typer(
     cls=JellyGroup,
     name="jelly",
     help="Read, write, check and load Jelly, the binary streaming RDF format.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -117,3 +127,4 @@ app.command()(service.publish)
 app.command()(service.subscribe)
 app.add_typer(patch.app, name="patch")
 app.add_typer(spark.app, name="spark")
+add_examples(app)

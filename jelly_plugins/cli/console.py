@@ -53,7 +53,7 @@ def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Ite
 
 
 @contextmanager
-def counting(doing: str, what: str = "statements") -> Iterator[Callable[[int, int], object] | None]:
+def counting(doing: str, what: str = "statement") -> Iterator[Callable[[int, int], object] | None]:
     """What is called with the numbers of statements and of bytes so far, to show them on a
     terminal; None if there is none.
 
@@ -67,7 +67,7 @@ def counting(doing: str, what: str = "statements") -> Iterator[Callable[[int, in
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with _progress(*columns) as bar:
         task = bar.add_task(doing, total=None)
-        yield lambda number, _: bar.update(task, description=f"{doing} {number:,} {what}")
+        yield lambda number, _: bar.update(task, description=f"{doing} {counted(number, what)}")
 
 
 def _progress(*columns: Any) -> Any:
@@ -157,6 +157,15 @@ def print_fields(fields: Mapping[str, object]) -> None:
 def note(message: str) -> None:
     """Say something on stderr that is no error."""
     print(f"jelly: {message}", file=sys.stderr)
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "statement"), counted(1000, "statement")
+    ('1 statement', '1,000 statements')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def size_text(size: int) -> str:

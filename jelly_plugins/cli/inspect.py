@@ -87,7 +87,10 @@ def _inspect_log(source: str, *, as_json: bool, **arguments: Any) -> None:
 
 def _print_frame(frame: FrameReport) -> None:
     rows = ", ".join(f"{number} {kind.lower()}" for kind, number in frame.rows.items())
-    line = f"frame {frame.index}: {frame.statements} statements, {frame.size} bytes; rows: {rows}"
+    line = (
+        f"frame {frame.index}: {console.counted(frame.statements, 'statement')}, "
+        f"{console.counted(frame.size, 'byte')}; rows: {rows}"
+    )
     if frame.metadata:
         line += f"; metadata: {', '.join(frame.metadata)}"
     print(line)

@@ -191,7 +191,7 @@ def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
     """The log to read, and what shows how far it was applied, if anything does: of a file that
     grows, no share can be told."""
     if follow:
-        with console.counting("apply", "operations") as show:
+        with console.counting("apply", "operation") as show:
             yield log, show
     else:
         with console.open_sources([log], "apply") as [source]:
@@ -216,7 +216,7 @@ def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
 
 
 def _transactions(number: int) -> str:
-    return f"{number:,} transaction{'' if number == 1 else 's'}"
+    return console.counted(number, "transaction")
 
 
 def _position_text(position: Position) -> str:

@@ -93,7 +93,7 @@ def load(
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
-                print(f"{name}: {statements:,} statements")
+                print(f"{name}: {console.counted(statements, 'statement')}")
 
 
 def dump(

@@ -141,7 +141,7 @@ def _rdf_files(folder: str) -> list[str]:
 
 
 def _print_frame(frame: FrameValidation) -> None:
-    said = "missing" if frame.statements is None else f"{frame.statements:,} statements"
+    said = "missing" if frame.statements is None else console.counted(frame.statements, "statement")
     if frame.comparison is not None:
         said += ", the same" if frame.comparison else f", different: {frame.comparison.reason}"
     print(f"frame {frame.index}: {said}")
@@ -160,8 +160,8 @@ def _print_frame_json(frame: FrameValidation) -> None:
 def _print_result(result: Validation) -> None:
     said = "read" if result.deviations else "valid"
     print(
-        f"{result.source}: {said}, {result.statements:,} statements in {result.frames:,} "
-        f"frame{'' if result.frames == 1 else 's'}, "
+        f"{result.source}: {said}, {console.counted(result.statements, 'statement')} in "
+        f"{console.counted(result.frames, 'frame')}, "
         f"physical type {result.options.physical_type.name}"
     )
     for message in result.deviations:

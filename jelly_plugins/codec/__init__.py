@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from .absence import AskedForPythonError, warn_of_sources
 from .common.framing import FrameSplitter, delimit, is_delimited
 from .common.limits import DEFAULT_LIMITS, Limits
 from .common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
@@ -38,7 +39,7 @@ from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Colum
 
 try:
     if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
-        raise ImportError("JELLY_PURE_PYTHON asks for the Python codec")
+        raise AskedForPythonError
     from ._native import (
         ColumnDecoder,
         ColumnEncoder,
@@ -51,7 +52,8 @@ try:
         TextEncoder,
         count_rows,
     )
-except ImportError:
+except ImportError as error:
+    warn_of_sources(error)
     from .patch.columns import PatchColumnDecoder
     from .patch.decoder import PatchDecoder
     from .patch.encoder import PatchEncoder

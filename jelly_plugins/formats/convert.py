@@ -36,6 +36,7 @@ from ..codec import (
 )
 from ..codec.text.ntriples import Notation, term_text
 from ..errors import JellyError, StatementError, TermError, TextError
+from ..io.marks import without_mark
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import Input, Rewindable, Source
 from ..io.streams import BATCH, AnyFrameReader, FrameBytes, FrameReader, TextPieces
@@ -405,7 +406,7 @@ class _LineEncoding:
 
     def _encode(self) -> Iterator[bytes]:
         feed = self._encoder.feed
-        for piece in self._source.pieces():
+        for piece in without_mark(self._source.pieces()):
             try:
                 frames = feed(piece)
             except JellyError as error:

@@ -29,6 +29,7 @@ from ..codec import (
 from ..codec.common.limits import over
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
+from ..io.marks import without_mark
 from ..io.sources import PIECE, Input, Source
 from ..io.streams import GENERIC
 from ..jena.codec import RowDecoder
@@ -101,11 +102,11 @@ class TextReader:
         self._parser: Any = None
         if format is Format.N_TRIPLES:
             self._statements: Iterator[Statement] = parse_ntriples(
-                self._input.pieces(), generalized=generalized, limits=limits
+                without_mark(self._input.pieces()), generalized=generalized, limits=limits
             )
         elif format is Format.N_QUADS:
             self._statements = parse_nquads(
-                self._input.pieces(), generalized=generalized, limits=limits
+                without_mark(self._input.pieces()), generalized=generalized, limits=limits
             )
         elif format.is_jena:
             # A base direction has no place in Jelly.
@@ -157,7 +158,7 @@ class TextReader:
     def _parse(self, name: Format, base: str | None, limits: Limits) -> Iterator[Statement]:
         width = 4 if name.has_graphs else 3
         make = _Terms(limits)
-        pieces = self._input.pieces()
+        pieces = without_mark(self._input.pieces())
         try:
             self._parser = pyoxigraph_module().parse(
                 io.BufferedReader(

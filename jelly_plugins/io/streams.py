@@ -179,6 +179,12 @@ class FrameBytes(_Opened[Input, bytes]):
         Jelly-RDF at all."""
         if decoder.options is None and (told := _other_kind(self._opening)):
             raise SourceError(f"this is {told}", source=self.name) from error
+        if decoder.options is None and self._opening and not self._opening.strip(b"\0"):
+            # Zeros are empty frames, whatever they are meant to be.
+            raise OptionsError(
+                "this is not Jelly, or an empty stream without its options: there are only zeros",
+                source=self.name,
+            ) from error
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)

@@ -74,7 +74,8 @@ def test_a_dump_counts(tmp_path: Path) -> None:
     jelly("load", _triples(tmp_path), "--store", tmp_path / "store")
     code, _, shown = on_a_terminal("dump", "--store", tmp_path / "store")
     assert code == 0
-    assert b"dump 1 statements" in shown
+    assert b"dump 1 statement" in shown
+    assert b"dump 1 statements" not in shown
 
 
 def _triples(folder: Path) -> Path:
