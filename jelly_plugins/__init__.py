@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         TruncatedError,
         WireError,
     )
-    from .formats.convert import convert
+    from .formats.conversion import convert
     from .io.sinks import Destination, Writable
     from .io.sources import Readable, Source
     from .io.streams import FrameReader, read, read_frames, write, write_frames
@@ -113,5 +113,5 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy.attributes(
         __name__,
         __all__,
-        ("errors", "codec", "io.streams", "io.sinks", "io.sources", "formats.convert"),
+        ("errors", "codec", "io.streams", "io.sinks", "io.sources", "formats.conversion"),
     )

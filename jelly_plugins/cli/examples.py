@@ -10,13 +10,18 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "convert": (
         "jelly convert data.nt -o data.jelly.gz",
         "jelly convert data.jelly.gz --to turtle",
+        "jelly convert data.nt -o data.ttl",
+        "jelly convert data.nt data.ttl data.jelly.gz -o all.jelly --frame-rows 5",
+        "jelly convert all.jelly --take-frames 1.. --to jelly-text",
+        "jelly convert data.ttl -o one.jelly --not-delimited --options-from all.jelly",
+        "jelly convert data.ttl -o named.jelly --used-namespaces",
     ),
     "inspect": ("jelly inspect data.jelly.gz", "jelly inspect data.jelly.gz --frames --json"),
     "validate": (
         "jelly validate data.jelly.gz",
         "jelly validate data.jelly.gz --against data.nt",
     ),
-    "load": ("jelly load data.jelly.gz --store data.store",),
+    "load": ("jelly load data.jelly.gz data.nt --store data.store",),
     "dump": (
         "jelly dump --store data.store -o dump.jelly",
         "jelly dump --store data.store --graph http://example.org/g -o graph.jelly",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from glob import escape, glob
 from traceback import clear_frames
 from typing import Annotated, Any, Final
@@ -28,9 +28,7 @@ _LEFT_BY_LOADS: Final = "bulk-*.sst"
 def load(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SRC", help="Jelly, rt and rpb files, compressed or not; - for stdin."
-        ),
+        typer.Argument(metavar="SRC", help="Files in any format, compressed or not; - for stdin."),
     ],
     store: StoreFolder,
     from_: settings.From = None,
@@ -48,6 +46,9 @@ def load(
             help="Each file whole or not at all, or batch by batch in constant memory.",
         ),
     ] = True,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
+    ] = None,
     reify: Annotated[
         bool,
         typer.Option("--reify", help="Reify quoted triples that are no objects; else refuse them."),
@@ -57,7 +58,7 @@ def load(
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Load Jelly, rt and rpb files into an Oxigraph store on disk.
+    """Load files of any format into an Oxigraph store on disk.
 
     The store is made if it is not there.
     """
@@ -65,6 +66,7 @@ def load(
     limits = settings.limits_from(limit)
     into = graph_name(graph)
     console.require_files(sources)
+    from ..formats.conversion import as_jelly, as_of
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import load as load_rows
     from ..oxigraph import load as load_
@@ -84,12 +86,13 @@ def load(
             }
             if told.is_jena:
                 statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
-            elif told is Format.JELLY:
-                statements = load_(
-                    filling.store, source, concatenated=concatenated, strict=strict, **shared
-                )
             else:
-                raise WrongUsageError(f"{name}: load takes jelly, rt and rpb, not {told}")
+                if told is not Format.JELLY:
+                    source = as_jelly(source, told, base=base, limits=limits)
+                with nullcontext() if told is Format.JELLY else as_of(name):
+                    statements = load_(
+                        filling.store, source, concatenated=concatenated, strict=strict, **shared
+                    )
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:

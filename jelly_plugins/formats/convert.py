@@ -1,4 +1,5 @@
-"""Jelly to RDF text, RDF text to Jelly, Jelly to other Jelly: one function, in flat memory.
+"""Jelly to RDF text, RDF text to Jelly, Jelly to other Jelly: one function, in flat memory. What is
+made of several such steps is in ``conversion``.
 
 N-Triples and N-Quads say all that Jelly can. Turtle, TriG, RDF/XML and JSON-LD are written by
 pyoxigraph, and what they cannot say is refused. No text has frames: their boundaries are left out,
@@ -11,9 +12,12 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, TypeAlias
+from typing import Literal as TypingLiteral
 
 from ..backends import BlankNodes, get_backend
 from ..codec import (
@@ -29,20 +33,28 @@ from ..codec import (
     Literal,
     LogicalType,
     PhysicalType,
+    Statement,
     StreamOptions,
     TextEncoder,
     Triple,
-    delimit,
 )
 from ..codec.text.ntriples import Notation, term_text
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.marks import without_mark
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import Input, Rewindable, Source
-from ..io.streams import BATCH, AnyFrameReader, FrameBytes, FrameReader, TextPieces
+from ..io.streams import (
+    BATCH,
+    AnyFrameReader,
+    FrameBytes,
+    FrameReader,
+    TextPieces,
+    write_bare,
+    write_delimited,
+)
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
-from .names import Format, format_named, format_of
+from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
 from .transcode import transcode
 
@@ -63,6 +75,8 @@ class Conversion:
 class OptionChanges:
     """What is asked of the stream options of an output; None leaves an option as it would be.
 
+    :ivar like: options to take over, but for the logical type, which is about frames, and the
+        version; what else is asked for is changed in these.
     :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
     :ivar flat: one flat stream, whatever the frames of the source were.
 
@@ -72,6 +86,7 @@ class OptionChanges:
     ('DATASETS', 64)
     """
 
+    like: StreamOptions | None = None
     preset: str | None = None
     physical_type: PhysicalType | None = None
     flat: bool = False
@@ -84,6 +99,9 @@ class OptionChanges:
 
     def applied(self, options: StreamOptions) -> StreamOptions:
         """``options`` with the changes; the logical type follows the physical type."""
+        if self.like is not None:
+            kept = {name: getattr(options, name) for name in ("logical_type", "version")}
+            options = replace(self.like, **kept)
         if self.preset is not None:
             sizes = _PRESETS[self.preset]()
             options = replace(options, **{name: getattr(sizes, name) for name in _SIZES})
@@ -102,6 +120,9 @@ class OptionChanges:
         return grouped if options.grouped else flat
 
 
+#: Whether prefixes are written as namespaces: none, all, or those that are of use.
+Namespaces: TypeAlias = bool | TypingLiteral["used"]
+
 #: Formats that have a statement to a line, which the codec reads and writes itself.
 _LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
 
@@ -116,16 +137,16 @@ _LOGICAL: Final = {
 
 
 def convert(
-    sources: Source | Sequence[Source],
+    sources: Sequence[Source],
     dst: Destination,
     *,
-    source_format: Format | str | None = None,
-    target_format: Format | str | None = None,
+    source_format: Format,
+    target_format: Format,
     changes: OptionChanges = OptionChanges(),
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
     restart_every: int | None = None,
-    namespaces: bool = False,
+    namespaces: Namespaces = False,
     base: str | None = None,
     blank_nodes: BlankNodes = "fresh",
     concatenated: bool = False,
@@ -133,48 +154,43 @@ def convert(
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
     value_forms: bool = False,
+    delimited: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Convert between Jelly, or one of Apache Jena's binary formats, and other formats.
 
     :param sources: one source, or several Jelly ones that become one Jelly stream.
     :param dst: path or open binary file. A path is replaced only once everything is written.
-    :param source_format: of the sources, a :class:`.Format` or what it is called: its file ending,
-        or its title; by default their names tell.
-    :param target_format: of the output; by default its name tells.
     :param changes: to the stream options, where Jelly is written.
     :param frame_rows: rows after which a frame ends, where Jelly is written. From Jelly to Jelly
         frames stay as they are without it and ``frame_bytes``.
     :param frame_bytes: bytes after which a frame ends.
     :param restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``.
-    :param namespaces: write the prefixes of RDF text as namespaces.
+    :param namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` those that an
+        IRI begins with, before the first such.
     :param base: IRI that relative ones in RDF text are resolved against.
     :param blank_nodes: of several Jelly sources, see ``transcode``. One source keeps its labels.
     :param concatenated: a Jelly source may hold several streams.
     :param lossy: see ``transcode``.
     :param notation: of quoted triples in N-Triples and N-Quads.
     :param strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
+    :param delimited: whether the Jelly written has its frames delimited; otherwise it is one frame
+        that stands alone.
     :param value_forms: where RDF Thrift or RDF Protobuf is written, see ``jena.write``.
     :raises JellyError: a source cannot be read, or the target cannot say what it says.
-    :raises ValueError: no name tells a format, or there is none of the name that is given; both
-        sides are text, or several sources do not become one Jelly stream.
+    :raises ValueError: both sides are text, or several sources do not become one Jelly stream.
 
     >>> import io
     >>> jelly, text = io.BytesIO(), io.BytesIO()
     >>> turtle = b"@prefix x: <http://example.org/> . x:s x:p x:o, 1 ."
-    >>> result = convert(turtle, jelly, source_format="turtle", target_format="jelly")
-    >>> result = convert(jelly.getvalue(), text, source_format="jelly", target_format="nt")
+    >>> result = convert([turtle], jelly, source_format=Format.TURTLE, target_format=Format.JELLY)
+    >>> result = convert(
+    ...     [jelly.getvalue()], text, source_format=Format.JELLY, target_format=Format.N_TRIPLES
+    ... )
     >>> print(text.getvalue().decode().splitlines()[0])
     <http://example.org/s> <http://example.org/p> <http://example.org/o> .
     """
-    if not isinstance(sources, list | tuple):
-        sources = [cast(Source, sources)]
-    told = {_told(source, source_format, "source_format") for source in sources}
-    if len(told) != 1:
-        raise ValueError(f"sources of one format are needed, not of {len(told)}")
-    source_format = told.pop()
-    target_format = _told(dst, target_format, "target_format")
     if not (source_format.is_binary or target_format.is_binary):
         raise ValueError("one side of a conversion must be Jelly, RDF Thrift or RDF Protobuf")
     if source_format is target_format is Format.JELLY:
@@ -189,6 +205,7 @@ def convert(
             concatenated=concatenated,
             lossy=lossy,
             strict=strict,
+            delimited=delimited,
             limits=limits,
         )
         return Conversion(statements=statements)
@@ -203,7 +220,7 @@ def convert(
             dst,
             source_format=source_format,
             target_format=JenaFormat(target_format),
-            namespaces=namespaces,
+            namespaces=bool(namespaces),
             value_forms=value_forms,
             generalized=generalized,
             base=base,
@@ -233,6 +250,7 @@ def convert(
             restart_every=restart_every,
             namespaces=namespaces,
             base=base,
+            delimited=delimited,
             limits=limits,
         )
     return jelly_to_text(
@@ -244,20 +262,6 @@ def convert(
         strict=strict,
         limits=limits,
     )
-
-
-def _told(named: object, given: Format | str | None, parameter: str) -> Format:
-    """The format of a source or an output: as given, or as its name tells.
-
-    :raises ValueError: there is none.
-    """
-    if given is not None:
-        return given if isinstance(given, Format) else format_named(given)
-    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
-    found = format_of(name) if isinstance(name, str) else None
-    if found is None:
-        raise ValueError(f"no name tells the format of {named!r}: {parameter}= is needed")
-    return found
 
 
 # From text
@@ -272,8 +276,9 @@ def text_to_jelly(
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     restart_every: int | None = None,
-    namespaces: bool = False,
+    namespaces: Namespaces = False,
     base: str | None = None,
+    delimited: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Write RDF text as a Jelly stream; see :func:`convert` for the parameters.
@@ -288,11 +293,6 @@ def text_to_jelly(
     options = changes.applied(
         StreamOptions(physical_type=physical_type, logical_type=_LOGICAL[not format.has_graphs][0])
     )
-    rewind = _rewinder(src)
-    #: The encoder of text reads the format that goes with its physical type.
-    lines = format in _LINES and format.has_graphs is (
-        options.physical_type is not PhysicalType.TRIPLES
-    )
     settings: dict[str, Any] = {
         "namespaces": namespaces,
         "frame_rows": frame_rows,
@@ -300,30 +300,70 @@ def text_to_jelly(
         "restart_every": restart_every,
         "limits": limits,
     }
+    return write_encoding(
+        partial(open_encoding, src, format, base=base, settings=settings),
+        dst,
+        options,
+        again=None if changes.rdf_star is False else rewinder(src),
+        delimited=delimited,
+    )
+
+
+#: What gives the frames of a stream: its statements, or lines that are statements.
+Encoding: TypeAlias = "StatementEncoding | LineEncoding"
+
+
+@contextmanager
+def open_encoding(
+    src: Source,
+    format: Format,  # noqa: A002
+    options: StreamOptions,
+    *,
+    base: str | None,
+    settings: dict[str, Any],
+) -> Iterator[Encoding]:
+    """The frames that RDF text becomes.
+
+    :param settings: of the encoder, but for ``options``.
+    """
+    graphs = options.physical_type is not PhysicalType.TRIPLES
+    # The encoder of text reads the format that goes with its physical type.
+    if format in _LINES and format.has_graphs is graphs:
+        with Input(src) as source:
+            yield LineEncoding(source, options, settings)
+    else:
+        generalized, limits = options.generalized_statements, settings["limits"]
+        with TextReader(
+            src, format, base=base, generalized=generalized, limits=limits
+        ) as statements:
+            yield StatementEncoding(statements, options, settings)
+
+
+def write_encoding(
+    opened: Callable[[StreamOptions], AbstractContextManager[Encoding]],
+    dst: Destination,
+    options: StreamOptions,
+    *,
+    again: Callable[[], object] | None,
+    delimited: bool = True,
+) -> Conversion:
+    """Write what is encoded as a stream; with ``rdf_star``, and once more, if that turns out to be
+    needed.
+
+    :param opened: what is encoded, with some options.
+    :param again: makes the sources ready to be read again; None if they cannot be, or if it is for
+        whoever asks to declare quoted triples.
+    """
     while True:
-        reader: Input | TextReader
-        if lines:
-            reader = Input(src)
-        else:
-            reader = TextReader(
-                src, format, base=base, generalized=options.generalized_statements, limits=limits
-            )
-        with reader:
-            encoding: _Encoding | _LineEncoding
-            if isinstance(reader, Input):
-                encoding = _LineEncoding(reader, options, settings)
-            else:
-                encoding = _Encoding(reader, options, settings)
+        with opened(options) as encoding:
             try:
-                with open_output(dst) as out:
-                    for frame in encoding:
-                        out.write(delimit(frame))
+                (write_delimited if delimited else write_bare)(encoding, dst)
                 return Conversion(statements=encoding.statements)
             except _UndeclaredError:
                 untouched = not encoding.frames or _replaced_as_a_whole(dst)
-                if rewind is None or not untouched or changes.rdf_star is False:
+                if again is None or options.rdf_star or not untouched:
                     raise
-        rewind()
+        again()
         options = replace(options, rdf_star=True)
 
 
@@ -331,7 +371,17 @@ class _UndeclaredError(StatementError):
     """A quoted triple in a stream whose options do not declare ``rdf_star``."""
 
 
-class _Encoding:
+class StatementReader(Protocol):
+    """What statements are read from: a :class:`.TextReader`, or something like it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def prefixes(self) -> dict[str, str]: ...
+    def __iter__(self) -> Iterator[Statement]: ...
+
+
+class StatementEncoding:
     """Statements of a text as frames.
 
     :ivar statements: number of statements that were encoded.
@@ -340,7 +390,7 @@ class _Encoding:
 
     def __init__(
         self,
-        reader: TextReader,
+        reader: StatementReader,
         options: StreamOptions,
         settings: dict[str, Any],
     ) -> None:
@@ -349,7 +399,7 @@ class _Encoding:
         self._reader = reader
         self._namespaces = settings["namespaces"]
         self._declared: dict[str, str] = {}
-        self._encoder = Encoder(options, **settings)
+        self._encoder = Encoder(options, **settings | {"namespaces": bool(self._namespaces)})
 
     def __iter__(self) -> Iterator[bytes]:
         for frame in self._encode():
@@ -360,7 +410,7 @@ class _Encoding:
         statements = _adapted(self._reader, self._encoder.options.physical_type)
         while batch := list(islice(statements, BATCH)):
             if self._namespaces:
-                self._declare()
+                self._declare(batch)
             try:
                 frames = self._encoder.add(batch)
             except JellyError as error:
@@ -368,15 +418,23 @@ class _Encoding:
             self.statements += len(batch)
             yield from frames
         if self._namespaces:
-            self._declare()
+            self._declare([])
         yield from self._encoder.finish()
 
-    def _declare(self) -> None:
-        """Write the prefixes that the text has declared since the last time."""
-        for name, iri in self._reader.prefixes.items():
-            if self._declared.get(name) != iri:
-                self._declared[name] = iri
-                self._encoder.add_namespace(name, iri)
+    def _declare(self, batch: list[Any]) -> None:
+        """Write the prefixes that the text has declared since the last time, all or those that
+        what comes next uses."""
+        new = {
+            name: iri
+            for name, iri in self._reader.prefixes.items()
+            if self._declared.get(name) != iri
+        }
+        if new and self._namespaces == "used":
+            used = tuple(iris_of(batch))
+            new = {k: iri for k, iri in new.items() if any(each.startswith(iri) for each in used)}
+        for name, iri in new.items():
+            self._declared[name] = iri
+            self._encoder.add_namespace(name, iri)
 
     def _explained(self, error: JellyError, batch: list[Any]) -> JellyError:
         """The error as one of the text: frames and rows of the output say nothing about it."""
@@ -387,13 +445,31 @@ class _Encoding:
         return type(error)(error.message, source=self._reader.name)
 
 
-class _LineEncoding:
-    """Lines of N-Triples or N-Quads as frames, without terms in between; see :class:`_Encoding`."""
+def iris_of(statements: Iterable[tuple[Any, ...]]) -> set[str]:
+    """The IRIs of statements, those of datatypes and in quoted triples too."""
+    found: set[str] = set()
+    for term in set(chain.from_iterable(statements)):
+        if isinstance(term, Iri):
+            found.add(term.value)
+        elif isinstance(term, Literal) and term.datatype is not None:
+            found.add(term.datatype)
+        elif isinstance(term, Triple):
+            found |= iris_of([term])
+    return found
+
+
+class LineEncoding:
+    """Lines of N-Triples or N-Quads as frames, without terms in between; see
+    :class:`StatementEncoding`."""
 
     def __init__(self, source: Input, options: StreamOptions, settings: dict[str, Any]) -> None:
         self.frames = 0
         self._source = source
-        self._encoder = TextEncoder(options, generalized=options.generalized_statements, **settings)
+        self._encoder = TextEncoder(
+            options,
+            generalized=options.generalized_statements,
+            **settings | {"namespaces": bool(settings["namespaces"])},
+        )
 
     @property
     def statements(self) -> int:
@@ -437,7 +513,7 @@ def _undeclared(source: str) -> _UndeclaredError:
     )
 
 
-def _adapted(statements: TextReader, physical_type: PhysicalType) -> Iterator[tuple[Any, ...]]:
+def _adapted(statements: StatementReader, physical_type: PhysicalType) -> Iterator[tuple[Any, ...]]:
     """Statements with as many terms as the physical type asks for."""
     for statement in statements:
         if physical_type is not PhysicalType.TRIPLES:
@@ -451,7 +527,7 @@ def _adapted(statements: TextReader, physical_type: PhysicalType) -> Iterator[tu
             yield statement[:3]
 
 
-def _rewinder(src: Source) -> Callable[[], object] | None:
+def rewinder(src: Source) -> Callable[[], object] | None:
     """What makes the source ready to be read again; None if it can be read once."""
     if isinstance(src, bytes | bytearray | memoryview):
         return lambda: None

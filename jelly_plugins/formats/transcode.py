@@ -31,7 +31,7 @@ from ..codec import (
 from ..errors import OptionsError, TermError
 from ..io.sinks import Destination
 from ..io.sources import Source
-from ..io.streams import FrameReader, encode_frames, write_delimited
+from ..io.streams import FrameReader, encode_frames, write_bare, write_delimited
 
 _FLAT: Final = {
     PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES,
@@ -150,6 +150,7 @@ def transcode(
     concatenated: bool = False,
     lossy: bool = False,
     strict: bool = False,
+    delimited: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
@@ -169,6 +170,7 @@ def transcode(
     :param lossy: drop what the output cannot say: metadata of frames that are regrouped, empty
         graphs in physical type QUADS.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param delimited: whether frames are delimited; otherwise there may be one only.
     :return: the number of statements.
     :raises JellyError: a source cannot be read, or the output cannot say what it says.
 
@@ -196,6 +198,8 @@ def transcode(
         elif not options.version:
             options = replace(options, version=merged.version)
         regroup = frame_rows is not None or frame_bytes is not None
+        # All frames of a flat stream can be one.
+        regroup = regroup or not (delimited or options.grouped)
         if regroup and options.grouped:
             raise OptionsError(
                 "frames of a grouped logical type are its elements and cannot be regrouped; "
@@ -208,7 +212,8 @@ def transcode(
                 Encoder(
                     options,
                     frame_rows=frame_rows or limits.frame_rows,
-                    frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
+                    frame_bytes=frame_bytes
+                    or (DEFAULT_FRAME_BYTES if delimited else limits.frame_bytes),
                     restart_every=restart_every,
                     limits=limits,
                 ),
@@ -218,7 +223,7 @@ def transcode(
             frames = encode_frames(
                 counter, options=options, restart_every=restart_every, limits=limits
             )
-        write_delimited(frames, dst)
+        (write_delimited if delimited else write_bare)(frames, dst)
         return counter.statements
 
 

@@ -527,6 +527,20 @@ def write_delimited(frames: Iterable[bytes], dst: Destination) -> None:
             out.write(delimit(frame))
 
 
+def write_bare(frames: Iterable[bytes], dst: Destination) -> None:
+    """Write the one frame of a stream that is not delimited; a path is replaced only then.
+
+    :raises OptionsError: there are more.
+    """
+    frame, *more = islice(frames, 2)
+    if more:
+        raise OptionsError(
+            "a stream that is not delimited is one frame, and this has several: ask for larger ones"
+        )
+    with open_output(dst) as out:
+        out.write(frame)
+
+
 def write(
     statements: Iterable[tuple[Any, ...]],
     dst: Destination,
