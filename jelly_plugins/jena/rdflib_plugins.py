@@ -21,6 +21,7 @@ from ..rdflib.patches.watch import is_watched
 from ..rdflib.plugin.dump import Namespaces, namespaces_of, parts_of
 from ..rdflib.plugin.load import Target
 from ..rdflib.plugin.serializer import compression_asked
+from ..rdflib.plugin.settings import refuse_unknown
 from ..rdflib.terms import EncoderTerms, RdflibFactory
 from .codec import RowEncoder
 from .names import JenaFormat
@@ -219,7 +220,7 @@ class _JenaSerializer(Serializer):
         namespaces: Namespaces = False,
         value_forms: bool = False,
         limits: Limits = DEFAULT_LIMITS,
-        **_: Any,
+        **others: Any,
     ) -> None:
         """Write the graph; keyword arguments of ``Graph.serialize`` come here, see :func:`dump`.
 
@@ -227,7 +228,9 @@ class _JenaSerializer(Serializer):
         :param base: of no use: IRIs are written whole.
         :param encoding: of no use; but without one rdflib would make a string of what it returns.
         :raises SourceError: rdflib would make a string of it.
+        :raises TypeError: a setting that there is not.
         """
+        refuse_unknown(others, self.serialize)
         if text_is_expected():
             raise SourceError(
                 "this format is binary: give serialize() a destination, or any encoding= to get "

@@ -17,6 +17,7 @@ from ...errors import SourceError
 from ...io.sinks import compressed, compression_of
 from ..callers import text_is_expected
 from .dump import Namespaces, dump
+from .settings import refuse_unknown
 
 
 class JellySerializer(Serializer):
@@ -40,7 +41,7 @@ class JellySerializer(Serializer):
         frame_rows: int = DEFAULT_FRAME_ROWS,
         frame_bytes: int = DEFAULT_FRAME_BYTES,
         limits: Limits = DEFAULT_LIMITS,
-        **_: Any,
+        **others: Any,
     ) -> None:
         """Write the graph; keyword arguments of ``Graph.serialize`` come here.
 
@@ -50,9 +51,11 @@ class JellySerializer(Serializer):
         :param encoding: of no use to Jelly, which is no text. But rdflib makes a string of what it
             is to return unless there is some encoding: any will do.
         :raises SourceError: rdflib would make a string of it.
+        :raises TypeError: a setting that there is not.
 
         See :func:`~jelly_plugins.rdflib.plugin.dump.encode` for the other parameters and errors.
         """
+        refuse_unknown(others, self.serialize)
         if text_is_expected():
             raise SourceError(
                 "Jelly is binary: give serialize() a destination, or any encoding= to get bytes"
