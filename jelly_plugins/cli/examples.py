@@ -20,6 +20,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "validate": (
         "jelly validate data.jelly.gz",
         "jelly validate data.jelly.gz --against data.nt",
+        "jelly validate data.jelly.gz --terms",
     ),
     "load": ("jelly load data.jelly.gz data.nt --store data.store",),
     "dump": (

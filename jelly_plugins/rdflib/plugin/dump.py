@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Literal as TypingLiteral
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory, SimpleMemory
-from rdflib.term import URIRef
+from rdflib.term import Literal, URIRef
 
 from ...codec import (
     DEFAULT_FRAME_BYTES,
@@ -43,8 +44,9 @@ from ..terms import EncoderTerms
 #: Stores without an order worth keeping.
 _UNORDERED: Final = (Memory, SimpleMemory)
 
-#: Declarations to write: those given, all that the graph has, or none.
-Namespaces: TypeAlias = bool | Mapping[str, str]
+#: Declarations to write: those given, all that the graph has bound, those of these that are used, or
+#: none.
+Namespaces: TypeAlias = bool | TypingLiteral["used"] | Mapping[str, str]
 
 
 class Part(NamedTuple):
@@ -135,8 +137,26 @@ def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRe
     """The declarations to write."""
     if not namespaces:
         return []
-    pairs = graph.namespaces() if namespaces is True else namespaces.items()
-    return [(name, URIRef(iri)) for name, iri in pairs]
+    if isinstance(namespaces, Mapping):
+        return [(name, URIRef(iri)) for name, iri in namespaces.items()]
+    bound = [(name, URIRef(iri)) for name, iri in graph.namespaces()]
+    if namespaces is True:
+        return bound
+    unused = dict(bound)
+    for iri in iris_of(graph):
+        for name in [name for name, start in unused.items() if iri.startswith(start)]:
+            del unused[name]
+    return [(name, iri) for name, iri in bound if name not in unused]
+
+
+def iris_of(graph: Graph) -> Iterator[URIRef]:
+    """The IRIs in a graph or dataset, those of datatypes and graphs too; repeats included."""
+    for part in parts_of(graph):
+        for term in chain([part.graph.identifier], chain.from_iterable(part.graph)):
+            if isinstance(term, URIRef):
+                yield term
+            elif isinstance(term, Literal) and term.datatype is not None:
+                yield term.datatype
 
 
 def encode(
@@ -156,8 +176,9 @@ def encode(
     :param graph: a Graph is written as triples, a Dataset or ConjunctiveGraph as quads.
     :param options: of the stream; by default those of :func:`flat_options`. Physical type QUADS
         has no way to say that a graph is empty.
-    :param namespaces: declarations to write first: a mapping of names to IRIs, or True for all that
-        the graph has bound, which are some thirty in any new graph.
+    :param namespaces: declarations to write first: a mapping of names to IRIs, True for all that
+        the graph has bound, which are some thirty in any new graph, or ``"used"`` for those that an
+        IRI in it begins with, which is looked for first.
     :param frame_rows: rows of a frame, at most.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
