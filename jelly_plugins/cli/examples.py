@@ -16,7 +16,11 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "jelly convert data.ttl -o one.jelly --not-delimited --options-from all.jelly",
         "jelly convert data.ttl -o named.jelly --used-namespaces",
     ),
-    "inspect": ("jelly inspect data.jelly.gz", "jelly inspect data.jelly.gz --frames --json"),
+    "inspect": (
+        "jelly inspect data.jelly.gz",
+        "jelly inspect data.jelly.gz --frames --json",
+        "jelly inspect data.jelly.gz --detail",
+    ),
     "validate": (
         "jelly validate data.jelly.gz",
         "jelly validate data.jelly.gz --against data.nt",

@@ -44,8 +44,8 @@ from ..terms import EncoderTerms
 #: Stores without an order worth keeping.
 _UNORDERED: Final = (Memory, SimpleMemory)
 
-#: Declarations to write: those given, all that the graph has bound, those of these that are used, or
-#: none.
+#: Declarations to write: those given, all that the graph has bound, those of them that are used,
+#: or none.
 Namespaces: TypeAlias = bool | TypingLiteral["used"] | Mapping[str, str]
 
 
