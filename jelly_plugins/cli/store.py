@@ -120,9 +120,10 @@ def dump(
     refuse_no_store(store)
     told = console.told_format(output, to)
     if told is None or not told.is_binary:
-        console.refuse_ending(
-            output, "dump writes jelly, rt and rpb, and jelly convert other formats of them"
-        )
+        written = "dump writes jelly, rt and rpb, and jelly convert other formats of them"
+        if to is not None:
+            raise WrongUsageError(f"--to {to}: {written}")
+        console.refuse_ending(output, written)
     dst = console.destination(output, force=force, binary=True)
     from_graph = graph_name(graph)
     opened_store = open_to_read(store)

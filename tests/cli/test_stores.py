@@ -112,3 +112,7 @@ def test_what_was_loaded_before_stays(tmp_path: Path) -> None:
     bad.write_bytes(good.read_bytes()[:-10])
     assert jelly("load", good, bad, "--store", tmp_path / "store").code == 1
     assert len(Store.read_only(str(tmp_path / "store"))) == len(TRIPLES)
+
+
+def test_a_format_that_dump_does_not_write_is_refused(store: Path) -> None:
+    assert_failed(jelly("dump", "--store", store, "--to", "nt"), 2, "--to nt: dump writes jelly")
