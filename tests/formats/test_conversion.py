@@ -166,7 +166,7 @@ def test_what_is_not_valid_can_be_looked_at_as_text() -> None:
             + b"s_triple_term { " * 3000
             + b"}" * 3003,
             JellyError,
-            "line 2|nested",
+            "frame 0|line 2",
         ),
     ],
 )
