@@ -20,6 +20,7 @@ from jelly_plugins.codec import (
     Triple,
     is_delimited,
 )
+from jelly_plugins.codec.common.limits import DEFAULT_LIMITS
 from jelly_plugins.codec.patch.decoder import read_patch_options
 from jelly_plugins.codec.patch.operations import END
 from jelly_plugins.errors import JellyError, OptionsError, TermError
@@ -195,4 +196,4 @@ def _read_options(path: Path) -> PatchOptions:
     if not rows or not rows[0].HasField("options"):
         raise OptionsError(f"{path} has no options")
     body = rows[0].options.SerializeToString()
-    return read_patch_options(body, 0, len(body))
+    return read_patch_options(body, 0, len(body), DEFAULT_LIMITS)

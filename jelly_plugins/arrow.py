@@ -27,7 +27,6 @@ from .codec import (
     ColumnEncoder,
     Columns,
     Limits,
-    LogicalType,
     PhysicalType,
     StreamOptions,
     delimit,
@@ -249,6 +248,5 @@ def _batches(batches: Batches) -> Iterable[pyarrow.RecordBatch]:
 
 
 def _options(schema: pyarrow.Schema) -> StreamOptions:
-    if "graph" in schema.names:
-        return StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
-    return StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES)
+    quads = "graph" in schema.names
+    return StreamOptions.flat(PhysicalType.QUADS if quads else PhysicalType.TRIPLES)

@@ -120,7 +120,7 @@ class StatementError(JellyError):
 
 
 class TermError(JellyError):
-    """A term cannot be held by the target, or cannot be said in Jelly."""
+    """A term cannot be held by the target, or cannot be expressed in Jelly."""
 
 
 class MissingExtraError(JellyError, ImportError):

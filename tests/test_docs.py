@@ -10,7 +10,7 @@ import pytest
 from .shared_data import ROOT
 from .test_readme import run_python, run_shell
 
-PAGES = ("grpc.md", "messages.md")
+PAGES = ("grpc.md", "messages.md", "spark-options.md")
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

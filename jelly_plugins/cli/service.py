@@ -272,24 +272,19 @@ def _new(name: str, served: dict[str, Any]) -> str:
 
 
 def _options_of(given: str, kind: str) -> Any:
-    from ..codec import LogicalType, PhysicalType, StreamOptions
+    from ..codec import PhysicalType, StreamOptions
 
     try:
         physical_type = PhysicalType[(kind or "triples").upper()]
     except KeyError:
         raise WrongUsageError(f"--live {given}: triples, quads or graphs is needed") from None
-    triples = physical_type is PhysicalType.TRIPLES
-    return StreamOptions(
-        physical_type=physical_type,
-        logical_type=LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS,
-        rdf_star=True,
-    )
+    return StreamOptions.flat(physical_type, rdf_star=True)
 
 
 def _target(given: str) -> str:
     host, _, port = given.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise WrongUsageError(f"{given} is no HOST:PORT")
+        raise WrongUsageError(f"{given} is not HOST:PORT")
     return given
 
 

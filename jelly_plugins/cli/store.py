@@ -148,13 +148,13 @@ def is_store(folder: str) -> bool:
 def refuse_no_store(folder: str) -> None:
     """Refuse a folder that has no store."""
     if not is_store(folder):
-        raise WrongUsageError(f"{folder} is no Oxigraph store")
+        raise WrongUsageError(f"{folder} is not an Oxigraph store")
 
 
 def refuse_other_folder(folder: str) -> None:
     """Refuse a folder that has something else than a store, where one may be made."""
     if os.path.isdir(folder) and os.listdir(folder) and not is_store(folder):
-        raise WrongUsageError(f"{folder} is no Oxigraph store, and not empty")
+        raise WrongUsageError(f"{folder} is neither an Oxigraph store nor empty")
 
 
 def open_store(folder: str) -> Any:

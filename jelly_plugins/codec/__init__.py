@@ -50,6 +50,7 @@ try:
         PatchEncoder,
         TextDecoder,
         TextEncoder,
+        are_plain,
         count_rows,
     )
 except ImportError as error:
@@ -61,6 +62,7 @@ except ImportError as error:
     from .rdf.encoder import Encoder
     from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
+    from .text.plain import are_plain
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -113,6 +115,7 @@ __all__ = [
     "TextDecoder",
     "TextEncoder",
     "Triple",
+    "are_plain",
     "count_rows",
     "delimit",
     "describe",

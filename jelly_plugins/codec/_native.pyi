@@ -10,6 +10,7 @@ from .rdf.encoder import Encoder as Encoder
 from .rdf.row_counts import count_rows as count_rows
 from .text.columns import ColumnDecoder as ColumnDecoder
 from .text.columns import ColumnEncoder as ColumnEncoder
+from .text.plain import are_plain as are_plain
 from .text.transcoding import TextDecoder as TextDecoder
 from .text.transcoding import TextEncoder as TextEncoder
 

@@ -11,13 +11,14 @@ from typing import Any, Final
 from ..errors import JellyError, WireError
 from .common.limits import Limits
 from .common.lookups import ReaderTable
+from .common.row_reader import RowReader
 from .common.term_reader import TermReader
 from .common.terms import TermFactory
 from .patch.decoder import PatchDecoder, PatchFrame
 from .patch.options import PatchOptions
 from .patch.rules import PatchState
 from .rdf.decoder import Decoder, Frame
-from .rdf.options import PhysicalType, StreamOptions
+from .rdf.options import StreamOptions
 from .rdf.rules import State
 
 #: Above anything that a row can expand to: the kernel counts that itself.
@@ -58,17 +59,7 @@ def reason(
     """
     limits = replace(limits, frame_expansion=_NO_LIMIT)
     decoder = Decoder(factory, limits=limits)
-    decoder._state = State(before.state)
-    if options is not None:
-        decoder.options = options
-        width = 4 if options.physical_type is PhysicalType.QUADS else 3
-        decoder._terms = TermReader(factory, options, limits, width)
-        _restore(decoder._terms, before)
-    try:
-        decoder._decode_rows(row, Frame(0))
-    except JellyError as error:
-        return error
-    return _disagreement()
+    return _error(decoder, options, before, State(before.state), row, Frame(0))
 
 
 def patch_reason(
@@ -81,19 +72,20 @@ def patch_reason(
     """The error with which the reference refuses a row of a patch; see :func:`reason`."""
     limits = replace(limits, frame_expansion=_NO_LIMIT)
     decoder = PatchDecoder(factory, limits=limits)
+    return _error(decoder, options, before, PatchState(before.state), row, PatchFrame(0))
+
+
+def _error(
+    decoder: RowReader[Any, Any], options: Any, before: Before, state: Any, row: bytes, frame: Any
+) -> JellyError:
     if options is not None:
         decoder._begin_stream(options)
-        assert decoder._terms is not None
         _restore(decoder._terms, before)
-    decoder._state = PatchState(before.state)
+    decoder._state = state
     try:
-        decoder._decode_rows(row, PatchFrame(0))
+        decoder._decode_rows(row, frame, [])
     except JellyError as error:
         return error
-    return _disagreement()
-
-
-def _disagreement() -> WireError:
     return WireError("the row is not valid (the kernels do not agree on it: please report this)")
 
 

@@ -32,7 +32,7 @@ from ..codec import (
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, SourceError
 from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Input, Readable, Source
+from ..io.sources import Input, Readable, Source, rewinder
 from ..io.streams import GENERIC, FrameBytes, FrameReader, encode_frames
 from . import convert as steps
 from .convert import Conversion, Encoding, Namespaces, OptionChanges, StatementEncoding
@@ -393,7 +393,7 @@ class _Merging:
         )
         settings["frame_rows"] = frame_rows or DEFAULT_FRAME_ROWS
         settings["frame_bytes"] = frame_bytes or DEFAULT_FRAME_BYTES
-        rewinders = [steps.rewinder(src) for src, _ in self._given]
+        rewinders = [rewinder(src) for src, _ in self._given]
 
         def again() -> None:
             for rewind in rewinders:
@@ -420,7 +420,7 @@ class _Merging:
         return PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
 
     def _has_graphs(self, src: Source, form: Format) -> bool:
-        rewind = steps.rewinder(src)
+        rewind = rewinder(src)
         if form is not Format.JELLY or rewind is None:
             return form.has_graphs
         with FrameReader(src, **self._reading) as frames:

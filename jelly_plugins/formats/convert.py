@@ -8,9 +8,7 @@ and what hangs on them (metadata) is counted in the result.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,10 +21,8 @@ from ..backends import BlankNodes, get_backend
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
-    DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     AnyFrame,
-    BlankNode,
     Encoder,
     Iri,
     Limits,
@@ -38,11 +34,13 @@ from ..codec import (
     TextEncoder,
     Triple,
 )
-from ..codec.text.ntriples import Notation, term_text
+from ..codec.common.options import FLAGS, TABLES
+from ..codec.text.ntriples import Notation
+from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.marks import without_mark
-from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Input, Rewindable, Source
+from ..io.sinks import Destination, Writable, is_replaceable, open_output
+from ..io.sources import Input, Source, rewinder
 from ..io.streams import (
     BATCH,
     AnyFrameReader,
@@ -56,7 +54,8 @@ from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
 from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
-from .transcode import transcode
+from .transcode import as_quad, as_triple, transcode
+from .xml_names import NAME, NO_CHARACTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,19 +101,16 @@ class OptionChanges:
         if self.like is not None:
             kept = {name: getattr(options, name) for name in ("logical_type", "version")}
             options = replace(self.like, **kept)
-        if self.preset is not None:
-            sizes = _PRESETS[self.preset]()
-            options = replace(options, **{name: getattr(sizes, name) for name in _SIZES})
-        asked = {name: getattr(self, name) for name in ("physical_type", "stream_name", *_FLAGS)}
-        options = replace(options, **{k: v for k, v in asked.items() if v is not None})
+        asked = ("physical_type", "stream_name", *FLAGS, *TABLES)
+        options = options.changed(self.preset, {name: getattr(self, name) for name in asked})
         return replace(options, logical_type=self._logical_type(options))
 
     def _logical_type(self, options: StreamOptions) -> int:
-        triples = options.physical_type is PhysicalType.TRIPLES
+        flat = options.physical_type.flat
         if self.flat:
-            return LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS
+            return flat
         base = options.base_logical_type
-        flat, grouped = _LOGICAL[triples]
+        grouped = LogicalType.GRAPHS if flat is LogicalType.FLAT_TRIPLES else LogicalType.DATASETS
         if base in (LogicalType.UNSPECIFIED, flat, grouped):
             return options.logical_type
         return grouped if options.grouped else flat
@@ -125,15 +121,6 @@ Namespaces: TypeAlias = bool | TypingLiteral["used"]
 
 #: Formats that have a statement to a line, which the codec reads and writes itself.
 _LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
-
-_PRESETS: Final = {"big": StreamOptions.big, "small": StreamOptions.small}
-_SIZES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
-_FLAGS: Final = ("generalized_statements", "rdf_star", *_SIZES)
-#: Base logical types, flat and grouped, by whether the physical type is TRIPLES.
-_LOGICAL: Final = {
-    True: (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS),
-    False: (LogicalType.FLAT_QUADS, LogicalType.DATASETS),
-}
 
 
 def convert(
@@ -290,9 +277,7 @@ def text_to_jelly(
         the output is partly out already.
     """
     physical_type = PhysicalType.QUADS if format.has_graphs else PhysicalType.TRIPLES
-    options = changes.applied(
-        StreamOptions(physical_type=physical_type, logical_type=_LOGICAL[not format.has_graphs][0])
-    )
+    options = changes.applied(StreamOptions.flat(physical_type))
     settings: dict[str, Any] = {
         "namespaces": namespaces,
         "frame_rows": frame_rows,
@@ -360,7 +345,7 @@ def write_encoding(
                 (write_delimited if delimited else write_bare)(encoding, dst)
                 return Conversion(statements=encoding.statements)
             except _UndeclaredError:
-                untouched = not encoding.frames or _replaced_as_a_whole(dst)
+                untouched = not encoding.frames or is_replaceable(dst)
                 if again is None or options.rdf_star or not untouched:
                     raise
         again()
@@ -407,7 +392,9 @@ class StatementEncoding:
             yield frame
 
     def _encode(self) -> Iterator[bytes]:
-        statements = _adapted(self._reader, self._encoder.options.physical_type)
+        statements: Iterator[tuple[Any, ...]] = map(as_quad, self._reader)
+        if self._encoder.options.physical_type is PhysicalType.TRIPLES:
+            statements = (as_triple(each, self._reader.name) for each in self._reader)
         while batch := list(islice(statements, BATCH)):
             if self._namespaces:
                 self._declare(batch)
@@ -513,44 +500,6 @@ def _undeclared(source: str) -> _UndeclaredError:
     )
 
 
-def _adapted(statements: StatementReader, physical_type: PhysicalType) -> Iterator[tuple[Any, ...]]:
-    """Statements with as many terms as the physical type asks for."""
-    for statement in statements:
-        if physical_type is not PhysicalType.TRIPLES:
-            yield statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH)
-        elif len(statement) == 4 and statement[3] is not DEFAULT_GRAPH:
-            raise TermError(
-                "a quad in a named graph cannot be said in physical type TRIPLES",
-                source=statements.name,
-            )
-        else:
-            yield statement[:3]
-
-
-def rewinder(src: Source) -> Callable[[], object] | None:
-    """What makes the source ready to be read again; None if it can be read once."""
-    if isinstance(src, bytes | bytearray | memoryview):
-        return lambda: None
-    if isinstance(src, str | os.PathLike):
-        return None if _is_special(src) else lambda: None
-    if isinstance(src, Rewindable) and src.seekable():
-        start = src.tell()
-        return lambda: src.seek(start)
-    return None
-
-
-def _replaced_as_a_whole(dst: Destination) -> bool:
-    return isinstance(dst, str | os.PathLike) and not _is_special(dst)
-
-
-def _is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to a pipe, a device or the like."""
-    try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return False
-
-
 # To text
 
 
@@ -600,7 +549,8 @@ def jelly_to_text(
         with frames, open_output(dst) as out:
             if format in _LINES:
                 for frame in counter.counted(frames):
-                    out.write("".join(frame.statements).encode())
+                    lines = " .\n".join(map(" ".join, frame.statements))
+                    out.write(f"{lines} .\n".encode() if lines else b"")
             else:
                 _serialize(counter.counted(frames), out, format)
     left_out = {"frame metadata entries": counter.metadata, "empty graphs": counter.empty_graphs}
@@ -670,41 +620,18 @@ class _Counter:
             yield frame
 
 
-class _Lines:
-    """A factory that makes lines of N-Triples or N-Quads; see ``TermFactory``."""
-
-    default_graph: Final = ""
+class _Lines(TextFactory):
+    """Makes statements of a format, each as the terms of a line."""
 
     def __init__(self, format: Format, notation: Notation) -> None:  # noqa: A002
-        self._opening, self._closing = notation.value
+        super().__init__(notation)
         self._format = format
 
-    @staticmethod
-    def iri(value: str, /) -> str:
-        return term_text(Iri(value))
-
-    @staticmethod
-    def blank_node(label: str, /) -> str:
-        return term_text(BlankNode(label))
-
-    @staticmethod
-    def literal(lex: str, langtag: str | None, datatype: str | None, /) -> str:
-        return term_text(Literal(lex, langtag, datatype))
-
-    def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
-        return f"{self._opening}{subject} {predicate} {object_}{self._closing}"
-
-    @staticmethod
-    def triple(terms: tuple[str, str, str], /) -> str:
-        subject, predicate, object_ = terms
-        return f"{subject} {predicate} {object_} .\n"
-
-    def quad(self, terms: tuple[str, str, str, str], /) -> str:
-        subject, predicate, object_, graph = terms
-        if not graph:
-            return f"{subject} {predicate} {object_} .\n"
+    def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
+        if not terms[3]:
+            return terms[:3]
         _check_graph(self._format)
-        return f"{subject} {predicate} {object_} {graph} .\n"
+        return terms
 
 
 def _check_graph(format: Format) -> None:  # noqa: A002
@@ -731,14 +658,14 @@ class _CheckedFactory:
         self.quoted_triple = made.quoted_triple
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        if self._is_xml and (found := _NO_XML.search(lex)):
-            raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
+        if self._is_xml and (found := NO_CHARACTER.search(lex)):
+            raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
         return self._made.literal(lex, langtag, datatype)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
         if self._is_xml and not _XML_PREDICATE.search(terms[1].value):
             raise TermError(
-                f"RDF/XML cannot say the predicate {terms[1]}: it has no XML name at its end"
+                f"RDF/XML cannot express the predicate {terms[1]}: it has no XML name at its end"
             )
         return self._made.triple(terms)
 
@@ -749,17 +676,8 @@ class _CheckedFactory:
         return self._made.quad(terms)
 
 
-#: Characters that XML 1.0 has not (production 2).
-_NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-_NAME_START: Final = (
-    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
-    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
 #: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
-_XML_PREDICATE: Final = re.compile(
-    rf"[{_NAME_START}][{_NAME_START}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*\Z"
-)
+_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
 
 #: Names that every format with prefixes can say; pyoxigraph does not look at them.
 _PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
@@ -784,7 +702,7 @@ def _serialize(frames: Iterator[AnyFrame], out: Writable, format: Format) -> Non
     except (ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
-        raise TermError(f"{format} cannot say this: {error}") from error
+        raise TermError(f"{format} cannot express this: {error}") from error
 
 
 class _Output:

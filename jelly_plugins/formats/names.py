@@ -92,7 +92,7 @@ def format_named(name: str) -> Format:
         return _ALIASES.get(plain) or Format(plain)
     except ValueError:
         hint = did_you_mean(plain, FORMAT_NAMES)
-        raise ValueError(f"{name!r} is none of the formats {', '.join(Format)}{hint}") from None
+        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}{hint}") from None
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:

@@ -31,7 +31,7 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
 from ..io.marks import without_mark
-from ..io.sources import PIECE, Input, Source
+from ..io.sources import PIECE, Closing, Input, Source
 from ..io.streams import GENERIC, FrameReader
 from ..jena.codec import RowDecoder
 from ..jena.names import JenaFormat
@@ -73,7 +73,7 @@ def rdf_format(name: Format) -> Any:
     }[name]
 
 
-class TextReader:
+class TextReader(Closing):
     """Reads RDF text, and rows of Apache Jena's: an iterator of generic statements, and a context
     manager.
 
@@ -148,12 +148,6 @@ class TextReader:
         except JellyError as error:
             error.locate(source=self.name)
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the source, if it was opened here."""

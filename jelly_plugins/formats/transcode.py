@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from ..backends import BlankNodes
 from ..codec import (
@@ -23,7 +23,6 @@ from ..codec import (
     Encoder,
     GenericFactory,
     Limits,
-    LogicalType,
     PhysicalType,
     StreamOptions,
     TermFactory,
@@ -32,12 +31,6 @@ from ..errors import OptionsError, TermError
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..io.streams import FrameReader, encode_frames, write_bare, write_delimited
-
-_FLAT: Final = {
-    PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES,
-    PhysicalType.QUADS: LogicalType.FLAT_QUADS,
-    PhysicalType.GRAPHS: LogicalType.FLAT_QUADS,
-}
 
 
 class ScopedFactory(GenericFactory):
@@ -127,7 +120,7 @@ def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
     agreed = len({each.logical_type for each in options}) == 1 and len(types) == 1
     return StreamOptions(
         physical_type=physical_type,
-        logical_type=first.logical_type if agreed else _FLAT[physical_type],
+        logical_type=first.logical_type if agreed else physical_type.flat,
         stream_name=first.stream_name if len({each.stream_name for each in options}) == 1 else "",
         generalized_statements=any(each.generalized_statements for each in options),
         rdf_star=any(each.rdf_star for each in options),
@@ -247,13 +240,13 @@ def _adapted(
     triples = options.physical_type is PhysicalType.TRIPLES
     for name, frame in frames:
         frame.statements = [
-            _triple(statement, name, frame.index) if triples else _quad(statement)
+            as_triple(statement, name, frame.index) if triples else as_quad(statement)
             for statement in frame.statements
         ]
         if options.physical_type is not PhysicalType.GRAPHS:
             if frame.empty_graphs and not lossy:
                 raise TermError(
-                    "an empty graph can be said in physical type GRAPHS only",
+                    "an empty graph can be expressed in physical type GRAPHS only",
                     source=name,
                     frame=frame.index,
                 )
@@ -261,14 +254,19 @@ def _adapted(
         yield frame
 
 
-def _quad(statement: tuple[Any, ...]) -> tuple[Any, ...]:
+def as_quad(statement: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A statement with four terms."""
     return statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH)
 
 
-def _triple(statement: tuple[Any, ...], name: str, frame: int) -> tuple[Any, ...]:
+def as_triple(statement: tuple[Any, ...], name: str, frame: int | None = None) -> tuple[Any, ...]:
+    """A statement with three terms.
+
+    :raises TermError: it is in a named graph.
+    """
     if len(statement) == 4 and statement[3] is not DEFAULT_GRAPH:
         raise TermError(
-            "a quad in a named graph cannot be said in physical type TRIPLES",
+            "a quad in a named graph cannot be expressed in physical type TRIPLES",
             source=name,
             frame=frame,
         )

@@ -54,7 +54,7 @@ class EntityGuard:
     def look(self, piece: bytes) -> None:
         """Look at what comes next.
 
-        :raises TextError: entities stand for too much, or are of a kind that is not known here;
+        :raises TextError: entities expand to too much, or are of a kind that is not known here;
             with the line.
         """
         self._size += len(piece)
@@ -69,7 +69,7 @@ class EntityGuard:
             sizes = self._entities
             self.expanded += sum(sizes.get(name, 0) for name in _REFERENCE.findall(data, 0, done))
             if self.expanded > _EXPANDED_BYTES + _EXPANDED_PER_BYTE * self._size:
-                raise self._error(f"entities stand for {self.expanded} bytes", data, done)
+                raise self._error(f"entities expand to {self.expanded} bytes", data, done)
         self._line += data.count(b"\n", 0, done)
         self._rest = data[done:]
 
@@ -91,7 +91,7 @@ class EntityGuard:
             sizes = self._entities
             size = len(value) + sum(sizes.get(name, 0) for name in _REFERENCE.findall(value))
             if size > _ENTITY_BYTES:
-                raise self._error(f"an entity stands for {size} bytes", data, start)
+                raise self._error(f"an entity expands to {size} bytes", data, start)
             sizes[found[1]] = size
             pos = found.end()
         opening = data.rfind(b"<", max(pos, len(data) - len(_OPENING) + 1))
@@ -113,7 +113,7 @@ def guarded(pieces: Iterable[bytes]) -> Iterator[bytes]:
     >>> bomb = b'<!DOCTYPE a [<!ENTITY b "' + b"c" * 70000 + b'">]><a>&b;</a>'
     >>> list(guarded([bomb]))
     Traceback (most recent call last):
-    jelly_plugins.errors.TextError: line 1: an entity stands for 70000 bytes
+    jelly_plugins.errors.TextError: line 1: an entity expands to 70000 bytes
     """
     guard = EntityGuard()
     for piece in pieces:

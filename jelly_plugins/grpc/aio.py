@@ -29,49 +29,28 @@ import grpc
 import grpc.aio
 
 from ..backends import BlankNodes, owner_of
-from ..codec import DEFAULT_LIMITS, Frame, Limits, StreamOptions, delimit
+from ..codec import Frame, StreamOptions, delimit
 from ..errors import JellyError, OptionsError, ServiceError
 from . import server as blocking
-from . import wire
 from .calls import Incoming
-from .client import DEFAULT_MESSAGE_BYTES, channel_options, seconds_of
+from .client import Connection, seconds_of
 from .errors import closed_error, received_error
 from .frames import fitted_all
-from .incoming import Answer, AnswerCheck, AnswerDecoder, factory_of
+from .incoming import Answer
 from .outgoing import outgoing
-from .security import ClientTls, authorization
 from .service import AsyncService, Service
 
 #: Bytes of a stream that are held in memory before it is loaded.
 _IN_MEMORY: Final = 4 << 20
 
 
-class Client:
+class Client(Connection):
     """A connection to a server; an asynchronous context manager. For one event loop.
 
-    See :class:`.client.Client` for the parameters.
+    See :class:`.client.Connection` for the parameters.
     """
 
-    def __init__(
-        self,
-        target: str,
-        *,
-        tls: ClientTls | None = None,
-        token: str | None = None,
-        message_bytes: int = DEFAULT_MESSAGE_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        self.target = target
-        self._message_bytes = message_bytes
-        self._limits = limits
-        self._metadata = authorization(token)
-        options = channel_options(message_bytes)
-        if tls is None:
-            self._channel = grpc.aio.insecure_channel(target, options)
-        else:
-            self._channel = grpc.aio.secure_channel(target, tls.credentials(), options)
-        self._publish: Any = self._channel.stream_unary(wire.path_of(wire.PUBLISH))
-        self._subscribe: Any = self._channel.unary_stream(wire.path_of(wire.SUBSCRIBE))
+    _library = grpc.aio
 
     async def __aenter__(self) -> Self:
         return self
@@ -150,20 +129,7 @@ class Client:
         timeout: float | None = None,
     ) -> Subscription:
         """Subscribe to a topic; see :meth:`.client.Client.subscribe`."""
-        factory = factory_of(backend, blank_nodes)
-        call = self._subscribe(
-            wire.write_subscribe(topic, options),
-            timeout=seconds_of(timeout),
-            metadata=self._metadata,
-        )
-        name = f"{self.target}: {topic}"
-        return Subscription(
-            call,
-            AnswerDecoder(factory, options, name=name, limits=self._limits),
-            AnswerCheck(options, name=name, limits=self._limits),
-            name,
-            self._limits,
-        )
+        return self._answer(Subscription, topic, options, backend, blank_nodes, timeout)
 
 
 class _Requests:

@@ -153,9 +153,9 @@ class Broadcast:
             )
         for name in ("generalized_statements", "rdf_star"):
             if getattr(options, name) and not getattr(own, name):
-                raise OptionsError(f"the stream has {name}, which the topic has not")
+                raise OptionsError(f"the stream has {name}, which the topic does not have")
         if own.grouped and options.base_logical_type not in (0, own.base_logical_type):
-            raise OptionsError("the stream's frames are not what the topic's are")
+            raise OptionsError("the logical type of the stream is not that of the topic")
 
     def _opening(self) -> bytes:
         """A frame with what stands before all statements."""

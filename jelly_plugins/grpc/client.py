@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import grpc
 
@@ -14,6 +14,7 @@ from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Frame, Limits, StreamOptions, delimit
 from ..errors import OptionsError
 from ..io.sinks import Destination, open_output
+from ..io.sources import Closing
 from . import wire
 from .errors import closed_error, received_error
 from .frames import FrameFile, fitted_all
@@ -25,8 +26,11 @@ from .security import ClientTls, authorization
 DEFAULT_MESSAGE_BYTES: Final = 4 << 20
 
 
-class Client:
-    """A connection to a server; a context manager that closes it. For any number of threads.
+S = TypeVar("S", bound=Answer)
+
+
+class Connection:
+    """A connection to a server, for clients that block and for those of an event loop.
 
     :param target: host and port.
     :param tls: for a server that has it.
@@ -34,6 +38,9 @@ class Client:
     :param message_bytes: bytes of a message, which is one frame, in either direction.
     :param limits: on streams that come from the server.
     """
+
+    #: What makes channels.
+    _library: Any = grpc
 
     def __init__(
         self,
@@ -50,21 +57,39 @@ class Client:
         self._metadata = authorization(token)
         options = channel_options(message_bytes)
         if tls is None:
-            self._channel = grpc.insecure_channel(target, options)
+            self._channel = self._library.insecure_channel(target, options)
         else:
-            self._channel = grpc.secure_channel(target, tls.credentials(), options)
-        self._publish: grpc.StreamUnaryMultiCallable[bytes, bytes] = self._channel.stream_unary(
-            wire.path_of(wire.PUBLISH)
-        )
-        self._subscribe: grpc.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(
-            wire.path_of(wire.SUBSCRIBE)
-        )
+            self._channel = self._library.secure_channel(target, tls.credentials(), options)
+        self._publish = self._channel.stream_unary(wire.path_of(wire.PUBLISH))
+        self._subscribe = self._channel.unary_stream(wire.path_of(wire.SUBSCRIBE))
 
-    def __enter__(self) -> Self:
-        return self
+    def _answer(
+        self,
+        make: Callable[..., S],
+        topic: str,
+        options: StreamOptions | None,
+        backend: str | None,
+        blank_nodes: BlankNodes,
+        timeout: float | None,
+    ) -> S:
+        """What ``make`` makes of the answer to a subscription."""
+        factory = factory_of(backend, blank_nodes)
+        call = self._subscribe(
+            wire.write_subscribe(topic, options),
+            timeout=seconds_of(timeout),
+            metadata=self._metadata,
+        )
+        name = f"{self.target}: {topic}"
+        decoder = AnswerDecoder(factory, options, name=name, limits=self._limits)
+        check = AnswerCheck(options, name=name, limits=self._limits)
+        return make(call, decoder, check, name, self._limits)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+
+class Client(Connection, Closing):
+    """A connection to a server; a context manager that closes it. For any number of threads.
+
+    See :class:`Connection` for the parameters.
+    """
 
     def close(self) -> None:
         """End all calls, and the connection."""
@@ -132,20 +157,10 @@ class Client:
         :param blank_nodes: new nodes for the backend, or the stream's labels.
         :param timeout: seconds until the stream must have ended.
         """
-        call = self._subscribe(
-            wire.write_subscribe(topic, options),
-            timeout=seconds_of(timeout),
-            metadata=self._metadata,
-        )
-        name = f"{self.target}: {topic}"
-        decoder = AnswerDecoder(
-            factory_of(backend, blank_nodes), options, name=name, limits=self._limits
-        )
-        check = AnswerCheck(options, name=name, limits=self._limits)
-        return Subscription(call, decoder, check, name, self._limits)
+        return self._answer(Subscription, topic, options, backend, blank_nodes, timeout)
 
 
-class Subscription(Answer):
+class Subscription(Answer, Closing):
     """A stream that comes: an iterator of its frames, and a context manager that ends it. For one
     thread at a time, but for :meth:`close`.
 
@@ -154,12 +169,6 @@ class Subscription(Answer):
 
     #: To be closed with the stream.
     _client: Client | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ask for no more. A thread that waits for a frame gets none."""

@@ -10,16 +10,10 @@ grpc.proto.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
-from ..codec import LogicalType, PhysicalType, StreamOptions
-from ..codec.rdf.options import MIN_NAME_TABLE
+from ..codec import StreamOptions
+from ..codec.common.options import FLAGS, MIN_NAME_TABLE, TABLES
 from ..errors import OptionsError, ServiceError
-
-#: What a stream may have only if it was asked for.
-_FEATURES: Final = ("generalized_statements", "rdf_star")
-#: What may be smaller than what was asked for.
-_SIZES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 
 
 def check_request(asked: StreamOptions | None) -> None:
@@ -56,10 +50,10 @@ def check_answer(asked: StreamOptions | None, options: StreamOptions) -> None:
             f"the stream's physical type is {options.physical_type.name}, "
             f"asked for was {asked.physical_type.name}"
         )
-    for name in _FEATURES:
+    for name in FLAGS:
         if getattr(options, name) and not getattr(asked, name):
             raise OptionsError(f"the stream has {name}, which was not asked for")
-    for name in (*_SIZES, "version"):
+    for name in (*TABLES, "version"):
         found, most = getattr(options, name), getattr(asked, name)
         if found > most and (name != "version" or most):
             raise OptionsError(f"the stream's {name} is {found}, asked for was {most}")
@@ -76,16 +70,11 @@ def answer_to(asked: StreamOptions | None, usual: StreamOptions) -> StreamOption
     """
     if asked is None:
         return usual
-    sizes = {name: min(getattr(asked, name), getattr(usual, name)) for name in _SIZES}
-    flat = (
-        LogicalType.FLAT_TRIPLES
-        if asked.physical_type is PhysicalType.TRIPLES
-        else LogicalType.FLAT_QUADS
-    )
+    sizes = {name: min(getattr(asked, name), getattr(usual, name)) for name in TABLES}
     return replace(
         usual,
         physical_type=asked.physical_type,
-        logical_type=asked.logical_type or flat,
+        logical_type=asked.logical_type or asked.physical_type.flat,
         version=min(asked.version, usual.version) or usual.version,
         **sizes,
     )

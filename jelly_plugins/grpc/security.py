@@ -163,7 +163,7 @@ class _OpenCheck:
                 timer.start()
                 for request in requests:
                     return check.unary_unary(request, context)
-                return context.abort(grpc.StatusCode.INVALID_ARGUMENT, "nothing is asked")
+                return context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")
             finally:
                 timer.cancel()
                 self._slots.release()

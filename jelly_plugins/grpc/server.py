@@ -50,7 +50,7 @@ class Server:
         limits: Limits,
     ) -> None:
         if not 0 <= port < 1 << 16:
-            raise ValueError(f"{port} is no port")
+            raise ValueError(f"{port} is not a port")
         self._service = service
         self._lock = threading.Lock()
         self._stopped = False

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from ..backends import owner_of
-from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
 from ..errors import JellyError, OptionsError, ServiceError, StatementError
 from ..io.sinks import Writable
 from ..io.streams import FrameBytes
@@ -26,10 +26,8 @@ from .service import Publishable, Published, Subscribable
 #: Bytes of a snapshot that are held in memory; what is more is in a temporary file.
 _IN_MEMORY: Final = 1 << 20
 
-_TRIPLES: Final = StreamOptions(
-    physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES
-)
-_QUADS: Final = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
+_TRIPLES: Final = StreamOptions.flat(PhysicalType.TRIPLES)
+_QUADS: Final = StreamOptions.flat(PhysicalType.QUADS)
 
 
 class FileTopic:

@@ -123,14 +123,17 @@ def _named(name: str) -> Iterator[None]:
         raise
 
 
-def is_replaceable(name: str) -> bool:
-    """Whether there is a regular file at a path, or nothing yet."""
-    if name.startswith(_DESCRIPTORS):
+def is_replaceable(dst: Destination) -> bool:
+    """Whether a destination is a path with a regular file at it, or nothing yet."""
+    if not isinstance(dst, str | os.PathLike) or os.fspath(dst).startswith(_DESCRIPTORS):
         return False
     try:
-        return stat.S_ISREG(os.stat(name).st_mode)
+        return stat.S_ISREG(os.stat(dst).st_mode)
     except FileNotFoundError:
         return True
+    except (OSError, ValueError):
+        # Opening it says what is wrong.
+        return False
 
 
 def _mode(path: str) -> int:

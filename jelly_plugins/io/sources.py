@@ -10,9 +10,10 @@ import bz2
 import io
 import os
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
 
@@ -21,15 +22,6 @@ class Readable(Protocol):
     """What bytes are read from: an open binary file of any kind."""
 
     def read(self, size: int, /) -> bytes: ...
-
-
-@runtime_checkable
-class Rewindable(Readable, Protocol):
-    """An open binary file that can perhaps be read again."""
-
-    def seekable(self) -> bool: ...
-    def tell(self) -> int: ...
-    def seek(self, offset: int, /) -> object: ...
 
 
 #: What every reading function takes: a path, a URL, an open binary file, or the bytes themselves.
@@ -79,7 +71,21 @@ _DECOMPRESSORS: Final[dict[str, Callable[[], _Decompressor]]] = {
 }
 
 
-class Input:
+class Closing(ABC):
+    """What is closed at the end of a ``with`` block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class Input(Closing):
     """An open source of bytes, decompressed; use it in a ``with`` block.
 
     :ivar name: how errors call it.
@@ -97,12 +103,6 @@ class Input:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close what was opened here; a file that the caller opened stays open."""
@@ -155,6 +155,26 @@ class Input:
         while len(head) < _MAGIC_BYTES and (piece := self._read_piece()):
             head += piece
         return head
+
+
+def rewinder(src: Any) -> Callable[[], object] | None:
+    """What makes a source ready to be read again from where it is now; None if nothing does.
+
+    :param src: a :data:`Source`. Whatever else has a position can be given too, such as a file
+        that is being written.
+    """
+    if isinstance(src, str | os.PathLike):
+        # A URL is fetched again; of a path to nothing, opening it has more to say.
+        special = os.path.exists(src) and not os.path.isfile(src)
+        return None if special else lambda: None
+    if isinstance(src, bytes | bytearray | memoryview):
+        return lambda: None
+    try:
+        start = src.tell() if src.seekable() else None
+    except (AttributeError, OSError, ValueError):
+        # Not a file, or a closed one; opening it has more to say here too.
+        return None
+    return None if start is None else lambda: src.seek(start)
 
 
 def _open(src: Source, stack: ExitStack) -> tuple[str, Callable[[int], bytes]]:

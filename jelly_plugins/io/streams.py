@@ -23,7 +23,6 @@ from ..codec import (
     FrameSplitter,
     GenericFactory,
     Limits,
-    LogicalType,
     PhysicalType,
     Statement,
     StreamOptions,
@@ -43,7 +42,7 @@ from ..codec.rdf.decoder import (
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
-from .sources import Input, Source
+from .sources import Closing, Input, Source
 
 #: Statements that are handed to the encoder at once.
 BATCH: Final = 1024
@@ -89,7 +88,7 @@ class _Decoding(Protocol):
     def next_frame(self) -> int: ...
 
 
-class _Opened(Generic[_SourceT, _ItemT]):
+class _Opened(Closing, Generic[_SourceT, _ItemT]):
     """A context manager that gives out what a source has, and closes it.
 
     For one thread at a time: a second one gets Python's own ValueError for a generator that is
@@ -109,12 +108,6 @@ class _Opened(Generic[_SourceT, _ItemT]):
     def compression(self) -> str | None:
         """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
         return self._source.compression
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
@@ -430,9 +423,8 @@ def read(
 
 def infer_options(statement: tuple[Any, ...] | None) -> StreamOptions:
     """Options for a flat stream that opens with ``statement``: of triples or of quads."""
-    if statement is not None and len(statement) == 4:
-        return StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
-    return StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES)
+    quads = statement is not None and len(statement) == 4
+    return StreamOptions.flat(PhysicalType.QUADS if quads else PhysicalType.TRIPLES)
 
 
 def encode(

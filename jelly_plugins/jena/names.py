@@ -49,7 +49,7 @@ def format_named(name: str) -> JenaFormat:
     plain = name.lower().replace("-", "")
     found = _TITLES.get(plain) or _ENDINGS.get(f".{plain}")
     if found is None:
-        raise ValueError(f"{name!r} is none of the formats {', '.join(JenaFormat)}")
+        raise ValueError(f"{name!r} is not one of the formats {', '.join(JenaFormat)}")
     return found
 
 

@@ -56,7 +56,7 @@ class ProtobufWire:
     def read(self, data: bytes, pos: int, message: Message, limits: Limits) -> tuple[Any, int]:
         if all(byte & 0x80 for byte in data[pos : pos + MAX_VARINT_BYTES]):
             if len(data) - pos >= MAX_VARINT_BYTES:
-                raise WireError("the length of a row is no number")
+                raise WireError("the length of a row is not a number")
             raise Incomplete
         size, start = read_varint(data, pos, len(data))
         check_row_bytes(size, limits)

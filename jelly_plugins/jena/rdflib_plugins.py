@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final
+from functools import partial
+from typing import Any, Final
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
-from rdflib.parser import InputSource, Parser, URLInputSource
-from rdflib.serializer import Serializer
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
-from ..errors import JellyError, SourceError
-from ..io.sinks import Destination, compressed, open_output
+from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..rdflib import oxigraph_store
-from ..rdflib.callers import text_is_expected
 from ..rdflib.namespaces import DeclaredNamespaces
 from ..rdflib.patches.watch import is_watched
 from ..rdflib.plugin.dump import Namespaces, namespaces_of, parts_of
 from ..rdflib.plugin.load import Target
-from ..rdflib.plugin.serializer import compression_asked
-from ..rdflib.plugin.settings import refuse_unknown
+from ..rdflib.plugin.parser import BytesParser
+from ..rdflib.plugin.serializer import BytesSerializer
 from ..rdflib.terms import EncoderTerms, RdflibFactory
 from .codec import RowEncoder
 from .names import JenaFormat
@@ -157,40 +154,7 @@ def _rows(graph: Graph, encoder: RowEncoder, terms: EncoderTerms) -> Iterator[by
             yield encoder.add(batch)
 
 
-class _JenaParser(Parser):
-    format: ClassVar[JenaFormat]
-
-    def parse(
-        self,
-        source: InputSource,
-        sink: Graph,
-        *,
-        blank_nodes: BlankNodes = "fresh",
-        generalized: bool = False,
-        atomic: bool = True,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        """Read a source; keyword arguments of ``Graph.parse`` come here, see :func:`load`."""
-        stream: Any = source.getByteStream()
-        if stream is None:
-            raise SourceError("rdflib gives no bytes of this source, and this format is no text")
-        try:
-            load(
-                sink,
-                stream,
-                format=self.format,
-                blank_nodes=blank_nodes,
-                generalized=generalized,
-                atomic=atomic,
-                limits=limits,
-            )
-        except JellyError as error:
-            if isinstance(source, URLInputSource):
-                error.source = source.url
-            raise
-
-
-class ThriftParser(_JenaParser):
+class ThriftParser(BytesParser):
     """Reads RDF Thrift into a Graph, Dataset or ConjunctiveGraph.
 
     >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
@@ -199,55 +163,19 @@ class ThriftParser(_JenaParser):
     1
     """
 
-    format: ClassVar = JenaFormat.THRIFT
+    _load = staticmethod(partial(load, format=JenaFormat.THRIFT))
 
 
-class ProtobufParser(_JenaParser):
+class ProtobufParser(BytesParser):
     """Reads RDF Protobuf into a Graph, Dataset or ConjunctiveGraph."""
 
-    format: ClassVar = JenaFormat.PROTOBUF
+    _load = staticmethod(partial(load, format=JenaFormat.PROTOBUF))
 
 
-class _JenaSerializer(Serializer):
-    format: ClassVar[JenaFormat]
-
-    def serialize(
-        self,
-        stream: Any,
-        base: str | None = None,  # noqa: ARG002
-        encoding: str | None = None,  # noqa: ARG002
-        *,
-        namespaces: Namespaces = False,
-        value_forms: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        **others: Any,
-    ) -> None:
-        """Write the graph; keyword arguments of ``Graph.serialize`` come here, see :func:`dump`.
-
-        :param stream: what rdflib opened. A plain file is compressed as its name says.
-        :param base: of no use: IRIs are written whole.
-        :param encoding: of no use; but without one rdflib would make a string of what it returns.
-        :raises SourceError: rdflib would make a string of it.
-        :raises TypeError: a setting that there is not.
-        """
-        refuse_unknown(others, self.serialize)
-        if text_is_expected():
-            raise SourceError(
-                "this format is binary: give serialize() a destination, or any encoding= to get "
-                "bytes"
-            )
-        with compressed(stream, compression_asked(stream)) as out:
-            dump(
-                self.store,
-                out,
-                format=self.format,
-                namespaces=namespaces,
-                value_forms=value_forms,
-                limits=limits,
-            )
+_SETTINGS: Final = ("namespaces", "value_forms", "limits")
 
 
-class ThriftSerializer(_JenaSerializer):
+class ThriftSerializer(BytesSerializer):
     """Writes RDF Thrift.
 
     >>> from rdflib import RDF, URIRef
@@ -257,13 +185,15 @@ class ThriftSerializer(_JenaSerializer):
     True
     """
 
-    format: ClassVar = JenaFormat.THRIFT
+    _dump = staticmethod(partial(dump, format=JenaFormat.THRIFT))
+    _settings = _SETTINGS
 
 
-class ProtobufSerializer(_JenaSerializer):
+class ProtobufSerializer(BytesSerializer):
     """Writes RDF Protobuf."""
 
-    format: ClassVar = JenaFormat.PROTOBUF
+    _dump = staticmethod(partial(dump, format=JenaFormat.PROTOBUF))
+    _settings = _SETTINGS
 
 
 __all__: Final = [

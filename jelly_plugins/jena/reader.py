@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..codec import DEFAULT_LIMITS, AnyFrame, Frame, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.common.positions import GRAPH, POSITIONS, undeclared
-from ..codec.common.terms import RDF_LANG_STRING, XSD_STRING
+from ..codec.common.terms import RDF_LANG_STRING, XSD_STRING, build
 from ..errors import JellyError, LookupTableError, StatementError, TermError, TruncatedError
 from .names import JenaFormat
 from .schema import STREAM_ROW
@@ -126,10 +126,10 @@ class TermReader:
         if name == "tripleTerm":
             self._check(position, Kind.TRIPLE)
             parts = [self.term(value[part], at) for at, part in enumerate("SPO")]
-            return self.build(self.factory.quoted_triple, *parts)
+            return build(self.factory.quoted_triple, *parts)
         if name == "repeat":
-            raise StatementError("a repeat stands in a quoted triple")
-        raise TermError(f"{_NO_TERMS[name]} stands as {POSITIONS[position]}")
+            raise StatementError("there is a repeat in a quoted triple")
+        raise TermError(f"{_NO_TERMS[name]} is used as {POSITIONS[position]}")
 
     def whole(self, name: dict[str, str]) -> str:
         """The IRI of a prefix name.
@@ -154,24 +154,11 @@ class TermReader:
             return self._made[key]
         except KeyError:
             pass
-        made = self.build(make, *parts)
+        made = build(make, *parts)
         if len(self._made) >= _CACHE_ENTRIES:
             self._made.clear()
         self._made[key] = made
         return made
-
-    @staticmethod
-    def build(make: Any, *parts: Any) -> Any:
-        """What the factory makes.
-
-        :raises TermError: it refuses to.
-        """
-        try:
-            return make(*parts)
-        except JellyError:
-            raise
-        except ValueError as error:
-            raise TermError(str(error)) from error
 
     def _check(self, position: int, kind: Kind) -> None:
         if undeclared(position, kind, self.generalized, rdf_star=True) is not None:
@@ -320,7 +307,7 @@ class RowDecoder:
         if name == "prefixDecl":
             # What was read under the prefixes so far.
             self._recall()
-            iri = self.terms.build(self.terms.factory.iri, value["uri"])
+            iri = build(self.terms.factory.iri, value["uri"])
             self.terms.declare(value["prefix"], value["uri"])
             frame.namespaces.append((value["prefix"], iri))
         elif name == "base":
@@ -337,9 +324,9 @@ class RowDecoder:
         self._last = [*terms, graph]
         self.before = None
         if not quad and not self.quads:
-            return self.terms.build(factory.triple, tuple(terms))
+            return build(factory.triple, tuple(terms))
         terms.append(factory.default_graph if graph is None else graph)
-        return self.terms.build(factory.quad, tuple(terms))
+        return build(factory.quad, tuple(terms))
 
     def _term(self, term: tuple[str, Any], position: int) -> Any:
         if term[0] != "repeat":
@@ -347,7 +334,7 @@ class RowDecoder:
         self._recall()
         again = self._last[position]
         if again is None:
-            raise StatementError(f"a repeat stands as {POSITIONS[position]}, with none before it")
+            raise StatementError(f"a repeat is used as {POSITIONS[position]}, with none before it")
         if self._copies:
             self.terms.expand(_size(again))
         return again

@@ -124,7 +124,7 @@ class ResultsReader(JenaSource):
             return None
         if term[0] == "repeat":
             if self._last is None:
-                raise StatementError("a repeat stands in the first solution")
+                raise StatementError("there is a repeat in the first solution")
             return self._last[at]
         return self._terms.term(term, _OBJECT)
 

@@ -23,7 +23,7 @@ from ..codec import (
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, SourceError
 from ..io.sinks import Destination, open_output
-from ..io.sources import PIECE, Input, Source
+from ..io.sources import PIECE, Closing, Input, Source
 from ..io.streams import BATCH, GENERIC
 from .codec import RowDecoder, RowEncoder, RowTextDecoder
 from .names import DETECTION_BYTES, JenaFormat, detect, format_of
@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 _AT_ONCE: Final = 4 * PIECE
 
 
-class JenaSource:
+class JenaSource(Closing):
     """An open source of rows; a context manager that closes it.
 
     :param src: path, URL, open binary file or bytes; compression is told by content.
@@ -64,12 +64,6 @@ class JenaSource:
     def name(self) -> str:
         """The source's name, as errors have it."""
         return self._input.name
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
@@ -368,6 +362,6 @@ def format_for(dst: Destination) -> JenaFormat:
     found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
     if found is None:
         raise ValueError(
-            f"the name {name!r} tells neither RDF Thrift nor RDF Protobuf: give format"
+            f"the name {name!r} is of neither RDF Thrift nor RDF Protobuf: give format"
         )
     return found

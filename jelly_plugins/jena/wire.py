@@ -90,7 +90,7 @@ def text(raw: bytes, member: Member, message: Message) -> str:
 
 def unknown(number: int, message: Message) -> WireError:
     """The error for a field that a message does not have."""
-    return WireError(f"field {number} is none of {message.name}")
+    return WireError(f"{message.name} has no field {number}")
 
 
 def wrong_type(number: int, message: Message) -> WireError:
@@ -99,8 +99,8 @@ def wrong_type(number: int, message: Message) -> WireError:
 
 
 def twice(number: int, message: Message) -> WireError:
-    """The error for a field that stands twice."""
-    return WireError(f"field {number} of {message.name} stands twice")
+    """The error for a field that occurs twice."""
+    return WireError(f"field {number} of {message.name} occurs twice")
 
 
 def finished(message: Message, found: dict[str, Any]) -> Any:

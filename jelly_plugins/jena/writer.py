@@ -119,7 +119,7 @@ class TermWriter:
             self.check_string(langtag, "a language tag")
             language, mark, direction = langtag.partition("--")
             if mark and (not language or direction not in ("ltr", "rtl")):
-                raise TermError(f"{langtag[:80]!r} is no language tag with a base direction")
+                raise TermError(f"{langtag[:80]!r} is not a language tag with a base direction")
             if not mark or self._format is JenaFormat.THRIFT:
                 value["langtag"] = language
             if mark:
@@ -151,17 +151,17 @@ class TermWriter:
         return None
 
     def check_string(self, text: str, what: str) -> None:
-        """Refuse a string that is too long, or has what UTF-8 cannot say, and what is no string.
+        """Refuse a string that is too long, or that UTF-8 cannot express, and what is not a string.
 
         :raises LimitError: it is too long.
         :raises TermError: it is no string, or has a surrogate.
         """
         if not isinstance(text, str):
-            raise TermError(f"{what} is no string: {text!r}")
+            raise TermError(f"{what} is not a string: {text!r}")
         try:
             size = len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:
-            raise TermError(f"{what} has a surrogate, which is no character") from None
+            raise TermError(f"{what} has a surrogate, which is not a character") from None
         if size > self.limits.string_bytes:
             raise over(self.limits, "string_bytes", size, f"the length of {what}")
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 from ..codec import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import RDF_LANG_STRING
-from ..codec.text.lines import LANGTAG
+from ..codec.text.lines import LANGTAG, NOT_IN_IRI
 from ..errors import LimitError, TermError
 
-_IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]*+")
+_IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}\ud800-\udfff]*+")
 _TAG: Final = re.compile(LANGTAG)
 _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -25,7 +25,7 @@ _KNOWN: Final = 1 << 12
 
 
 class Checker:
-    """Refuses quads that a syntax cannot say.
+    """Refuses quads that a syntax cannot express.
 
     :param graphs: whether it has named graphs.
     :param quoted: whether it has triple terms.
@@ -88,18 +88,18 @@ class Checker:
         :raises TermError: the syntax cannot say it.
         """
         if _IRI.fullmatch(iri) is None:
-            raise TermError(f"{self._name} cannot say the IRI {iri[:80]!r}")
+            raise TermError(f"{self._name} cannot express the IRI {iri[:80]!r}")
 
     def _check_literal(self, literal: Literal) -> None:
         tag = literal.langtag
         if tag is not None and (_TAG.fullmatch(tag) is None or _LONG_SUBTAG.search(tag)):
-            raise TermError(f"{self._name} cannot say the language tag {tag[:80]!r}")
+            raise TermError(f"{self._name} cannot express the language tag {tag[:80]!r}")
         if literal.datatype is not None:
             self.check_iri(literal.datatype)
             if literal.datatype in _TAGGED:
                 raise TermError(f"a literal of type {literal.datatype} has no language tag")
         if _SURROGATE.search(literal.lex):
-            raise TermError("a term has a surrogate, which is no character")
+            raise TermError("a term has a surrogate, which is not a character")
 
     def _refusal(self, term: Any, role: str) -> TermError:
         kind = {Triple: "a quoted triple", Literal: "a literal", BlankNode: "a blank node"}

@@ -32,7 +32,7 @@ def dump(value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return text.encode()
     except (TypeError, ValueError) as error:
-        raise TextError(f"this is no JSON: {error}") from None
+        raise TextError(f"this is not JSON: {error}") from None
 
 
 class IriLengths:

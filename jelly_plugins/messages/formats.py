@@ -161,7 +161,7 @@ def _format_named(name: str) -> LogFormat:
         return _TITLES.get(plain) or LogFormat(plain)
     except ValueError:
         raise ValueError(
-            f"{name!r} is none of the syntaxes {', '.join(LogFormat)}, nor a media type of one"
+            f"{name!r} is not one of the syntaxes {', '.join(LogFormat)}, nor a media type of one"
         ) from None
 
 
@@ -172,7 +172,7 @@ def _parameters(text: str, name: str) -> list[tuple[str, str]]:
     while pos < len(text):
         match = _PARAMETER.match(text, pos)
         if match is None:
-            raise ValueError(f"{name!r} is no media type")
+            raise ValueError(f"{name!r} is not a media type")
         quoted = match[2]
         value = match[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
         found.append((match[1].lower(), value))

@@ -125,7 +125,7 @@ def load_json(data: bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -180,7 +180,7 @@ class LineLog:
         return error.locate(source=self.source.name)
 
     def _count(self, text: bytearray, counts: list[int], firsts: list[int]) -> None:
-        """Count the statements of each message, and overwrite what is no statement.
+        """Count the statements of each message, and overwrite what is not a statement.
 
         :raises TextError: a directive is wrong; then the text is cut off before it.
         """

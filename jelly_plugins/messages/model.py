@@ -161,7 +161,7 @@ def _generic_quad(statement: Any) -> Quad:
     try:
         terms = tuple(statement)
     except TypeError:
-        raise TermError(f"{statement!r} is no statement") from None
+        raise TermError(f"{statement!r} is not a statement") from None
     if len(terms) not in (3, 4):
         raise TermError(f"a statement has three or four terms, not {len(terms)}")
     if not all(isinstance(term, _GENERIC_TERMS) for term in terms):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..io.sources import Input, Source
+from ..io.sources import Closing, Input, Source
 from .contexts import Contexts
 from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import FrameGroups, read_jelly
@@ -17,7 +17,7 @@ from .parsing import ParsedLog
 from .settings import ReadSettings
 
 
-class MessageReader:
+class MessageReader(Closing):
     """The messages of a log, one after the other: an iterator, and a context manager that closes
     the source.
 
@@ -41,12 +41,6 @@ class MessageReader:
 
     def __next__(self) -> Message:
         return next(self._messages)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the source, if it was opened here."""

@@ -53,7 +53,7 @@ class TurtleWriter:
         header = delimiters.header.decode()
         for prefix, iri in prefixes.items():
             if _PREFIX.fullmatch(prefix) is None:
-                raise ValueError(f"{prefix!r} is no prefix that is written here")
+                raise ValueError(f"{prefix!r} is not a prefix that is written here")
             self._checker.check_iri(iri)
             self._prefixes.setdefault(iri, prefix)
             header += f"PREFIX {prefix}: <{iri}>\n"

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..codec import Iri, Literal
+from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import StandIns
 from ..errors import TermError
+from ..formats.xml_names import NAME, NAME_PART, NO_CHARACTER
 from ..io.sinks import Writable
 from .checking import Checker
 from .model import Message
@@ -36,20 +38,13 @@ _NO_PROPERTIES: Final = frozenset(
         "bagID",
     )
 )
-_NAME_START: Final = (
-    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
-    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
-_NAME_PART: Final = _NAME_START + r"\-.0-9\u00b7\u0300-\u036f\u203f\u2040"
-_WHOLE_NAME: Final = re.compile(rf"[{_NAME_START}][{_NAME_PART}]*+")
-_NO_NAME_PART: Final = re.compile(rf"[^{_NAME_PART}]")
-_FIRST: Final = re.compile(rf"[{_NAME_START}]")
+_WHOLE_NAME: Final = re.compile(NAME)
+_NO_NAME_PART: Final = re.compile(rf"[^{NAME_PART}]")
+_FIRST: Final = re.compile(rf"[{NAME_START}]")
 #: Namespaces that no prefix can be declared for.
 _RESERVED: Final = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 #: Labels that are names of XML; others have one that stands for them.
 NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
-#: Characters that XML 1.0 has not (production 2).
-_NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
 _HEADER: Final = '<?xml version="1.0" encoding="utf-8"?><rdf:RDF xmlns:rdf="' + _RDF + '"'
 #: Texts that are remembered; with more, remembering starts afresh.
@@ -110,7 +105,7 @@ class RdfXmlWriter:
         end = max((found.end() for found in _NO_NAME_PART.finditer(iri)), default=0)
         first = _FIRST.search(iri, end)
         if first is None or iri in _NO_PROPERTIES or iri[: first.start()] in _RESERVED:
-            raise TermError(f"RDF/XML cannot say the predicate <{iri[:80]}>")
+            raise TermError(f"RDF/XML cannot express the predicate <{iri[:80]}>")
         namespace, local = iri[: first.start()], iri[first.start() :]
         prefix = self._prefixes.get(namespace)
         if prefix is None:
@@ -141,6 +136,6 @@ def _reference(attribute: str, term: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    if (found := _NO_CHARACTER.search(text)) is not None:
-        raise TermError(f"XML cannot say the character U+{ord(found[0]):04X}")
+    if (found := NO_CHARACTER.search(text)) is not None:
+        raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", text)

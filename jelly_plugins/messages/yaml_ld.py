@@ -227,7 +227,7 @@ class _Builder:
             if not isinstance(value, str):
                 raise TextError("a key is a string")
             if value in within:
-                raise TextError(f"the key {value!r} stands twice")
+                raise TextError(f"the key {value!r} occurs twice")
             self._keys[-1] = value
         else:
             within[self._keys[-1]] = value
@@ -243,7 +243,7 @@ def _scalar(event: Any) -> Any:
     if tag is None or (tag.startswith(_CORE) and tag[len(_CORE) :] in _KINDS):
         value = _plain(text)
         if tag is not None and type(value) not in _KINDS[tag[len(_CORE) :]]:
-            raise TextError(f"{text!r} is no {tag[len(_CORE) :]}")
+            raise TextError(f"{text!r} is not of type {tag[len(_CORE) :]}")
         return value
     raise TextError(f"the tag {tag} has no meaning here")
 
@@ -273,8 +273,8 @@ def _plain(text: str) -> Any:
     if _FLOAT.fullmatch(text):
         value = float(text)
         if math.isinf(value):
-            raise TextError(f"{text} is no number of JSON")
+            raise TextError(f"{text} is not a number of JSON")
         return value
     if _NO_NUMBER.fullmatch(text):
-        raise TextError(f"{text} is no number of JSON")
+        raise TextError(f"{text} is not a number of JSON")
     return text

@@ -42,7 +42,8 @@ except ImportError as error:
 from .dumping.dumper import dump
 from .loading.loader import load
 from .loading.quad_reader import read_quads
-from .patches.bookkeeping import BOOKKEEPING, count, namespaces, positions, set_position
+from .patches.bookkeeping import BOOKKEEPING, count, namespaces
+from .patches.lag import positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
 

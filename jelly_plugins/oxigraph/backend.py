@@ -16,7 +16,8 @@ from ..patch import Patch
 from ..patch.replay.position import Replayed
 from .dumping.dumper import dump
 from .loading.loader import load
-from .patches.bookkeeping import namespaces, positions, positions_in, set_position
+from .patches.bookkeeping import namespaces, positions_in
+from .patches.lag import positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
 from .patches.staging import Transaction

@@ -22,6 +22,8 @@ from pyoxigraph import (
     serialize,
 )
 
+from ..codec import are_plain
+from ..codec.text.plain import IRI, NODE
 from ..errors import TermError
 from .canonical import canonical, canonicals, odd_lines
 from .rows import Row, graph_text, text_of
@@ -30,13 +32,7 @@ from .terms import DEFAULT_GRAPH, GraphName
 #: N-Triples by the graph that they are in.
 PlainText: TypeAlias = Mapping[GraphName, bytes]
 
-_IRI: Final = rb'<[^\x00-\x20<>"{}|^`\\]*+>'
-_NODE: Final = rb'_:[^\s<>"]++'
-_LITERAL: Final = rb'"(?:[^"\\\n]++|\\.)*+"(?:@[A-Za-z0-9-]++|\^\^' + _IRI + rb")?+"
-_LINES: Final = re.compile(
-    rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (_IRI, _NODE, _IRI, _IRI, _LITERAL, _NODE)
-)
-_GRAPH: Final = re.compile(b"%b|%b" % (_IRI, _NODE))
+_GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
 
 def plain_text(quads: Collection[Quad], graphs: set[GraphName]) -> PlainText | None:
@@ -47,6 +43,8 @@ def plain_text(quads: Collection[Quad], graphs: set[GraphName]) -> PlainText | N
     >>> plain_text([Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))], {DEFAULT_GRAPH})
     {<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}
     """
+    if not quads:
+        return {}
     if graphs <= {DEFAULT_GRAPH}:
         return _plain({DEFAULT_GRAPH: quads})
     by_graph: dict[GraphName, list[Triple]] = {}
@@ -63,7 +61,7 @@ def _plain(
         # Quads that are in no named graph are written as lines of three terms too.
         text = serialize(statements, format=RdfFormat.N_QUADS) or b""
         named = graph == DEFAULT_GRAPH or _GRAPH.fullmatch(str(graph).encode())
-        if not named or text.count(b"\n") != len(statements) or not _LINES.fullmatch(text):
+        if not named or text.count(b"\n") != len(statements) or not are_plain(text):
             return None
         made[graph] = text
     return made
@@ -182,4 +180,4 @@ def _check_iri(iri: str) -> None:
     try:
         NamedNode(iri)
     except ValueError as error:
-        raise TermError(f"<{iri[:200]}> is no IRI: {error}") from None
+        raise TermError(f"<{iri[:200]}> is not a valid IRI: {error}") from None

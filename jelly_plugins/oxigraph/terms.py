@@ -83,7 +83,7 @@ def describe(term: object) -> tuple[Any, ...]:
             datatype = term.datatype.value
             return (Kind.LITERAL, term.value, None, None if datatype == XSD_STRING else datatype)
         if term.direction is not None:
-            raise TermError(f"Jelly cannot say the base direction of {_short(str(term))}")
+            raise TermError(f"Jelly cannot express the base direction of {_short(str(term))}")
         return (Kind.LITERAL, term.value, term.language, None)
     if isinstance(term, BlankNode):
         return (Kind.BLANK_NODE, read_label(term.value))
@@ -92,6 +92,19 @@ def describe(term: object) -> tuple[Any, ...]:
     if isinstance(term, DefaultGraph):
         return (Kind.DEFAULT_GRAPH,)
     raise TermError(f"{term!r} is not a term of pyoxigraph")
+
+
+def describe_kept(term: Any) -> tuple[Any, ...]:
+    """Take a term apart as :func:`describe` does, with a base direction as part of the language
+    tag: Jelly itself has no other place for it.
+
+    >>> from pyoxigraph import BaseDirection
+    >>> describe_kept(Literal("x", language="en", direction=BaseDirection.LTR))
+    (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
+    """
+    if isinstance(term, Literal) and term.direction is not None:
+        return (Kind.LITERAL, term.value, str(term).rpartition("@")[2], None)
+    return describe(term)
 
 
 class OxigraphFactory:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from ..codec import (
     DEFAULT_LIMITS,
@@ -24,7 +24,7 @@ from ..codec import (
 from ..codec.common.detection import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
 from ..io.following import Followed
-from ..io.sources import Input, Source
+from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
@@ -35,7 +35,7 @@ from .thrift_rows import PatchRowReader
 _OPENING: Final = 1024
 
 
-class PatchReader:
+class PatchReader(Closing):
     """Reads a source row by row: an iterator of operations, with headers and the END of each patch
     among them; and a context manager that closes the source. For one thread at a time: a second one
     gets Python's own ValueError for a generator that is executing already.
@@ -154,14 +154,14 @@ class PatchReader:
         # Not itself: a call for each row would cost more than decoding it.
         return self._rows
 
+    @property
+    def batches(self) -> Iterator[Iterable[Operation]]:
+        """The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
+        a list. For whoever does not take them one by one."""
+        return self._batches
+
     def __next__(self) -> Operation:
         return next(self._rows)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the source, if it was opened here."""

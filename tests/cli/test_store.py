@@ -103,9 +103,9 @@ def test_files_are_not_clobbered(tmp_path: Path) -> None:
 
 def test_folders_that_are_no_stores(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
-    assert_failed(jelly("dump", "--store", tmp_path / "absent"), 2, "no Oxigraph store")
-    assert_failed(jelly("dump", "--store", tmp_path), 2, "no Oxigraph store")
-    assert_failed(jelly("load", path, "--store", tmp_path), 2, "no Oxigraph store")
+    assert_failed(jelly("dump", "--store", tmp_path / "absent"), 2, "an Oxigraph store")
+    assert_failed(jelly("dump", "--store", tmp_path), 2, "an Oxigraph store")
+    assert_failed(jelly("load", path, "--store", tmp_path), 2, "an Oxigraph store")
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 

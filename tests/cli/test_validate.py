@@ -19,8 +19,8 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.codec import Encoder, delimit
-from jelly_plugins.codec.text.ntriples import write_lines
 
+from ..ntriples import write_lines
 from ..shared_data import shared
 from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
 

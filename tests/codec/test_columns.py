@@ -257,9 +257,17 @@ def test_an_empty_graph_is_the_default_graph(kernel: Kernel) -> None:
         ((None, "<urn:p>", "<urn:o>"), TextError, "row 3: the subject is null"),
         (("<urn:s>", "_:p", "<urn:o>"), TextError, "row 3, column 1: predicate: BLANK_NODE as"),
         (("<urn:s>", "<urn:p>", ""), TextError, "row 3, column 1: object: no object can be read"),
-        (("<urn:s> ", "<urn:p>", "_:o"), TextError, "row 3, column 8: subject: more than a term"),
-        ((" <urn:s>", "<urn:p>", "_:o"), TextError, "row 3, column 1: subject: space stands"),
-        (("<urn:s>", "<urn:p>", "_:o."), TextError, "row 3, column 4: object: more than a term"),
+        (
+            ("<urn:s> ", "<urn:p>", "_:o"),
+            TextError,
+            "row 3, column 8: subject: there is more",
+        ),
+        ((" <urn:s>", "<urn:p>", "_:o"), TextError, "row 3, column 1: subject: there is space"),
+        (
+            ("<urn:s>", "<urn:p>", "_:o."),
+            TextError,
+            "row 3, column 4: object: there is more than a term",
+        ),
         (("<urn:s>", "<p>", "_:o"), TextError, "row 3, column 1: predicate: the IRI <p> is rel"),
         (("<urn:s>", "<urn:p>", b'"\xff"'), TextError, "row 3, column 2: object: not valid UTF-8"),
         (("<urn:s>", "<urn:p>", '"a\nb"'), TextError, "row 3, column 1: object: no object can"),
@@ -324,3 +332,89 @@ def test_no_rows(kernel: Kernel) -> None:
     assert encoder.pending == 1
     assert batches_of(kernel, [encoder.flush({"key": b"value"})]) == []
     assert encoder.finish() == []
+
+
+# What is asked for
+
+
+@pytest.mark.parametrize("physical_type", [PhysicalType.QUADS, PhysicalType.GRAPHS])
+@pytest.mark.parametrize(
+    ("asked", "matching"),
+    [
+        ((), {}),
+        (("subject",), {}),
+        (("object", "graph"), {"predicate": [b"<urn:p>"]}),
+        (("subject", "predicate", "object", "graph"), {"subject": [b"<urn:s>", b"_:none"]}),
+        (("predicate",), {"graph": [b""]}),
+        (("graph",), {"graph": [b"<urn:g>", b""], "subject": [b"<urn:s>"]}),
+        (("subject",), {"object": [cells(ROWS[2], Notation.RDF_1_2)[2].encode()]}),  # type: ignore[union-attr]
+        (("subject",), {"object": [b"<<( <urn:s> <urn:p> <urn:t> )>>", b"x"]}),
+        (("subject", "graph"), {"subject": []}),
+    ],
+)
+def test_columns_and_rows_that_are_asked_for(
+    kernel: Kernel,
+    physical_type: PhysicalType,
+    asked: tuple[str, ...],
+    matching: dict[str, list[bytes]],
+) -> None:
+    names = ("subject", "predicate", "object", "graph")
+    rows = sorted(ROWS * 3, key=lambda row: str(row[3]))
+    options = StreamOptions(physical_type=physical_type, rdf_star=True)
+    frames = frames_of(rows, options, frame_rows=9)
+    wanted = {name: {text.decode() for text in texts} for name, texts in matching.items()}
+    expected = [
+        tuple(cell if name in asked else None for name, cell in zip(names, found, strict=True))
+        for found in (cells(row, Notation.RDF_1_2) for row in rows)
+        if all(
+            (cell or "") in wanted.get(name, {cell or ""})
+            for name, cell in zip(names, found, strict=True)
+        )
+    ]
+    for batch_rows in (1, 2, 100):
+        found = []
+        batches = batches_of(
+            kernel, frames, batch_rows=batch_rows, columns=asked, matching=matching
+        )
+        for batch in batches:
+            columns = [getattr(batch, name) for name in names]
+            for column, name in zip(columns[:3], names, strict=False):
+                assert (column is not None) == (name in asked)
+            values = [[None] * batch.rows if each is None else each.values() for each in columns]
+            found += list(zip(*values, strict=True))
+            assert 0 < batch.rows == sum(rows for _, rows in batch.frames)
+        assert found == expected
+
+
+def test_streams_of_triples_are_of_the_default_graph(kernel: Kernel) -> None:
+    frames = frames_of([(S, P, O)] * 3, StreamOptions())
+    for texts, rows in (([b""], 3), ([b"<urn:g>"], 0), ([b"<urn:g>", b""], 3)):
+        batches = batches_of(kernel, frames, columns=["object"], matching={"graph": texts})
+        assert sum(batch.rows for batch in batches) == rows
+
+
+def test_what_is_passed_over_is_checked_all_the_same(kernel: Kernel) -> None:
+    frames = frames_of(ROWS * 50, frame_rows=60)
+    bad = frames[1] + b"\x0a\x02\x12\x00"
+    errors = []
+    for settings in ({}, {"matching": {"subject": [b"_:none"]}, "columns": ["subject"]}):
+        decoder = kernel.ColumnDecoder(**settings)
+        assert list(decoder.decode(frames[0])) == []
+        with pytest.raises(JellyError) as caught:
+            list(decoder.decode(bad))
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+    assert decoder.flush() == []
+
+
+@pytest.mark.parametrize("settings", [{"columns": ["graf"]}, {"matching": {"s": [b"x"]}}])
+def test_names_of_no_position(kernel: Kernel, settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="is none of subject, predicate, object, graph"):
+        kernel.ColumnDecoder(**settings)
+
+
+def test_skipped_columns_do_not_count_as_text(kernel: Kernel) -> None:
+    rows = [(S, P, Literal("x" * 100)) for _ in range(50)]
+    frames = frames_of(rows, StreamOptions())
+    assert len(batches_of(kernel, frames, batch_bytes=400)) > 10
+    assert len(batches_of(kernel, frames, batch_bytes=400, columns=["subject"])) == 1

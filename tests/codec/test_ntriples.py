@@ -33,12 +33,12 @@ from jelly_plugins.codec.text.ntriples import (
     read_label,
     statement_text,
     term_text,
-    write_lines,
     written_label,
 )
 from jelly_plugins.errors import TextError
 from jelly_plugins.io.streams import TextPieces, infer_options, read, write_bytes
 
+from ..ntriples import write_lines
 from ..shared_data import shared
 
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
@@ -152,9 +152,9 @@ def test_version_directive() -> None:
         ("<urn:s> <urn:p> .", "no object"),
         ("<urn:s> <urn:p> <urn:o> <urn:g> .", "'.'"),
         (LINE.strip() + LINE, "more than a comment"),
-        ('<urn:s> <urn:p> "\\uD83D\\uDE00" .', "no character"),
-        ('<urn:s> <urn:p> "\\U00110000" .', "no character"),
-        ('<urn:s> <urn:p> "x"^^<\\ud800> .', "no character"),
+        ('<urn:s> <urn:p> "\\uD83D\\uDE00" .', "not a character"),
+        ('<urn:s> <urn:p> "\\U00110000" .', "not a character"),
+        ('<urn:s> <urn:p> "x"^^<\\ud800> .', "not a character"),
         ("<urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> .", ">>"),
         ("<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> >> .", r"\)>>"),
         ("<urn:s> <urn:p> << <urn:s> <urn:p> >> .", "no object"),

@@ -25,10 +25,10 @@ from jelly_plugins.codec.text.ntriples import (
     Notation,
     parse_nquads,
     parse_ntriples,
-    write_lines,
 )
 from jelly_plugins.errors import TextError
 
+from ..ntriples import write_lines
 from ..shared_data import SHARED, shared
 
 rdflib = pytest.importorskip("rdflib")

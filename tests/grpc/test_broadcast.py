@@ -134,7 +134,7 @@ def test_elements_stay_elements() -> None:
             frame = next(stream)
             assert frame.statements == element.statements
             assert frame.metadata == element.metadata
-        with refused("INVALID_ARGUMENT", "not what the topic's are"):
+        with refused("INVALID_ARGUMENT", "logical type of the stream"):
             client.publish(
                 quads(1),
                 topic="t",

@@ -218,7 +218,7 @@ def test_a_timeout_may_be_endless() -> None:
 
 def test_a_port_is_a_port() -> None:
     for port in (-1, 1 << 16):
-        with pytest.raises(ValueError, match="is no port"):
+        with pytest.raises(ValueError, match="is not a port"):
             serve({}, port=port)
 
 

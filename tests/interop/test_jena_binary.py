@@ -21,7 +21,7 @@ import pytest
 from jelly_plugins import JellyError, Literal, read
 from jelly_plugins import write as write_jelly
 from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS
-from jelly_plugins.codec.text.ntriples import Dialect, LineParser, parse_ntriples, write_lines
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser, parse_ntriples
 from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.jena import JenaFormat, JenaReader
@@ -31,6 +31,7 @@ from jelly_plugins.jena.oxigraph_results import read_solutions, write_solutions
 from jelly_plugins.jena.results import read_results, write_results
 from jelly_plugins.patch import read_patches, write_patches
 
+from ..ntriples import write_lines
 from ..shared_data import shared
 from .conftest import Interop, Jvm
 from .test_jvm import in_jena, in_one_form, rows, statements

@@ -94,9 +94,9 @@ def test_formats_are_told(tmp_path: Path) -> None:
         plain = tmp_path / "plain"
         plain.write_bytes((tmp_path / name).read_bytes())
         assert list(read_rows(plain)) == statements
-    with pytest.raises(ValueError, match="tells neither"):
+    with pytest.raises(ValueError, match="is of neither"):
         write(statements, tmp_path / "x.nt")
-    with pytest.raises(ValueError, match="tells neither"):
+    with pytest.raises(ValueError, match="is of neither"):
         write(statements, io.BytesIO())
     with pytest.raises(JellyError, match="neither RDF Thrift nor RDF Protobuf"):
         list(read_rows(b"<urn:s> <urn:p> <urn:o> ."))

@@ -69,11 +69,11 @@ THRIFT_ERRORS = [
     # No member of a union, two, and one that nobody knows.
     (thrift("00"), "RDF_StreamRow has no member"),
     (thrift("2c1c1c1801", b"x", "001c1801", b"y", "0000"), "RDF_Term has more than one member"),
-    (thrift("4c1801", b"x", "0000"), "field 4 is none of RDF_StreamRow"),
+    (thrift("4c1801", b"x", "0000"), "RDF_StreamRow has no field 4"),
     (thrift("2c1c", "00"), "RDF_Term has no member"),
-    (thrift("2c1cdc00"), "field 13 is none of RDF_Term"),
-    (thrift("2c1c1c2801"), "field 2 is none of RDF_IRI"),
-    (thrift("2c1c0cffff0f"), "is none of RDF_Term"),
+    (thrift("2c1cdc00"), "RDF_Term has no field 13"),
+    (thrift("2c1c1c2801"), "RDF_IRI has no field 2"),
+    (thrift("2c1c0cffff0f"), "RDF_Term has no field"),
     # Wrong types.
     (thrift("2801", b"x", "00"), "field 2 of RDF_StreamRow has the wrong type"),
     (thrift("1c1501"), "field 1 of RDF_PrefixDecl has the wrong type"),
@@ -81,8 +81,11 @@ THRIFT_ERRORS = [
     (thrift("2c1ca800"), "field 10 of RDF_Term has the wrong type"),
     (thrift("2d"), "wrong type"),
     # Fields that stand twice, or are missing.
-    (thrift("1c1801", b"x", "081801"), "is none of RDF_PrefixDecl|has the wrong type|stands twice"),
-    (thrift("1c1801", b"x", "0802", "01", b"y"), "field 1 of RDF_PrefixDecl stands twice"),
+    (
+        thrift("1c1801", b"x", "081801"),
+        "RDF_PrefixDecl has no field|has the wrong type|occurs twice",
+    ),
+    (thrift("1c1801", b"x", "0802", "01", b"y"), "field 1 of RDF_PrefixDecl occurs twice"),
     (thrift("1c1801", b"x", "0000"), "RDF_PrefixDecl has no uri"),
     (thrift("2c1c", IRI, "0000"), "RDF_Triple has no P"),
     (thrift("3c1c", IRI, "1c", IRI, "0000"), "RDF_Quad has no O"),
@@ -120,14 +123,14 @@ PROTO_IRI = field(1, field(1, b"urn:s"))
 PROTO_ERRORS = [
     (proto(), "RDF_StreamRow has no member"),
     (proto(field(1, b""), field(4, b"")), "RDF_StreamRow has more than one member"),
-    (proto(field(5, b"")), "field 5 is none of RDF_StreamRow"),
+    (proto(field(5, b"")), "RDF_StreamRow has no field 5"),
     (proto(field(2, field(1, b""))), "RDF_Term has no member"),
-    (proto(field(2, field(1, field(10, b"")))), "field 10 is none of RDF_Term"),
+    (proto(field(2, field(1, field(10, b"")))), "RDF_Term has no field 10"),
     (proto(field(2, field(1, field(1, b"") + field(2, b"")))), "RDF_Term has more than one"),
     (proto(field(2, 1)), "field 2 of RDF_StreamRow has the wrong type"),
     (proto(field(2, field(1, field(20, b"")))), "field 20 of RDF_Term has the wrong type"),
     (proto(field(1, field(1, 7))), "field 1 of RDF_PrefixDecl has the wrong type"),
-    (proto(field(1, field(1, b"x") * 2)), "field 1 of RDF_PrefixDecl stands twice"),
+    (proto(field(1, field(1, b"x") * 2)), "field 1 of RDF_PrefixDecl occurs twice"),
     (proto(field(2, field(1, PROTO_IRI))), "RDF_Triple has no P"),
     (proto(field(2, b"\xff")), "ends after its message"),
     (proto(field(2, b"\x0a\x7f")), "ends after its message"),
@@ -149,7 +152,7 @@ PROTO_ERRORS = [
         ),
         "RDF_Literal has more than one kind",
     ),
-    (b"\xff" * 10 + b"\x01", "length of a row is no number"),
+    (b"\xff" * 10 + b"\x01", "length of a row is not a number"),
 ]
 
 

@@ -59,7 +59,7 @@ def test_repeats(format: JenaFormat) -> None:  # noqa: A002
     data = rows(format, ["a", "b"], [iri, ("undefined", {})], [again, again], [again, iri])
     s = Iri("urn:s")
     assert list(read_results(data)) == [(s, None), (s, None), (s, s)]
-    with pytest.raises(StatementError, match="repeat stands in the first"):
+    with pytest.raises(StatementError, match="is a repeat in the first"):
         list(read_results(rows(format, ["a"], [again])))
 
 

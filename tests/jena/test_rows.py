@@ -205,10 +205,10 @@ def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> 
         ((*GENERIC, *GENERIC[:2]), "row 0: a statement of 5 terms"),
         ((*GENERIC[:2], tuple.__new__(Triple, GENERIC[:2])), "row 0: a quoted triple of 2 terms"),
         ((*GENERIC[:2], [1]), "row 0: [1] is not a term of jelly_plugins"),
-        ((*GENERIC[:2], Iri(None)), "row 0: an IRI is no string: None"),  # type: ignore[arg-type]
-        ((*GENERIC[:2], Literal(5)), "row 0: a lexical form is no string: 5"),  # type: ignore[arg-type]
-        ((*GENERIC[:2], Literal("", 5)), "row 0: a language tag is no string: 5"),  # type: ignore[arg-type]
-        ((*GENERIC[:2], Literal("", None, 5)), "row 0: an IRI is no string: 5"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Iri(None)), "row 0: an IRI is not a string: None"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal(5)), "row 0: a lexical form is not a string: 5"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal("", 5)), "row 0: a language tag is not a string: 5"),  # type: ignore[arg-type]
+        ((*GENERIC[:2], Literal("", None, 5)), "row 0: an IRI is not a string: 5"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_statement_is_refused(
@@ -277,22 +277,22 @@ def test_repeats(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
 @pytest.mark.parametrize(
     ("values", "error", "message", "row"),
     [
-        ([triple(("repeat", {}), P, O)], StatementError, "repeat stands as subject", 0),
+        ([triple(("repeat", {}), P, O)], StatementError, "repeat is used as subject", 0),
         (
             [triple(S, P, O), quad(S, P, O, ("repeat", {}))],
             StatementError,
-            "repeat stands as graph",
+            "repeat is used as graph",
             1,
         ),
         (
             [triple(S, P, ("tripleTerm", {"S": ("repeat", {}), "P": P, "O": O}))],
             StatementError,
-            "repeat stands in a quoted triple",
+            "repeat in a quoted triple",
             0,
         ),
         ([triple(S, P, O), triple(S, P, ("any", {}))], TermError, "pattern for any term", 1),
-        ([triple(S, ("undefined", {}), O)], TermError, "undefined term stands as predicate", 0),
-        ([triple(("variable", {"name": "v"}), P, O)], TermError, "variable stands as subject", 0),
+        ([triple(S, ("undefined", {}), O)], TermError, "undefined term is used as predicate", 0),
+        ([triple(("variable", {"name": "v"}), P, O)], TermError, "variable is used as subject", 0),
         ([triple(literal("x"), P, O)], StatementError, "LITERAL as subject", 0),
         ([triple(S, ("bnode", {"label": "b"}), O)], StatementError, "BLANK_NODE as predicate", 0),
         ([quad(S, P, O, literal("x"))], StatementError, "LITERAL as graph", 0),

@@ -125,7 +125,8 @@ def test_our_bytes_are_those_of_jena(kernel: Kernel, format: JenaFormat) -> None
 def test_real_data_there_and_back(kernel: Kernel, format: JenaFormat, name: str) -> None:  # noqa: A002
     if name == "weather":
         from jelly_plugins import read as read_jelly
-        from jelly_plugins.codec.text.ntriples import write_lines
+
+        from ..ntriples import write_lines
 
         statements = read_jelly(shared("data/assist-iot-weather_100kt.jelly.gz"))
         text = b"".join(write_lines(statements))
@@ -144,7 +145,7 @@ def test_real_data_there_and_back(kernel: Kernel, format: JenaFormat, name: str)
 def canonical(text: bytes) -> bytes:
     if not re.search(rb"\\[uU]", text):
         return text
-    from jelly_plugins.codec.text.ntriples import write_lines
+    from ..ntriples import write_lines
 
     return b"".join(write_lines(parse_ntriples(text)))
 

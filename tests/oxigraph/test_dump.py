@@ -12,7 +12,15 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import Frame, LimitError, Limits, OptionsError, TermError, read_frames
+from jelly_plugins import (
+    Frame,
+    LimitError,
+    Limits,
+    OptionsError,
+    SourceError,
+    TermError,
+    read_frames,
+)
 from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.oxigraph import dump, load, read_quads
 
@@ -221,6 +229,12 @@ def test_subject_order_is_smaller_for_a_shuffled_store() -> None:
     assert len(by_subject[2]) < 0.9 * len(by_store[2])
     subjects = [quad.subject for quad in read_quads(by_subject[2])]
     assert sum(a != b for a, b in pairwise(subjects)) == 499
+
+
+def test_a_path_below_a_file_cannot_be_written(filled: ox.Store, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SourceError, match=r"x\.jelly: Not a directory"):
+        dump(filled, tmp_path / "file" / "x.jelly")
 
 
 def test_paths_are_compressed_and_replaced_as_a_whole(filled: ox.Store, tmp_path: Path) -> None:

@@ -576,10 +576,10 @@ def test_terms_that_would_be_read_as_something_else(
         recorder.add(quad(1))
         before, size = everything(store), path.stat().st_size
         for quads in (hostile, [*hostile, quad(2)], [quad(2, N), *hostile]):
-            with pytest.raises(TermError, match="is no IRI"):
+            with pytest.raises(TermError, match="is not a valid IRI"):
                 recorder.extend(quads)
         store.extend(hostile)
-        with pytest.raises(TermError, match="is no IRI"):
+        with pytest.raises(TermError, match="is not a valid IRI"):
             recorder.remove(hostile[0])
         store.remove(hostile[0])
         assert everything(store) >= before

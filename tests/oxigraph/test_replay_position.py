@@ -231,7 +231,7 @@ def test_patches_that_change_nothing(store: ox.Store) -> None:
 def test_an_id_behind_a_transaction(store: ox.Store, key: str) -> None:
     # Text takes such a header for that of the next patch.
     rows = [BEGIN, COMMIT, header(key, Iri("urn:p:1")), BEGIN, COMMIT]
-    with pytest.raises(OrderError, match=f"'{key}' stands behind a transaction"):
+    with pytest.raises(OrderError, match=f"'{key}' comes after a transaction"):
         replay(store, [Patch(iter(rows))])
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,6 +108,17 @@ def test_what_comes_late(kind: Callable[[str, Path], Any], late: str, tmp_path: 
     assert options.statement_type is PatchStatementType.QUADS
     # What can be read only once may have quoted triples for all that anyone knows.
     assert options.rdf_star is (QUOTED in late or kind is as_stream)
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.rdfp"
+    os.mkfifo(pipe)
+    # A second look would wait for a second writer.
+    writer = threading.Thread(target=lambda: pipe.write_text(PLAIN))
+    writer.start()
+    data = converted(pipe)
+    writer.join()
+    assert options_of(data).rdf_star
 
 
 def test_triples_as_quads_cost_nothing() -> None:

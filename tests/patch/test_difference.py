@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, write
-from jelly_plugins.codec.text.ntriples import parse_ntriples, write_lines
+from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.errors import TermError
 from jelly_plugins.patch import (
     BEGIN,
@@ -29,6 +29,7 @@ from jelly_plugins.patch import (
 )
 
 from ..codec.strategies import triples
+from ..ntriples import write_lines
 from ..shared_data import shared
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")

@@ -441,8 +441,8 @@ def test_round_trip(log: tuple[PatchOptions, list[Operation]]) -> None:
         ("A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> .", "does not end here with >>"),
         ("A <urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> >> .", r"does not end here with \)>>"),
         ('A <urn:s> <urn:p> "x"@en--ltr .', "base direction"),
-        ('A <urn:s> <urn:p> "\\uD800" .', "is no character"),
-        ("A <urn:s> <urn:p\\uDFFF> <urn:o> .", "is no character"),
+        ('A <urn:s> <urn:p> "\\uD800" .', "is not a character"),
+        ("A <urn:s> <urn:p\\uDFFF> <urn:o> .", "is not a character"),
         ("A <urn:s p> <urn:p> <urn:o> .", "no subject"),
         ("H .", "no object"),
         ("H", "a header has no key"),
@@ -515,17 +515,17 @@ def _bare(kind: type) -> object:
 @pytest.mark.parametrize(
     ("term", "message"),
     [
-        (Iri(None), "an IRI is no string: None"),  # type: ignore[arg-type]
-        (Iri([]), r"an IRI is no string: \[\]"),  # type: ignore[arg-type]
-        (Iri(b"urn:x"), "an IRI is no string: b'urn:x'"),  # type: ignore[arg-type]
-        (BlankNode(3), "a blank node label is no string: 3"),  # type: ignore[arg-type]
-        (Literal(5), "a lexical form is no string: 5"),  # type: ignore[arg-type]
-        (Literal("x", 5), "a language tag is no string: 5"),  # type: ignore[arg-type]
-        (Literal("x", None, 5), "a datatype is no string: 5"),  # type: ignore[arg-type]
+        (Iri(None), "an IRI is not a string: None"),  # type: ignore[arg-type]
+        (Iri([]), r"an IRI is not a string: \[\]"),  # type: ignore[arg-type]
+        (Iri(b"urn:x"), "an IRI is not a string: b'urn:x'"),  # type: ignore[arg-type]
+        (BlankNode(3), "a blank node label is not a string: 3"),  # type: ignore[arg-type]
+        (Literal(5), "a lexical form is not a string: 5"),  # type: ignore[arg-type]
+        (Literal("x", 5), "a language tag is not a string: 5"),  # type: ignore[arg-type]
+        (Literal("x", None, 5), "a datatype is not a string: 5"),  # type: ignore[arg-type]
         (_bare(Iri), "a term was made without its parts"),
         (_bare(BlankNode), "a term was made without its parts"),
         (_bare(Literal), "a term was made without its parts"),
-        (Triple(S, P, Iri(None)), "an IRI is no string: None"),  # type: ignore[arg-type]
+        (Triple(S, P, Iri(None)), "an IRI is not a string: None"),  # type: ignore[arg-type]
         ("urn:x", "'urn:x' is not a term of jelly_plugins"),
     ],
 )
@@ -538,7 +538,7 @@ def test_terms_that_someone_made_wrongly(term: object, message: str) -> None:
 
 
 def test_names_that_are_no_text() -> None:
-    with pytest.raises(TermError, match="a header's key is no string: 5"):
+    with pytest.raises(TermError, match="a header's key is not a string: 5"):
         list(PatchTextWriter().write([header(5, S)]))  # type: ignore[arg-type]
-    with pytest.raises(TermError, match="a namespace's name is no string: None"):
+    with pytest.raises(TermError, match="a namespace's name is not a string: None"):
         list(PatchTextWriter().write([add_namespace(None, S)]))  # type: ignore[arg-type]

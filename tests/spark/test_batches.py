@@ -28,10 +28,16 @@ from jelly_plugins.spark.datasource.files import Files
 from jelly_plugins.spark.datasource.formats import Format
 from jelly_plugins.spark.datasource.operations import OPERATIONS
 from jelly_plugins.spark.datasource.parts import Piece, cut
-from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema, statement_schema
+from jelly_plugins.spark.datasource.patch_encoding import OperationWriter
+from jelly_plugins.spark.datasource.schema import (
+    arrow_schema,
+    asked_schema,
+    patch_schema,
+    statement_schema,
+)
 from jelly_plugins.spark.datasource.settings import ReadSettings, WriteSettings
+from jelly_plugins.spark.datasource.sinks import split_graphs
 from jelly_plugins.spark.datasource.statements import STATEMENTS
-from jelly_plugins.spark.datasource.writing import split_graphs
 
 TRIPLES = [
     Triple(Iri(f"http://example.org/{n}"), Iri("http://example.org/p"), Literal(str(n)))
@@ -42,7 +48,7 @@ TRIPLES = [
 def read(*pieces: Piece | Path, kind: Format = STATEMENTS, **options: str) -> list[dict[str, Any]]:
     settings = ReadSettings.of(options)
     made = statement_schema if kind is STATEMENTS else patch_schema
-    schema = arrow_schema(made(settings))
+    schema = arrow_schema(asked_schema(made(settings), settings))
     given = [Piece(str(each)) if isinstance(each, Path) else each for each in pieces]
     batches = list(read_part(given, settings, schema, kind.read))
     # Spark takes nothing that differs in the least.
@@ -317,8 +323,8 @@ def test_rows_that_are_no_statements_are_refused(tmp_path: Path) -> None:
 
 
 def test_options_of_writing() -> None:
-    assert WriteSettings.of({}).suffix == ".jelly"
-    assert WriteSettings.of({"compression": "zstd"}).suffix == ".jelly.zst"
+    assert WriteSettings.of({}).suffix == ""
+    assert WriteSettings.of({"compression": "zstd"}).suffix == ".zst"
     assert WriteSettings.of({"restartEvery": "0"}).restart_every is None
     assert WriteSettings.of({"restartEvery": "1m"}).restart_every == 1 << 20
     for options in ({"compression": "rar"}, {"maxNameTableSize": "x"}, {"restartEvery": "x"}):
@@ -374,3 +380,153 @@ def test_what_has_no_graph_is_a_stream_of_triples() -> None:
     assert [(each.num_rows, each.num_columns) for each in found] == [(3, 3), (2, 3), (2, 4), (1, 4)]
     plain = [each.select([0, 1, 2]) for each in batches]
     assert list(split_graphs(plain)) == plain
+
+
+# What is asked for
+
+
+@pytest.fixture
+def various(tmp_path: Path) -> Path:
+    quoted = Triple(BlankNode("a"), Iri("urn:p"), Literal("x"))
+    rows = [
+        Quad(BlankNode("a"), Iri("urn:p"), Literal("1"), Iri("urn:g")),
+        Quad(Iri("urn:s"), Iri("urn:p"), Literal("é\n", "en"), DEFAULT_GRAPH),
+        Quad(Iri("urn:s"), Iri("urn:q"), quoted, DEFAULT_GRAPH),
+        Quad(Iri("urn:_:s"), Iri("urn:q"), BlankNode("a"), BlankNode("a")),
+    ]
+    options = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
+    write(rows * 2, tmp_path / "various.jelly", options=options, frame_rows=5)
+    return tmp_path / "various.jelly"
+
+
+CONDITIONS = [
+    ({"predicate": "<urn:q>"}, [2, 3]),
+    ({"graph": ""}, [1, 2]),
+    ({"graph": "<urn:g>"}, [0]),
+    ({"graph": "_:a"}, [3]),
+    # A term may be written in any way that N-Triples has.
+    ({"object": r'"\u00E9\u000A"@en'}, [1]),
+    ({"object": '"1"^^<http://www.w3.org/2001/XMLSchema#string>'}, [0]),
+    ({"object": '<< _:a <urn:p> "x" >>'}, [2]),
+    ({"subject": "<urn:s>", "graph": "<urn:g>"}, []),
+    ({"subject": "<urn:none>"}, []),
+]
+
+
+@pytest.mark.parametrize("terms", ["ntriples", "split"])
+@pytest.mark.parametrize("columns", [None, "subject", "object,GRAPH", "frame", "source,predicate"])
+@pytest.mark.parametrize(("conditions", "numbers"), CONDITIONS)
+def test_what_is_asked_for_is_what_there_is_of_it(
+    various: Path, conditions: dict[str, str], numbers: list[int], columns: str | None, terms: str
+) -> None:
+    common = {"sourceColumns": "true", "terms": terms}
+    names = [] if columns is None else columns.lower().split(",")
+    expected = [row for at, row in enumerate(read(various, **common)) if at % 4 in numbers]
+    if names:
+        expected = [{name: row[name] for name in names} for row in expected]
+    asked = common | conditions | ({} if columns is None else {"columns": columns})
+    assert read(various, **asked) == expected
+
+
+def test_labels_that_are_asked_for_are_those_of_the_columns(various: Path) -> None:
+    rows = read(various, blankNodes="file")
+    label = rows[0]["subject"]
+    assert read(various, blankNodes="file", subject="_:a") == []
+    assert read(various, blankNodes="file", subject="<urn:_:s>") == [rows[3], rows[7]]
+    assert read(various, blankNodes="file", subject=label) == [rows[0], rows[4]]
+    asked = {"graph": label, "predicate": "<urn:q>", "columns": "subject"}
+    assert read(various, blankNodes="file", **asked) == [{"subject": "<urn:_:s>"}] * 2
+    quoted = rows[2]["object"]
+    found = read(various, blankNodes="file", object=quoted, sourceColumns="true")
+    assert [row["object"] for row in found] == [quoted] * 2
+
+
+def test_errors_come_whatever_is_asked_for(corrupt: Path) -> None:
+    none = {"predicate": "<urn:none>", "columns": "object"}
+    with pytest.raises(LookupTableError, match=r"corrupt\.jelly: frame 3, row 0: "):
+        read(corrupt, **none)
+    [bad] = read(corrupt, mode="PERMISSIVE", **none | {"columns": "object,_corrupt_record"})
+    assert bad["_corrupt_record"].startswith(f"{corrupt}: frame 3, row 0: ")
+    with pytest.raises(OptionsError, match="needs the column _corrupt_record among"):
+        read(corrupt, mode="PERMISSIVE", **none)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": "subject,x"}, "there is no column 'x': there are subject, predicate"),
+        ({"columns": "subject,Subject"}, "once"),
+        ({"columns": ""}, "one at least"),
+        ({"subject": "urn:s"}, "option subject: 'urn:s' is no term as N-Triples has it"),
+        ({"object": '"a" .'}, "option object: "),
+        ({"predicate": ""}, "option predicate: "),
+        ({"graph": "<urn:g> <urn:g>"}, "option graph: "),
+    ],
+)
+def test_what_cannot_be_asked_for(various: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionsError) as caught:
+        read(various, **options)
+    assert message in str(caught.value)
+
+
+def test_some_columns_of_patches(tmp_path: Path) -> None:
+    text = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
+    write_patches(read_patches(text), tmp_path / "x.jellyp")
+    rows = read(tmp_path / "x.jellyp", kind=OPERATIONS)
+    names = ("object", "kind", "mark")
+    found = read(tmp_path / "x.jellyp", kind=OPERATIONS, columns="object,kind,mark")
+    assert found == [{name: row[name] for name in names} for row in rows]
+
+
+# Patches
+
+
+def written_patch(path: Path, *batches: list[dict[str, Any]], **options: str) -> OperationWriter:
+    settings = WriteSettings.of(options)
+    with path.open("wb") as file:
+        writer = OperationWriter(file, "urn:uuid:1", settings)
+        for rows in batches:
+            writer.add(pa.RecordBatch.from_pylist(rows))
+        writer.finish()
+    return writer
+
+
+def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
+    common = {"predicate": "<urn:p>", "graph": None}
+    rows = [
+        common | {"kind": "A", "subject": "<urn:s>", "object": '"x"@en', "graph": "<urn:g>"},
+        common | {"kind": "D", "subject": "_:b", "object": "_:b"},
+        common | {"kind": "A", "subject": "_:b", "object": "<< <urn:s> <urn:p> _:b >>"},
+    ]
+    path = tmp_path / "x.jellyp.gz"
+    assert written_patch(path, rows, rows[:1], compression="gzip", quotedTriples="true").rows == 4
+    [patch] = read_patches(path)
+    assert patch.id == Iri("urn:uuid:1")
+    found = read(path, kind=OPERATIONS)
+    assert [row["kind"] for row in found] == ["TX", "A", "D", "A", "A", "TC"]
+    names = ("kind", "subject", "predicate", "graph")
+    expected = [{name: row[name] for name in names} for row in [*rows, rows[0]]]
+    assert [{name: row[name] for name in names} for row in found[1:-1]] == expected
+    assert found[3]["object"] == "<<( <urn:s> <urn:p> _:b )>>"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "TX"}, "row 3: kind: 'TX' is neither A nor D"),
+        ({"kind": None}, "row 3: kind: None is neither"),
+        ({"subject": None}, "row 3: the subject is null"),
+        ({"subject": '"x"'}, "row 3, column 1: subject: "),
+        ({"object": "<urn:o> .\n<urn:s> <urn:p> <urn:o>"}, "row 3, column 8: object: "),
+        ({"object": "<urn:o> <urn:g>"}, "row 3, column 8: object: "),
+        ({"graph": "urn:g"}, "row 3, column 1: graph: "),
+    ],
+)
+def test_rows_that_are_no_operations_are_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    row = {"kind": "A", "subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}
+    row["graph"] = "<urn:g>"
+    with pytest.raises(JellyError) as caught:
+        written_patch(tmp_path / "x", [row] * 2, [row, row | change])
+    assert str(caught.value).startswith(message)

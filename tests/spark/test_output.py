@@ -14,6 +14,7 @@ from fsspec.implementations.local import LocalFileSystem
 from jelly_plugins.errors import SourceError
 from jelly_plugins.spark.datasource.files import Files
 from jelly_plugins.spark.datasource.output import Output
+from jelly_plugins.spark.datasource.stream_output import StreamOutput
 
 
 def write(output: Output, task: int, data: bytes = b"data") -> str:
@@ -104,6 +105,7 @@ KILLED = """
 import os, sys
 from fsspec.implementations.local import LocalFileSystem
 from jelly_plugins.spark.datasource.output import Output
+from jelly_plugins.spark.datasource.stream_output import StreamOutput
 folder, job, steps, *names = sys.argv[1:]
 left = iter(range(int(steps)))
 move = LocalFileSystem.mv
@@ -146,3 +148,93 @@ def test_a_task_that_comes_too_late_changes_nothing(tmp_path: Path) -> None:
         file.write(b"late")
     write(output, 0)
     assert visible(tmp_path) == [name]
+
+
+# Batches of streams
+
+QUERY = "0f3d2a44-52a5-4b3e-8a11-1d2c3b4a5f66"
+
+
+def of_stream(folder: Path, batch: int, *, local: bool = True) -> StreamOutput:
+    return StreamOutput(str(folder) if local else f"memory://{folder}", QUERY, batch)
+
+
+def shown(output: StreamOutput) -> list[str]:
+    """What readers see, and which file it is of."""
+    system, folder = output.output.open()
+    if not system.exists(folder):
+        return []
+    files = Files().list([output.folder])
+    return [system.cat(file.path).decode() for file in files]
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_a_batch_is_there_once(tmp_path: Path, local: bool) -> None:
+    folder = tmp_path / "out"
+    first, second = (of_stream(folder, batch, local=local) for batch in (0, 10))
+    names = [write(first.output, task, f"0-{task}".encode()) for task in (0, 1, 1)]
+    assert shown(first) == []
+    # Of two attempts at a task one counts.
+    first.publish(names[:2])
+    assert shown(first) == ["0-0", "0-1"]
+    # A driver that was lost gives the batch again, in other files; a batch of no rows is none.
+    first.publish([write(first.output, 0, b"again")])
+    of_stream(folder, 1, local=local).publish([])
+    second.publish([write(second.output, 0, b"10-0")])
+    # Another query's batch of that number is another batch.
+    other = StreamOutput(first.folder, QUERY[::-1], 2)
+    other.publish([write(other.output, 0, b"other")])
+    assert shown(first) == ["0-0", "0-1", "other", "10-0"]
+    write(first.output, 0)
+    first.discard()
+    system, place = first.output.open()
+    system.invalidate_cache()
+    assert sorted(str(name).rsplit("/", 1)[1] for name in system.ls(place, detail=False)) == [
+        f"batch-0-{QUERY}",
+        f"batch-10-{QUERY}",
+        f"batch-2-{QUERY[::-1]}",
+    ]
+
+
+KILLED_IN_A_STREAM = """
+import os, sys
+from fsspec.implementations.local import LocalFileSystem
+from jelly_plugins.spark.datasource import stream_output
+folder, query, steps, *names = sys.argv[1:]
+left = iter(range(int(steps)))
+def killed(call):
+    def step(*arguments, **named):
+        if next(left, None) is None:
+            os._exit(9)
+        return call(*arguments, **named)
+    return step
+for name in ("touch", "rm"):
+    setattr(LocalFileSystem, name, killed(getattr(LocalFileSystem, name)))
+os.rename = killed(os.rename)
+stream_output.StreamOutput(folder, query, 3).publish(names)
+"""
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_a_driver_that_is_killed_between_leaves_a_batch_whole_or_none(
+    tmp_path: Path, step: int
+) -> None:
+    folder = tmp_path / "out"
+    output = of_stream(folder, 3)
+    names = [write(output.output, task, b"first") for task in range(2)]
+    program = [sys.executable, "-c", KILLED_IN_A_STREAM, str(folder), QUERY, str(step), *names]
+    assert subprocess.run(program, check=False).returncode == 9
+    # Two files move, a mark is set, the folder gets its name; what is hidden goes last.
+    assert shown(output) == (["first"] * 2 if step == 4 else [])
+    output.publish([write(output.output, task, b"again") for task in range(3)])
+    assert shown(output) == (["first"] * 2 if step == 4 else ["again"] * 3)
+    assert [path.name for path in folder.iterdir()] == [f"batch-3-{QUERY}"]
+
+
+def test_what_is_there_in_part_is_replaced(tmp_path: Path) -> None:
+    output = of_stream(tmp_path / "part", 3, local=False)
+    system, folder = output.output.open()
+    system.makedirs(f"{folder}/batch-3-{QUERY}")
+    system.pipe(f"{folder}/batch-3-{QUERY}/part-0.jelly", b"in part")
+    output.publish([write(output.output, 0, b"whole")])
+    assert shown(output) == ["whole"]

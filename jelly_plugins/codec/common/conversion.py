@@ -6,9 +6,9 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final
 
-from ...errors import JellyError, LimitError, TermError
+from ...errors import LimitError, TermError
 from .limits import NESTING_CEILING
-from .terms import Describe, Kind, TermFactory, describe
+from .terms import Describe, Kind, TermFactory, build, describe
 
 
 def convert(
@@ -33,12 +33,7 @@ def convert(
     for part in parts[1:]:
         if part is not None:
             check_text(part)
-    try:
-        return _CONSTRUCTORS[kind](factory)(*parts)
-    except JellyError:
-        raise
-    except ValueError as error:
-        raise TermError(str(error)) from error
+    return build(_CONSTRUCTORS[kind](factory), *parts)
 
 
 _CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]]] = {
@@ -54,9 +49,9 @@ def check_text(part: Any) -> None:
     :raises TermError: it is not.
     """
     if not isinstance(part, str):
-        raise TermError(f"a part of a term is no string: {part!r}")
+        raise TermError(f"a part of a term is not a string: {part!r}")
     if not part.isascii():
         try:
             part.encode()
         except UnicodeEncodeError:
-            raise TermError("a term has a surrogate, which is no character") from None
+            raise TermError("a term has a surrogate, which is not a character") from None

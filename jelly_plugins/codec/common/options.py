@@ -1,8 +1,24 @@
-"""What readers and writers of terms need to know of a stream's options, whatever the format."""
+"""What the options of streams have in common, whatever the format."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Protocol, Self, TypeVar, cast
+
+from ...errors import OptionsError
+from .limits import Limits, over
+from .wire import BYTES, VARINT, read_fields, read_string, uint32
+
+MIN_NAME_TABLE: Final = 8
+
+TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
+#: Options that are true or false.
+FLAGS: Final = ("generalized_statements", "rdf_star")
+
+_STREAM_NAME: Final = "stream_name"
+
+O = TypeVar("O")  # noqa: E741
 
 
 class TermOptions(Protocol):
@@ -18,3 +34,100 @@ class TermOptions(Protocol):
     def max_prefix_table_size(self) -> int: ...
     @property
     def max_datatype_table_size(self) -> int: ...
+
+
+class Presets:
+    """Sizes of the three lookups under one name."""
+
+    __slots__ = ()
+
+    @classmethod
+    def big(cls, **changes: Any) -> Self:
+        """The usual preset of writers: tables of 4000 names, 150 prefixes, 32 datatypes."""
+        return cls(**(_PRESETS["big"] | changes))
+
+    @classmethod
+    def small(cls, **changes: Any) -> Self:
+        """Small tables for short streams and small machines: 128, 16, 16."""
+        return cls(**(_PRESETS["small"] | changes))
+
+    def changed(self, preset: str | None, changes: Mapping[str, Any]) -> Self:
+        """The same options but for a preset's tables, and for those changes that are not None."""
+        sizes = {} if preset is None else _PRESETS[preset]
+        asked = {name: value for name, value in changes.items() if value is not None}
+        return cast(Self, replace(cast(Any, self), **(sizes | asked)))
+
+
+_PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "big": dict(zip(TABLES, (4000, 150, 32), strict=True)),
+    "small": dict(zip(TABLES, (128, 16, 16), strict=True)),
+}
+
+
+def read_options(
+    make: Callable[..., O],
+    fields: Mapping[int, str],
+    message: str,
+    data: bytes,
+    pos: int,
+    end: int,
+    limits: Limits,
+) -> O:
+    """Read the options of a stream as they are, checking nothing but their types.
+
+    :param make: makes options of their values by name.
+    :param fields: the names by the numbers of the fields.
+    :param message: what the message is called.
+    :raises WireError: malformed.
+    :raises OptionsError: a type of the stream is not valid.
+    """
+    wire_types = {n: BYTES if name == _STREAM_NAME else VARINT for n, name in fields.items()}
+    # What is absent on the wire is zero, not what a writer takes by default.
+    found: dict[str, Any] = {
+        name: False if name in FLAGS else 0 for name in fields.values() if name != _STREAM_NAME
+    }
+    for number, start, stop, value in read_fields(data, pos, end, wire_types, message):
+        name = fields[number]
+        if name == _STREAM_NAME:
+            if stop - start > limits.string_bytes:
+                raise over(limits, "string_bytes", stop - start, "the length of the stream name")
+            found[name] = read_string(data, start, stop, "the stream name")
+        elif name in FLAGS:
+            found[name] = value != 0
+        else:
+            found[name] = uint32(value, f"{name} in the stream options")
+    return make(**found)
+
+
+def check_types(options: TermOptions) -> None:
+    """Refuse what is no number and no truth value where one is wanted. Which numbers may be, is for
+    a stream to say.
+
+    :raises OptionsError: there is such a value.
+    """
+    for name in (*TABLES, "version"):
+        value = getattr(options, name)
+        if not isinstance(value, int):
+            raise OptionsError(f"{name} is not a whole number: {value!r}")
+    for name in FLAGS:
+        value = getattr(options, name)
+        if not isinstance(value, bool):
+            raise OptionsError(f"{name} is neither True nor False: {value!r}")
+
+
+def check_tables(options: TermOptions, limits: Limits) -> None:
+    """Refuse lookup tables that are too small to be legal or larger than ``limits``."""
+    if options.max_name_table_size < MIN_NAME_TABLE:
+        raise OptionsError(
+            f"a name table of {options.max_name_table_size} entries is too small, "
+            f"the least is {MIN_NAME_TABLE}"
+        )
+    for size, limit, what in (
+        (options.max_name_table_size, "name_table", "the name table's size"),
+        (options.max_prefix_table_size, "prefix_table", "the prefix table's size"),
+        (options.max_datatype_table_size, "datatype_table", "the datatype table's size"),
+    ):
+        if size < 0:
+            raise OptionsError(f"{what} is negative")
+        if size > getattr(limits, limit):
+            raise over(limits, limit, size, what)

@@ -1,7 +1,7 @@
 """Rows in frames: what the decoders of Jelly-RDF and Jelly-Patch have in common.
 
-Knows where rows begin and end and that each sets one field; what a row means, and whether it may
-stand where it stands, is its decoder's to say.
+Knows where rows begin and end, that each sets one field, what may follow what, and what options,
+statements and lookup entries are. What the other rows mean is for the decoder to say.
 
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from ...errors import JellyError, WireError
+from ...errors import JellyError, OptionsError, OrderError, WireError
 from .limits import Limits, over
 from .wire import BYTES, read_field, read_fields, wrong_type
 
@@ -36,45 +36,53 @@ F = TypeVar("F", bound=CountsRows)
 
 
 class RowReader(ABC, Generic[R, F]):
-    """Finds the rows of a stream's frames, one frame after the other.
+    """Reads the rows of a stream's frames, one frame after the other.
 
-    :param rows: the fields that a row may set; every one is a message.
-    :param frame_message: what the message of a frame is called.
-    :param row_message: what the message of a row is called.
+    :param rows: the fields that a row may set; every one is a message. The first is options,
+        the second and the third are statements.
+    :param rules: the tables of what may follow what.
+    :param message: what the messages of frames and rows begin with.
     :param limits: the limits on untrusted input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
     """
 
+    #: The kinds of operations that the two rows with statements are, and what makes an operation
+    #: of its kind and a statement; None where statements are taken as they are.
+    _kinds: ClassVar[tuple[Any, Any]] = (None, None)
+    _operation: ClassVar[Any] = None
+
     def __init__(
-        self,
-        rows: Iterable[R],
-        frame_message: str,
-        row_message: str,
-        limits: Limits,
-        first_frame: int,
+        self, rows: Iterable[R], rules: Any, message: str, limits: Limits, first_frame: int = 0
     ) -> None:
         self._limits = limits
         self._frames = first_frame
         #: Whether something is read that is no row, so that an error has none to name.
         self._outside_rows = False
-        self._frame_message = frame_message
-        self._row_message = row_message
+        self._message = message
         #: Row by its tag on the wire.
         self._row_tags = {row << 3 | BYTES: row for row in rows}
         self._row_numbers = {tag >> 3: row for tag, row in self._row_tags.items()}
         self._wire_types = dict.fromkeys(self._row_numbers, BYTES)
+        named = {row.name: row for row in self._row_tags.values()}
+        self._entry_rows = named["NAME"], named["PREFIX"], named["DATATYPE"]
+        self._rules = rules
+        self._state: Any = min(rules.NEXT)
+        self._terms: Any = None
+        #: The stream's options, once its first row was read.
+        self.options: Any = None
 
     @property
     def next_frame(self) -> int:
         """Number of the frame that is next."""
         return self._frames
 
-    def _decode_frame(self, data: bytes, frame: F) -> F:
-        """Decode a frame into ``frame``; errors get its number and that of the row."""
+    def _decode_frame(self, data: bytes, frame: F, taken: list[Any]) -> F:
+        """Decode a frame into ``frame``, its statements into ``taken``; errors get its number and
+        that of the row."""
         try:
             if len(data) > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
-            self._decode_rows(data, frame)
+            self._decode_rows(data, frame, taken)
         except JellyError as error:
             in_a_row = frame.rows and not self._outside_rows
             error.locate(frame=frame.index, row=frame.rows - 1 if in_a_row else None)
@@ -82,9 +90,115 @@ class RowReader(ABC, Generic[R, F]):
         self._frames += 1
         return frame
 
+    def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:
+        options, first, second = (self._row_numbers[number] for number in (1, 2, 3))
+        name, prefix, datatype = self._entry_rows
+        first_kind, second_kind = self._kinds
+        operation = self._operation
+        append = taken.append
+        limits = self._limits
+        row_tags = self._row_tags
+        following = self._rules.NEXT
+        terms = self._terms
+        if terms is not None:
+            terms.begin_frame()
+        allowed = following[self._state]
+        # The statement before, where repeating it in every term gives the same object.
+        before: Any = None
+        repeats = 0
+        rows = 0
+        pos = 0
+        end = len(data)
+        try:
+            while pos < end:
+                row = None
+                is_row = data[pos] == ROW_TAG
+                rows += is_row
+                if is_row and end - pos > 3:
+                    # Nearly every row is short: its two lengths take a byte each, and agree.
+                    length = data[pos + 1]
+                    if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
+                        row = row_tags.get(data[pos + 2])
+                if row is not None:
+                    start = pos + 4
+                    stop = pos = pos + 2 + length
+                else:
+                    self._outside_rows = not is_row
+                    row, start, stop, pos = self._next_row(data, pos, end, frame)
+                    self._outside_rows = False
+                    if row is None:
+                        continue
+                    rows += not is_row
+                if rows > limits.frame_rows:
+                    raise over(limits, "frame_rows", rows, "the number of rows in a frame")
+                state = allowed.get(row)
+                if state is None:
+                    raise self._misplaced(row)
+                if row is first or row is second:
+                    if terms.statement(data, start, stop) or before is None:
+                        before = terms.make_statement()
+                    else:
+                        repeats += 1
+                        if repeats > limits.frame_repeats:
+                            what = "repeats in a frame: their number"
+                            raise over(limits, "frame_repeats", repeats, what)
+                    if operation is None:
+                        append(before)
+                    else:
+                        append(operation((first_kind if row is first else second_kind, before)))
+                elif row is name:
+                    terms.set_name(data, start, stop)
+                elif row is prefix:
+                    terms.set_prefix(data, start, stop)
+                elif row is datatype:
+                    terms.set_datatype(data, start, stop)
+                elif row is options:
+                    self._read_options(data, start, stop)
+                    terms = self._terms
+                    allowed = following[self._state]
+                    continue
+                else:
+                    frame.rows = rows
+                    if self._read_row(row, data, start, stop, frame):
+                        before = None
+                if state is not self._state:
+                    self._state = state
+                    allowed = following[state]
+        finally:
+            frame.rows = rows
+        self._end_frame(frame)
+
     @abstractmethod
-    def _decode_rows(self, data: bytes, frame: F) -> None:
-        """Decode all rows of a frame."""
+    def _read_row(self, row: R, data: bytes, pos: int, end: int, frame: F) -> bool:
+        """Read a row that is neither options, nor a statement, nor a lookup entry.
+
+        :return: whether a statement that repeats all of the one before is another one.
+        """
+
+    @abstractmethod
+    def _end_frame(self, frame: F) -> None:
+        """Take note of the end of a frame."""
+
+    def _misplaced(self, row: R) -> JellyError:
+        if self.options is None:
+            return OptionsError("the stream does not start with its options")
+        return OrderError(f"a row {row.name} {self._rules.WHERE[self._state]}")
+
+    def _read_options(self, data: bytes, pos: int, end: int) -> None:
+        options = self._parse_options(data, pos, end)
+        if self.options is None:
+            options.check(self._limits)
+            self._begin_stream(options)
+        elif options != self.options:
+            raise OptionsError("the stream options differ from those at the stream's start")
+
+    @abstractmethod
+    def _parse_options(self, data: bytes, pos: int, end: int) -> Any:
+        """Read options as they are."""
+
+    @abstractmethod
+    def _begin_stream(self, options: Any) -> None:
+        """Begin to read a stream of these options."""
 
     def _next_row(
         self, data: bytes, pos: int, end: int, frame: F
@@ -103,7 +217,7 @@ class RowReader(ABC, Generic[R, F]):
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
         """Read a field of a frame that is no row. There is none that is known in every frame."""
         if tag >> 3 == ROW_NUMBER:
-            raise wrong_type(ROW_NUMBER, self._frame_message)
+            raise wrong_type(ROW_NUMBER, f"{self._message}Frame")
 
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
         """Find the one field that a row sets: which row it is, and where its message
@@ -111,7 +225,7 @@ class RowReader(ABC, Generic[R, F]):
         found = [
             (self._row_numbers[number], start, stop)
             for number, start, stop, _ in read_fields(
-                data, pos, end, self._wire_types, self._row_message
+                data, pos, end, self._wire_types, f"{self._message}Row"
             )
         ]
         if not found:

@@ -15,7 +15,7 @@ from ..common import positions
 from .limits import Limits, over
 from .lookups import ReaderTable
 from .options import TermOptions
-from .terms import XSD_STRING, Kind, TermFactory
+from .terms import XSD_STRING, Kind, TermFactory, build
 from .wire import (
     BYTES,
     VARINT,
@@ -71,6 +71,8 @@ class TermReader:
         self._name_id = 0
         #: Terms of the statement before, by position; what an unset position repeats.
         self.last: list[Any] = [None] * width
+        #: The graph that triples are in where statements have none, alone.
+        self.graph: tuple[Any, ...] = ()
         #: Bits of the positions that no statement has given yet.
         self._missing = (1 << width) - 1
         #: Characters of IRIs made so far in this frame.
@@ -217,7 +219,7 @@ class TermReader:
         self._expand(size)
         term = self._iris.get(key)
         if term is None:
-            term = self._build(self._factory.iri, prefix + name)
+            term = build(self._factory.iri, prefix + name)
             if size > CACHED_STRING or not key:
                 return term
             self._iri_characters += size
@@ -242,7 +244,7 @@ class TermReader:
         term = self._blank_nodes.get(raw)
         if term is None:
             label = self.string(data, pos, end, "a blank node label")
-            term = self._build(self._factory.blank_node, label)
+            term = build(self._factory.blank_node, label)
             self._remember(self._blank_nodes, raw, term)
         return term
 
@@ -281,7 +283,7 @@ class TermReader:
             raise WireError("a literal has both a language tag and a datatype")
         if datatype == XSD_STRING:
             datatype = None
-        term = self._build(self._factory.literal, lex, langtag, datatype)
+        term = build(self._factory.literal, lex, langtag, datatype)
         size = 0 if datatype is None else len(datatype)
         if size:
             # A backend may keep a copy of the datatype's IRI in each literal, and text has one.
@@ -299,7 +301,7 @@ class TermReader:
         if given != 0b111:
             missing = positions.POSITIONS[(~given & 0b111).bit_length() - 1]
             raise StatementError(f"a quoted triple has no {missing}; terms cannot repeat there")
-        return self._build(self._factory.quoted_triple, *terms)
+        return build(self._factory.quoted_triple, *terms)
 
     def _remember(self, cache: dict[bytes, Any], raw: bytes, term: Any) -> None:
         if len(raw) <= CACHED_STRING:
@@ -307,15 +309,18 @@ class TermReader:
                 cache.clear()
             cache[raw] = term
 
-    def _build(self, constructor: Any, *parts: Any) -> Any:
+    # Statements
+
+    def make_statement(self) -> Any:
+        """The statement that :meth:`statement` has read, as the factory makes it."""
+        terms: Any = (*self.last, *self.graph)
+        # As `build` has it, without a call for each statement.
         try:
-            return constructor(*parts)
+            return self._factory.triple(terms) if len(terms) == 3 else self._factory.quad(terms)
         except JellyError:
             raise
         except ValueError as error:
             raise TermError(str(error)) from error
-
-    # Statements
 
     def statement(self, data: bytes, pos: int, end: int) -> bool:
         """Read an RdfTriple or RdfQuad into :attr:`last`.

@@ -148,7 +148,7 @@ class TermWriter:
         :raises LimitError: it is longer than a reader would take.
         """
         if not isinstance(value, str):
-            raise TermError(f"{what} is no string: {value!r}")
+            raise TermError(f"{what} is not a string: {value!r}")
         try:
             raw = value.encode()
         except UnicodeEncodeError:
@@ -280,14 +280,18 @@ class TermWriter:
         return description
 
     def _describe(self, term: Any) -> tuple[Any, ...]:
-        """Take a term apart into four: its kind, its tags by position, and
+        """Take a term apart, see :meth:`_encoded`."""
+        return self._encoded(self._describe_term(term))
+
+    def _encoded(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Make four parts of those that the caller's function gives: a term's kind, its tags by
+        position, and
 
         - for an IRI, its prefix and name;
         - for a literal with a datatype, its wire form up to there, and the datatype's IRI;
         - for a quoted triple, its terms, and the number of them;
         - for anything else, what there is to write with its length before it, and None.
         """
-        parts = self._describe_term(term)
         kind = Kind(parts[0])
         tags = self._tags[kind]
         if kind is Kind.IRI:

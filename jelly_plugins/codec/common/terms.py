@@ -16,7 +16,7 @@ from enum import IntEnum
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from ...errors import TermError
+from ...errors import JellyError, TermError
 
 XSD_STRING: Final = "http://www.w3.org/2001/XMLSchema#string"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
@@ -174,6 +174,19 @@ class GenericFactory:
     # What _make does, without checking the width once more.
     triple = partial(tuple.__new__, Triple)
     quad = partial(tuple.__new__, Quad)
+
+
+def build(make: Callable[..., T], *parts: Any) -> T:
+    """What a method of a :class:`TermFactory` makes.
+
+    :raises TermError: it refuses to.
+    """
+    try:
+        return make(*parts)
+    except JellyError:
+        raise
+    except ValueError as error:
+        raise TermError(str(error)) from error
 
 
 def describe(term: object) -> tuple[Any, ...]:

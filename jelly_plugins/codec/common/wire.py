@@ -93,7 +93,7 @@ def read_fields(
         if expected != tag & 7:
             raise wrong_type(number, message)
         if number in seen:
-            raise WireError(f"field {number} of {message} stands twice")
+            raise WireError(f"field {number} of {message} occurs twice")
         seen.add(number)
         yield number, start, pos, value
 
@@ -170,4 +170,4 @@ def string_field(number: int, text: str) -> bytes:
     try:
         return bytes_field(number, text.encode()) if text else b""
     except UnicodeEncodeError:
-        raise WireError("a text has a surrogate, which is no character") from None
+        raise WireError("a text has a surrogate, which is not a character") from None

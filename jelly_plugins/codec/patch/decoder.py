@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from ...errors import JellyError, OptionsError, OrderError, StatementError, TruncatedError
 from ..common import positions
-from ..common.limits import DEFAULT_LIMITS, Limits, over
-from ..common.row_reader import ROW_TAG, RowReader
+from ..common.limits import DEFAULT_LIMITS, Limits
+from ..common.options import read_options
+from ..common.row_reader import RowReader
 from ..common.terms import TermFactory
-from ..common.wire import VARINT, check_empty, read_fields, uint32
+from ..common.wire import check_empty
 from . import rules as patch_rules
 from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, header
 from .options import PatchOptions, PatchStatementType, PatchStreamType
@@ -34,15 +35,6 @@ _OPTIONS_FIELDS: Final = {
     11: "max_datatype_table_size",
     15: "version",
 }
-_OPTIONS_WIRE_TYPES: Final = dict.fromkeys(_OPTIONS_FIELDS, VARINT)
-_FLAGS: Final = (3, 4)
-
-_OPTIONS: Final = PatchRow.OPTIONS
-_ADD: Final = PatchRow.STATEMENT_ADD
-_DELETE: Final = PatchRow.STATEMENT_DELETE
-_ADD_KIND: Final = OperationKind.ADD
-_DELETE_KIND: Final = OperationKind.DELETE
-
 _ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
 
 #: Rows without content, and what they say.
@@ -70,24 +62,9 @@ class PatchFrame:
     size: int = 0
 
 
-def read_patch_options(data: bytes, pos: int, end: int) -> PatchOptions:
-    """Read an RdfPatchOptions as it stands, checking nothing but its types.
-
-    :raises WireError: malformed.
-    :raises OptionsError: the statement type or the stream type is none.
-    """
-    found: dict[str, Any] = {
-        # What is absent on the wire is zero, not what a writer takes by default.
-        "statement_type": 0,
-        "stream_type": 0,
-        "max_name_table_size": 0,
-        "max_prefix_table_size": 0,
-        "max_datatype_table_size": 0,
-    }
-    for number, _, _, value in read_fields(data, pos, end, _OPTIONS_WIRE_TYPES, "RdfPatchOptions"):
-        name = _OPTIONS_FIELDS[number]
-        found[name] = value != 0 if number in _FLAGS else uint32(value, f"{name} in the options")
-    return PatchOptions(**found)
+def read_patch_options(data: bytes, pos: int, end: int, limits: Limits) -> PatchOptions:
+    """Read an RdfPatchOptions, see :func:`.common.options.read_options`."""
+    return read_options(PatchOptions, _OPTIONS_FIELDS, "RdfPatchOptions", data, pos, end, limits)
 
 
 class PatchDecoder(RowReader[PatchRow, PatchFrame]):
@@ -108,6 +85,10 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     ['TX', 'TC', 'Z']
     """
 
+    options: PatchOptions | None
+    _kinds = (OperationKind.ADD, OperationKind.DELETE)
+    _operation = Operation._make
+
     def __init__(
         self,
         factory: TermFactory[Any],
@@ -115,18 +96,14 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         limits: Limits = DEFAULT_LIMITS,
         strict: bool = False,
     ) -> None:
-        super().__init__(_ROWS, "RdfPatchFrame", "RdfPatchRow", limits, 0)
+        super().__init__(_ROWS, patch_rules, "RdfPatch", limits)
         self._factory = factory
         self._strict = strict
         self.deviations: list[JellyError] = []
-        self._state = PatchState.START
-        self._terms: PatchTermReader | None = None
         #: Frames without rows before the options.
         self._early = 0
         #: Frame and row of the last transaction's start.
         self._begin = (0, 0)
-        #: The stream's options, once its first row was read.
-        self.options: PatchOptions | None = None
 
     @property
     def inside_patch(self) -> bool:
@@ -152,7 +129,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, whatever is wrong.
         """
-        return self._decode_frame(data, PatchFrame(self._frames, size=len(data)))
+        frame = PatchFrame(self._frames, size=len(data))
+        return self._decode_frame(data, frame, frame.operations)
 
     def finish(self) -> list[Operation]:
         """Say that no frame follows.
@@ -190,92 +168,26 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         if all(error.message != known.message for known in self.deviations):
             self.deviations.append(error)
 
-    def _decode_rows(self, data: bytes, frame: PatchFrame) -> None:
-        append = frame.operations.append
-        limits = self._limits
-        row_tags = self._row_tags
+    def _read_row(self, row: PatchRow, data: bytes, pos: int, end: int, frame: PatchFrame) -> bool:
         terms = self._terms
-        if terms is not None:
-            terms.begin_frame()
-        allowed = patch_rules.NEXT[self._state]
-        # The statement before, where repeating it in every term gives the same object.
-        before: Any = None
-        repeats = 0
-        rows = 0
-        pos = 0
-        end = len(data)
-        try:
-            while pos < end:
-                row = None
-                is_row = data[pos] == ROW_TAG
-                rows += is_row
-                if is_row and end - pos > 3:
-                    # Nearly every row is short: its two lengths take a byte each, and agree.
-                    length = data[pos + 1]
-                    if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
-                        row = row_tags.get(data[pos + 2])
-                if row is not None:
-                    start = pos + 4
-                    stop = pos = pos + 2 + length
-                else:
-                    self._outside_rows = not is_row
-                    row, start, stop, pos = self._next_row(data, pos, end, frame)
-                    self._outside_rows = False
-                    if row is None:
-                        continue
-                    rows += not is_row
-                if rows > limits.frame_rows:
-                    raise over(limits, "frame_rows", rows, "the number of rows in a frame")
-                state = allowed.get(row)
-                if state is None:
-                    raise self._misplaced(row)
-                if terms is None or row is _OPTIONS:
-                    self._read_options(data, start, stop)
-                    if self._ends_with_frame:
-                        # What stood before the options was patches too.
-                        frame.operations += [END] * self._early
-                    self._early = 0
-                    terms = self._terms
-                    allowed = patch_rules.NEXT[self._state]
-                    continue
-                if row is _ADD or row is _DELETE:
-                    if terms.statement(data, start, stop) or before is None:
-                        before = terms.make_statement()
-                    else:
-                        repeats += 1
-                        if repeats > limits.frame_repeats:
-                            what = "repeats in a frame: their number"
-                            raise over(limits, "frame_repeats", repeats, what)
-                    append(_operation((_ADD_KIND if row is _ADD else _DELETE_KIND, before)))
-                elif row is PatchRow.NAME:
-                    terms.set_name(data, start, stop)
-                elif row is PatchRow.PREFIX:
-                    terms.set_prefix(data, start, stop)
-                elif row is PatchRow.DATATYPE:
-                    terms.set_datatype(data, start, stop)
-                elif row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
-                    # Its graph is what the next statement repeats.
-                    before = None
-                    read = self._read_namespace(terms, row, data, start, stop)
-                    if read.value.graph is None and len(terms.last) > positions.GRAPH:
-                        self._without_graph(frame.index, rows - 1)
-                        graph = self._factory.default_graph
-                        read = Operation(read.kind, read.value._replace(graph=graph))
-                    append(read)
-                elif row is PatchRow.HEADER:
-                    append(header(*terms.header(data, start, stop)))
-                else:
-                    operation, message = _EMPTY_ROWS[row]
-                    check_empty(data, start, stop, message)
-                    if row is PatchRow.TRANSACTION_START:
-                        self._begin = (frame.index, rows - 1)
-                    append(operation)
-                if state is not self._state:
-                    self._state = state
-                    allowed = patch_rules.NEXT[state]
-        finally:
-            frame.rows = rows
-        self._end_frame(frame)
+        if row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
+            read = self._read_namespace(terms, row, data, pos, end)
+            if read.value.graph is None and len(terms.last) > positions.GRAPH:
+                self._without_graph(frame.index, frame.rows - 1)
+                graph = self._factory.default_graph
+                read = Operation(read.kind, read.value._replace(graph=graph))
+            frame.operations.append(read)
+            # Its graph is what the next statement repeats.
+            return True
+        if row is PatchRow.HEADER:
+            frame.operations.append(header(*terms.header(data, pos, end)))
+        else:
+            operation, message = _EMPTY_ROWS[row]
+            check_empty(data, pos, end, message)
+            if row is PatchRow.TRANSACTION_START:
+                self._begin = (frame.index, frame.rows - 1)
+            frame.operations.append(operation)
+        return False
 
     def _end_frame(self, frame: PatchFrame) -> None:
         self._outside_rows = True
@@ -284,28 +196,23 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
         if self._ends_with_frame:
+            # What stood before the options was patches too.
+            frame.operations[:0] = [END] * self._early
+            self._early = 0
             frame.operations.append(END)
         elif self.options is None:
             self._early += 1
         self._outside_rows = False
 
     def _misplaced(self, row: PatchRow) -> JellyError:
-        if self._state is PatchState.START:
-            return OptionsError("the stream does not start with its options")
-        where = patch_rules.WHERE[self._state]
         if row is PatchRow.END_OF_FRAME:
+            where = patch_rules.WHERE[self._state]
             at, begin = self._begin
             return OrderError(f"a frame, and its patch, ends {where}", frame=at, row=begin)
-        return OrderError(f"a row {row.name} {where}")
+        return super()._misplaced(row)
 
-    def _read_options(self, data: bytes, pos: int, end: int) -> None:
-        options = read_patch_options(data, pos, end)
-        if self.options is not None:
-            if options != self.options:
-                raise OptionsError("the stream options differ from those at the stream's start")
-            return
-        options.check(self._limits)
-        self._begin_stream(options)
+    def _parse_options(self, data: bytes, pos: int, end: int) -> PatchOptions:
+        return read_patch_options(data, pos, end, self._limits)
 
     def _begin_stream(self, options: PatchOptions) -> None:
         self.options = options
@@ -329,7 +236,3 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         """
         message = "a namespace repeats the graph, but no row before has one"
         self._deviate(StatementError(message, frame=frame, row=row))
-
-
-#: An operation of a tuple; called once for each statement.
-_operation: Final = Operation._make

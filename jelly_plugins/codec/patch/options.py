@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Self
+from typing import Final
 
 from ...errors import OptionsError
 from ..common.limits import Limits
-from ..rdf.options import check_tables, check_types
+from ..common.options import Presets, check_tables, check_types
 
 
 class PatchStatementType(IntEnum):
@@ -35,7 +35,7 @@ PATCH_VERSION_1_0: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatchOptions:
+class PatchOptions(Presets):
     """Options of a Jelly-Patch stream (RdfPatchOptions).
 
     ``version`` 0 lets the writer choose.
@@ -66,21 +66,6 @@ class PatchOptions:
                 object.__setattr__(self, name, kind(value))
             except ValueError:
                 raise OptionsError(f"{name.replace('_', ' ')} {value} is not valid") from None
-
-    @classmethod
-    def big(cls, **changes: object) -> Self:
-        """The usual preset of writers: tables of 4000 names, 150 prefixes, 32 datatypes."""
-        return cls(**changes)  # type: ignore[arg-type]
-
-    @classmethod
-    def small(cls, **changes: object) -> Self:
-        """Small tables for short streams and small machines: 128, 16, 16."""
-        sizes: dict[str, object] = {
-            "max_name_table_size": 128,
-            "max_prefix_table_size": 16,
-            "max_datatype_table_size": 16,
-        }
-        return cls(**(sizes | changes))  # type: ignore[arg-type]
 
     def check(self, limits: Limits) -> None:
         """Refuse options that no stream may have, and tables above ``limits``.

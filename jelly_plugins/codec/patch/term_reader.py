@@ -98,8 +98,3 @@ class PatchTermReader(TermReader):
             return self.quoted_triple(data, pos, end)
         check_empty(data, pos, end, "RdfDefaultGraph")
         return self._factory.default_graph
-
-    def make_statement(self) -> Any:
-        """The statement that :meth:`statement` has read, as the factory makes it."""
-        make = self._factory.quad if len(self.last) > positions.GRAPH else self._factory.triple
-        return self._build(make, tuple(self.last))

@@ -74,7 +74,7 @@ class PatchTermWriter(TermWriter):
         return string_field(1, key) + self._row(self._tagged, positions.OBJECT, value, _VALUE_TAGS)
 
     def _tagged(self, position: int, term: Any, field_tags: dict[Kind, bytes]) -> bytes:
-        """A term that is no statement's: its tag, and what it is with its length before it."""
+        """A term that is not a statement's: its tag, and what it is with its length before it."""
         description = self._find(term)
         kind, tags = description[:2]
         if tags[position] is None:

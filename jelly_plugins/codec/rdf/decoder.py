@@ -11,21 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
-from ...errors import JellyError, OptionsError, OrderError, StatementError, TermError, WireError
-from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ...errors import JellyError, OptionsError, StatementError, WireError
+from ..common import options as common_options
+from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.row_reader import ROW_TAG, RowReader
 from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
-from ..common.wire import (
-    BYTES,
-    VARINT,
-    check_empty,
-    read_field,
-    read_fields,
-    read_string,
-    uint32,
-    wrong_type,
-)
+from ..common.wire import BYTES, check_empty, read_field, read_fields, read_string, wrong_type
 from . import restarts, rules
 from .options import PhysicalType, StreamOptions
 from .rules import Row, State
@@ -34,24 +26,17 @@ _METADATA_TAG: Final = 15 << 3 | BYTES
 _METADATA_FIELDS: Final = {1: BYTES, 2: BYTES}
 _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
 
-_OPTIONS: Final = Row.OPTIONS
-_TRIPLE: Final = Row.TRIPLE
-_QUAD: Final = Row.QUAD
-_TRIPLES: Final = State.TRIPLES
-_INSIDE_GRAPH: Final = State.INSIDE_GRAPH
-
 _OPTIONS_FIELDS: Final = {
-    1: ("stream_name", BYTES),
-    2: ("physical_type", VARINT),
-    3: ("generalized_statements", VARINT),
-    4: ("rdf_star", VARINT),
-    9: ("max_name_table_size", VARINT),
-    10: ("max_prefix_table_size", VARINT),
-    11: ("max_datatype_table_size", VARINT),
-    14: ("logical_type", VARINT),
-    15: ("version", VARINT),
+    1: "stream_name",
+    2: "physical_type",
+    3: "generalized_statements",
+    4: "rdf_star",
+    9: "max_name_table_size",
+    10: "max_prefix_table_size",
+    11: "max_datatype_table_size",
+    14: "logical_type",
+    15: "version",
 }
-_OPTIONS_WIRE_TYPES: Final = {number: kind for number, (_, kind) in _OPTIONS_FIELDS.items()}
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -118,33 +103,9 @@ def opens_with_options(data: bytes) -> bool:
 
 
 def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptions:
-    """Read an RdfStreamOptions as it stands, checking nothing but its types.
-
-    :raises WireError: malformed.
-    :raises OptionsError: the physical type is none.
-    """
-    found: dict[str, Any] = {}
-    for number, start, stop, value in read_fields(
-        data, pos, end, _OPTIONS_WIRE_TYPES, "RdfStreamOptions"
-    ):
-        name, wire_type = _OPTIONS_FIELDS[number]
-        if wire_type == BYTES:
-            if stop - start > limits.string_bytes:
-                raise over(limits, "string_bytes", stop - start, "the length of the stream name")
-            found[name] = read_string(data, start, stop, "the stream name")
-        elif number in (3, 4):
-            found[name] = value != 0
-        else:
-            found[name] = uint32(value, f"{name} in the stream options")
-    return StreamOptions(
-        **{
-            # What is absent on the wire is zero, not what a writer takes by default.
-            "physical_type": 0,
-            "max_name_table_size": 0,
-            "max_prefix_table_size": 0,
-            "max_datatype_table_size": 0,
-            **found,
-        }
+    """Read an RdfStreamOptions, see :func:`.common.options.read_options`."""
+    return common_options.read_options(
+        StreamOptions, _OPTIONS_FIELDS, "RdfStreamOptions", data, pos, end, limits
     )
 
 
@@ -181,22 +142,21 @@ class Decoder(RowReader[Row, AnyFrame]):
     [Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
     """
 
+    options: StreamOptions | None
+
     def __init__(
         self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS, first_frame: int = 0
     ) -> None:
-        super().__init__(Row, "RdfStreamFrame", "RdfStreamRow", limits, first_frame)
+        super().__init__(Row, rules, "RdfStream", limits, first_frame)
         self._factory = factory
-        self._state = State.START
-        self._terms: TermReader | None = None
-        self._graph: Any = None
         self._graph_is_empty = False
-        #: The stream's options, once its first row was read.
-        self.options: StreamOptions | None = None
+        #: How many statements of the frame stand before the graph.
+        self._graph_start = 0
 
     @property
     def inside_graph(self) -> bool:
         """Whether a graph was started and not ended, in physical type GRAPHS."""
-        return self._state == State.INSIDE_GRAPH
+        return self._state is State.INSIDE_GRAPH
 
     def decode(self, data: bytes) -> AnyFrame:
         """Decode the next frame.
@@ -204,7 +164,8 @@ class Decoder(RowReader[Row, AnyFrame]):
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, whatever is wrong.
         """
-        return self._decode_frame(data, Frame(self._frames, size=len(data)))
+        frame = Frame(self._frames, size=len(data))
+        return self._decode_frame(data, frame, frame.statements)
 
     def finish(self) -> None:
         """Say that no frame follows.
@@ -214,82 +175,25 @@ class Decoder(RowReader[Row, AnyFrame]):
         if self.options is None:
             raise OptionsError("the stream has no options: it is empty")
 
-    def _decode_rows(self, data: bytes, frame: AnyFrame) -> None:
-        statements = frame.statements
-        limits = self._limits
-        row_tags = self._row_tags
-        terms = self._terms
-        if terms is not None:
-            terms.begin_frame()
-        allowed = rules.NEXT[self._state]
-        # The statement before, where repeating it in every term gives the same object.
-        before: Any = None
-        repeats = 0
-        rows = 0
-        pos = 0
-        end = len(data)
-        try:
-            while pos < end:
-                row = None
-                is_row = data[pos] == ROW_TAG
-                rows += is_row
-                if is_row and end - pos > 3:
-                    # Nearly every row is short: its two lengths take a byte each, and agree.
-                    length = data[pos + 1]
-                    if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
-                        row = row_tags.get(data[pos + 2])
-                if row is not None:
-                    start = pos + 4
-                    stop = pos = pos + 2 + length
-                else:
-                    self._outside_rows = not is_row
-                    row, start, stop, pos = self._next_row(data, pos, end, frame)
-                    self._outside_rows = False
-                    if row is None:
-                        continue
-                    rows += not is_row
-                if rows > limits.frame_rows:
-                    raise over(limits, "frame_rows", rows, "the number of rows in a frame")
-                state = allowed.get(row)
-                if state is None:
-                    raise self._misplaced(row)
-                if terms is None or row is _OPTIONS:
-                    self._read_options(data, start, stop)
-                    terms = self._terms
-                    allowed = rules.NEXT[self._state]
-                    continue
-                if row is _TRIPLE or row is _QUAD:
-                    if terms.statement(data, start, stop) or before is None:
-                        before = self._statement(terms)
-                    else:
-                        repeats += 1
-                        if repeats > limits.frame_repeats:
-                            what = "repeats in a frame: their number"
-                            raise over(limits, "frame_repeats", repeats, what)
-                    statements.append(before)
-                    self._graph_is_empty = False
-                    continue
-                if row is Row.NAME:
-                    terms.set_name(data, start, stop)
-                elif row is Row.PREFIX:
-                    terms.set_prefix(data, start, stop)
-                elif row is Row.DATATYPE:
-                    terms.set_datatype(data, start, stop)
-                elif row is Row.NAMESPACE:
-                    frame.namespaces.append(self._read_namespace(terms, data, start, stop))
-                elif row is Row.GRAPH_START:
-                    before = None
-                    self._graph = terms.graph_name(data, start, stop)
-                    frame.graphs.append(self._graph)
-                    self._graph_is_empty = True
-                elif row is Row.GRAPH_END:
-                    check_empty(data, start, stop, "RdfGraphEnd")
-                    if self._graph_is_empty:
-                        frame.empty_graphs.append(self._graph)
-                self._state = state
-                allowed = rules.NEXT[state]
-        finally:
-            frame.rows = rows
+    def _read_row(self, row: Row, data: bytes, pos: int, end: int, frame: AnyFrame) -> bool:
+        if row is Row.NAMESPACE:
+            frame.namespaces.append(self._read_namespace(data, pos, end))
+        elif row is Row.GRAPH_START:
+            self._terms.graph = (self._terms.graph_name(data, pos, end),)
+            frame.graphs += self._terms.graph
+            self._graph_is_empty = True
+            self._graph_start = len(frame.statements)
+            return True
+        else:
+            check_empty(data, pos, end, "RdfGraphEnd")
+            if self._graph_is_empty and len(frame.statements) == self._graph_start:
+                frame.empty_graphs += self._terms.graph
+        return False
+
+    def _end_frame(self, frame: AnyFrame) -> None:
+        if len(frame.statements) > self._graph_start:
+            self._graph_is_empty = False
+        self._graph_start = 0
 
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: AnyFrame) -> None:
         if tag == _METADATA_TAG:
@@ -311,26 +215,16 @@ class Decoder(RowReader[Row, AnyFrame]):
         else:
             super()._read_frame_field(tag, data, pos, end, frame)
 
-    def _misplaced(self, row: Row) -> JellyError:
-        if self._state is State.START:
-            return OptionsError("the stream does not start with its options")
-        return OrderError(f"a row {row.name} {rules.WHERE[self._state]}")
+    def _parse_options(self, data: bytes, pos: int, end: int) -> StreamOptions:
+        return read_options(data, pos, end, self._limits)
 
-    def _read_options(self, data: bytes, pos: int, end: int) -> None:
-        options = read_options(data, pos, end, self._limits)
-        if self.options is not None:
-            if options != self.options:
-                raise OptionsError("the stream options differ from those at the stream's start")
-            return
-        options.check(self._limits)
+    def _begin_stream(self, options: StreamOptions) -> None:
         self.options = options
         width = 4 if options.physical_type is PhysicalType.QUADS else 3
         self._terms = TermReader(self._factory, options, self._limits, width)
         self._state = rules.FIRST_STATE[options.physical_type]
 
-    def _read_namespace(
-        self, terms: TermReader, data: bytes, pos: int, end: int
-    ) -> tuple[str, Any]:
+    def _read_namespace(self, data: bytes, pos: int, end: int) -> tuple[str, Any]:
         assert self.options is not None
         self.options.check_namespaces()
         name = ""
@@ -339,22 +233,9 @@ class Decoder(RowReader[Row, AnyFrame]):
             data, pos, end, _NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
         ):
             if number == 1:
-                name = terms.string(data, start, stop, "a namespace's name")
+                name = self._terms.string(data, start, stop, "a namespace's name")
             else:
-                value = terms.iri(data, start, stop)
+                value = self._terms.iri(data, start, stop)
         if value is None:
             raise StatementError("a namespace declaration has no IRI")
         return name, value
-
-    def _statement(self, terms: TermReader) -> Any:
-        """Make the statement whose terms are :attr:`TermReader.last`."""
-        try:
-            if self._state is _TRIPLES:
-                return self._factory.triple(tuple(terms.last))
-            if self._state is _INSIDE_GRAPH:
-                return self._factory.quad((*terms.last, self._graph))
-            return self._factory.quad(tuple(terms.last))
-        except JellyError:
-            raise
-        except ValueError as error:
-            raise TermError(str(error)) from error

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from ...errors import OptionsError
-from ..common.limits import Limits, over
-from ..common.options import TermOptions
+from ..common.limits import Limits
+from ..common.options import Presets, check_tables, check_types
 from ..common.wire import MAX_UINT32
 
 
@@ -22,6 +22,12 @@ class PhysicalType(IntEnum):
     TRIPLES = 1
     QUADS = 2
     GRAPHS = 3
+
+    @property
+    def flat(self) -> LogicalType:
+        """The logical type of a flat stream."""
+        triples = self is PhysicalType.TRIPLES
+        return LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS
 
 
 class LogicalType(IntEnum):
@@ -54,20 +60,9 @@ GROUPED: Final = frozenset({LogicalType.GRAPHS, LogicalType.DATASETS})
 VERSION_1_0: Final = 1
 VERSION_1_1: Final = 2
 
-MIN_NAME_TABLE: Final = 8
-
-#: Options that are numbers, and those that are true or false.
-_NUMBERS: Final = (
-    "max_name_table_size",
-    "max_prefix_table_size",
-    "max_datatype_table_size",
-    "version",
-)
-_TRUTHS: Final = ("generalized_statements", "rdf_star")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamOptions:
+class StreamOptions(Presets):
     """Options of a Jelly-RDF stream (RdfStreamOptions).
 
     ``version`` 0 lets the writer choose the lowest version that fits.
@@ -91,7 +86,7 @@ class StreamOptions:
     def __post_init__(self) -> None:
         check_types(self)
         if not isinstance(self.logical_type, int):
-            raise OptionsError(f"logical_type is no whole number: {self.logical_type!r}")
+            raise OptionsError(f"logical_type is not a whole number: {self.logical_type!r}")
         try:
             physical_type = PhysicalType(self.physical_type)
         except ValueError:
@@ -101,19 +96,9 @@ class StreamOptions:
             object.__setattr__(self, "logical_type", LogicalType(self.logical_type))
 
     @classmethod
-    def big(cls, **changes: object) -> Self:
-        """The usual preset of writers: tables of 4000 names, 150 prefixes, 32 datatypes."""
-        return cls(**changes)  # type: ignore[arg-type]
-
-    @classmethod
-    def small(cls, **changes: object) -> Self:
-        """Small tables for short streams and small machines: 128, 16, 16."""
-        sizes: dict[str, object] = {
-            "max_name_table_size": 128,
-            "max_prefix_table_size": 16,
-            "max_datatype_table_size": 16,
-        }
-        return cls(**(sizes | changes))  # type: ignore[arg-type]
+    def flat(cls, physical_type: PhysicalType, **changes: Any) -> Self:
+        """Options of a flat stream."""
+        return cls(physical_type=physical_type, logical_type=physical_type.flat, **changes)
 
     @property
     def base_logical_type(self) -> int:
@@ -177,37 +162,3 @@ def logical_name(logical_type: int) -> str:
         return LogicalType(logical_type).name
     except ValueError:
         return str(logical_type)
-
-
-def check_types(options: TermOptions) -> None:
-    """Refuse what is no number and no truth value where one is wanted. Which numbers may be, is for
-    a stream to say.
-
-    :raises OptionsError: there is such a value.
-    """
-    for name in _NUMBERS:
-        value = getattr(options, name)
-        if not isinstance(value, int):
-            raise OptionsError(f"{name} is no whole number: {value!r}")
-    for name in _TRUTHS:
-        value = getattr(options, name)
-        if not isinstance(value, bool):
-            raise OptionsError(f"{name} is neither True nor False: {value!r}")
-
-
-def check_tables(options: TermOptions, limits: Limits) -> None:
-    """Refuse lookup tables that are too small to be legal or larger than ``limits``."""
-    if options.max_name_table_size < MIN_NAME_TABLE:
-        raise OptionsError(
-            f"a name table of {options.max_name_table_size} entries is too small, "
-            f"the least is {MIN_NAME_TABLE}"
-        )
-    for size, limit, what in (
-        (options.max_name_table_size, "name_table", "the name table's size"),
-        (options.max_prefix_table_size, "prefix_table", "the prefix table's size"),
-        (options.max_datatype_table_size, "datatype_table", "the datatype table's size"),
-    ):
-        if size < 0:
-            raise OptionsError(f"{what} is negative")
-        if size > getattr(limits, limit):
-            raise over(limits, limit, size, what)

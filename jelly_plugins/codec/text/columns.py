@@ -11,20 +11,19 @@ Reference: Arrow columnar format, section "Variable-size Binary Layout".
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...errors import JellyError, OrderError, TextError, WireError
 from ..common import positions
 from ..common.limits import DEFAULT_LIMITS, Limits, over
 from ..common.terms import DEFAULT_GRAPH, Quad, Statement, Triple
 from ..rdf.decoder import Decoder
-from ..rdf.encoder import Encoder
-from ..rdf.options import PhysicalType, StreamOptions
-from .ntriples import Dialect, LineParser, Notation
-from .transcoding import PieceDecoder, TextFactory
+from ..rdf.options import StreamOptions
+from .ntriples import Notation
+from .transcoding import PieceDecoder, TermEncoder, TextFactory
 
 #: What has the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
 Buffer: TypeAlias = Any
@@ -75,6 +74,7 @@ class Columns:
     """Statements by column.
 
     :ivar rows: number of statements.
+    :ivar subject: None, like the two that follow, where a decoder was not asked for it.
     :ivar graph: null, or an empty string, where a statement is of the default graph. None where all
         of them are.
     :ivar frames: which frames the rows were in, in order: number of the frame, number of rows.
@@ -82,9 +82,9 @@ class Columns:
     """
 
     rows: int
-    subject: Column
-    predicate: Column
-    object: Column
+    subject: Column | None
+    predicate: Column | None
+    object: Column | None
     graph: Column | None = None
     frames: tuple[tuple[int, int], ...] = ()
 
@@ -145,6 +145,20 @@ def check_batch(batch_rows: int, batch_bytes: int) -> None:
         raise ValueError(f"batch_rows and batch_bytes are 1 to {_CEILING}")
 
 
+def checked_texts(
+    columns: Collection[str], matching: Mapping[str, Collection[bytes]] | None
+) -> dict[str, tuple[bytes, ...]]:
+    """What rows have to have, by position.
+
+    :raises ValueError: a name is that of no position.
+    """
+    texts = {name: tuple(each) for name, each in (matching or {}).items()}
+    for name in (*columns, *texts):
+        if name not in positions.POSITIONS:
+            raise ValueError(f"{name!r} is none of {', '.join(positions.POSITIONS)}")
+    return texts
+
+
 class ColumnDecoder(PieceDecoder):
     """Reads the frames of one stream as columns: subject, predicate, object, graph.
 
@@ -155,7 +169,10 @@ class ColumnDecoder(PieceDecoder):
     :param notation: how quoted triples are written.
     :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
-    :raises ValueError: a bound of batches is not between 1 and 2**30.
+    :param columns: names of those that are asked for; what is in the others is checked, too.
+    :param matching: for some positions, texts as the columns have them, of which a row has to have
+        one; empty text for the default graph. Other rows are passed over, but are no less checked.
+    :raises ValueError: a bound of batches is not between 1 and 2**30, or a name is of no position.
 
     >>> from jelly_plugins.codec import Encoder, Iri, Literal
     >>> encoder = Encoder(StreamOptions())
@@ -175,8 +192,14 @@ class ColumnDecoder(PieceDecoder):
         first_frame: int = 0,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
+        columns: Collection[str] = positions.POSITIONS,
+        matching: Mapping[str, Collection[bytes]] | None = None,
     ) -> None:
         check_batch(batch_rows, batch_bytes)
+        texts = checked_texts(columns, matching)
+        #: Numbers of the positions that are asked for, and texts of which a row has to have one.
+        self._wanted = [at for at, name in enumerate(positions.POSITIONS) if name in columns]
+        self._texts = {positions.POSITIONS.index(name): set(each) for name, each in texts.items()}
         factory: Any = ColumnFactory(notation, limits)
         super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
         self._batch_rows = batch_rows
@@ -204,8 +227,11 @@ class ColumnDecoder(PieceDecoder):
         number = self.next_frame
         before = len(self._rows)
         for statement in self._decoder.decode(data).statements:
+            terms = (*statement, b"")[:4]
+            if not all(terms[at] in texts for at, texts in self._texts.items()):
+                continue
             self._rows.append(statement)
-            self._bytes += sum(map(len, statement))
+            self._bytes += sum(len(terms[at]) for at in self._wanted)
             if len(self._rows) >= self._batch_rows or self._bytes >= self._batch_bytes:
                 self._count(number, before)
                 before = 0
@@ -231,23 +257,31 @@ class ColumnDecoder(PieceDecoder):
             self._frames.append((frame, len(self._rows) - before))
 
     def _take(self) -> Columns:
-        columns = columns_of(self._rows, tuple(self._frames))
+        columns = columns_of(self._rows, tuple(self._frames), self._wanted)
         self._rows.clear()
         self._frames.clear()
         self._bytes = 0
         return columns
 
 
-def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
-    """The columns of statements that are tuples of texts, three or four each."""
+def columns_of(
+    rows: list[tuple[bytes, ...]],
+    frames: tuple[tuple[int, int], ...] = (),
+    wanted: Collection[int] = range(4),
+) -> Columns:
+    """The columns of statements that are tuples of texts, three or four each.
+
+    :param wanted: numbers of the positions that are asked for.
+    """
     terms = list(zip_longest(*rows, fillvalue=b"")) or [(), (), ()]
-    graphs = terms[3] if len(terms) == 4 and any(terms[3]) else None
+    subject, predicate, object_ = (_column(terms[at]) if at in wanted else None for at in range(3))
+    named = 3 in wanted and len(terms) == 4 and any(terms[3])
     return Columns(
         rows=len(rows),
-        subject=_column(terms[0]),
-        predicate=_column(terms[1]),
-        object=_column(terms[2]),
-        graph=None if graphs is None else _column(graphs, nullable=True),
+        subject=subject,
+        predicate=predicate,
+        object=object_,
+        graph=_column(terms[3], nullable=True) if named else None,
         frames=frames,
     )
 
@@ -269,15 +303,11 @@ def _column(cells: tuple[bytes, ...], *, nullable: bool = False) -> Column:
     )
 
 
-class ColumnEncoder:
+class ColumnEncoder(TermEncoder):
     """Writes columns of terms in N-Triples syntax as frames.
 
-    :param options: of the stream; in physical type TRIPLES no row has a graph.
-    :param dialect: which triples may be terms.
-    :param generalized: whether any kind of term may stand in any position.
-    :param relative_iris: whether IRIs without a scheme are taken as they are.
-    :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
-        :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
+    In physical type TRIPLES no row has a graph. For the parameters see
+    :class:`~jelly_plugins.codec.text.transcoding.TermEncoder`.
 
     In its errors ``row`` is the number of the row, from 0, in all the columns that were added.
 
@@ -293,29 +323,10 @@ class ColumnEncoder:
     ([], True)
     """
 
-    #: What writes the statements; the compiled kernel has its own.
-    _encoder_type: ClassVar = Encoder
-
-    def __init__(
-        self,
-        options: StreamOptions,
-        *,
-        dialect: Dialect = Dialect.RDF_STAR,
-        generalized: bool = False,
-        relative_iris: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        **settings: Any,
-    ) -> None:
-        self._encoder: Encoder = self._encoder_type(options, limits=limits, **settings)
-        quads = options.physical_type is not PhysicalType.TRIPLES
-        self._parser = LineParser(dialect, generalized, relative_iris, limits, quads=quads)
+    def __init__(self, options: StreamOptions, **settings: Any) -> None:
+        super().__init__(options, **settings)
         #: Rows that were added before.
         self._rows = 0
-
-    @property
-    def options(self) -> StreamOptions:
-        """The options as they are written."""
-        return self._encoder.options
 
     @property
     def pending(self) -> int:
@@ -334,22 +345,6 @@ class ColumnEncoder:
         frames = self._add(columns)
         self._rows += columns.rows
         return frames
-
-    def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
-        """End the frame, empty or not; see :meth:`~jelly_plugins.codec.Encoder.flush`."""
-        return self._encoder.flush(metadata)
-
-    def restart(self) -> list[bytes]:
-        """Let the next frame be a restart point; see
-        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
-        return self._encoder.restart()
-
-    def finish(self) -> list[bytes]:
-        """End the stream.
-
-        :return: what frames are left.
-        """
-        return self._encoder.finish()
 
     def _add(self, columns: Columns) -> list[bytes]:
         check_columns(columns)

@@ -20,11 +20,15 @@ Text: TypeAlias = bytes | str | Iterable[bytes | str]
 # Terminals of the grammars. Possessive repeats (*+) keep a failing match linear in time.
 
 ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
-IRI: Final = rf"<((?:[^\x00-\x20<>\"{{}}|^`\\]++|{ESCAPE})*+)>"
-_LABEL_START: Final = (
+#: What an IRI may not have, inside brackets of a regular expression.
+NOT_IN_IRI: Final = r'\x00-\x20<>"{}|^`\\'
+IRI: Final = rf"<((?:[^{NOT_IN_IRI}]++|{ESCAPE})*+)>"
+#: What a name may begin with, here and in XML.
+NAME_START: Final = (
     "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
-    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff0-9"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
+_LABEL_START: Final = NAME_START + "0-9"
 LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
 LABEL: Final = rf"[{_LABEL_START}][{LABEL_PART}]*+(?:\.++[{LABEL_PART}]++)*+"
 BLANK_NODE: Final = rf"_:({LABEL})"
@@ -156,7 +160,7 @@ def _escaped_character(found: re.Match[str]) -> str:
         return _ESCAPED_CHARACTERS[short]
     code = int(found[0][2:], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"{found[0]} is no character")
+        raise ValueError(f"{found[0]} is not a character")
     return chr(code)
 
 

@@ -14,7 +14,7 @@ form), RDF-star (for quoted triples), RDF 1.1 Concepts, section 7 (for generaliz
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, Final, NoReturn, cast
 
@@ -40,6 +40,7 @@ from .lines import (
     LABEL,
     LANGTAG,
     LITERAL,
+    NOT_IN_IRI,
     SPACE,
     STRING,
     LineReader,
@@ -282,10 +283,10 @@ class _Line:
     def whole_term(self, position: int) -> Term:
         """Read a line that is no more than a term."""
         if self._text.startswith((" ", "\t")):
-            self._fail("space stands before the term")
+            self._fail("there is space before the term")
         term = self._term(position, 0)
         if self.pos < len(self._text):
-            self._fail("more than a term stands here")
+            self._fail("there is more than a term here")
         return term
 
     def _triple(self, depth: int) -> Triple:
@@ -392,7 +393,7 @@ def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
 # Writing
 
 _STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
-_IRI_SPECIAL: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
+_IRI_SPECIAL: Final = re.compile(rf"[{NOT_IN_IRI}\ud800-\udfff]")
 _WHOLE_LABEL: Final = Pattern(LABEL)
 _WHOLE_LANGTAG: Final = re.compile(LANGTAG)
 _SHORT_ESCAPES: Final = {
@@ -441,7 +442,7 @@ def term_text(
         text = f'"{_STRING_SPECIAL.sub(_escape, term.lex)}"'
         if term.langtag is not None:
             if _WHOLE_LANGTAG.fullmatch(term.langtag) is None:
-                raise TermError(f"N-Triples cannot say the language tag {term.langtag!r}")
+                raise TermError(f"N-Triples cannot express the language tag {term.langtag!r}")
             return f"{text}@{term.langtag}"
         if term.datatype is not None:
             return f"{text}^^<{_IRI_SPECIAL.sub(_escape_code, term.datatype)}>"
@@ -470,20 +471,6 @@ def statement_text(statement: Statement, notation: Notation = Notation.RDF_1_2) 
     return f"{' '.join(terms)} ."
 
 
-def write_lines(
-    statements: Iterable[Statement], notation: Notation = Notation.RDF_1_2
-) -> Iterator[bytes]:
-    """Statements as lines of N-Triples or N-Quads, in UTF-8 and with their line ends.
-
-    :raises TermError: while iterating; see :func:`term_text`.
-
-    >>> list(write_lines([Triple(Iri("urn:s"), Iri("urn:p"), Literal("é"))]))
-    [b'<urn:s> <urn:p> "\\xc3\\xa9" .\\n']
-    """
-    for statement in statements:
-        yield f"{statement_text(statement, notation)}\n".encode()
-
-
 class StandIns:
     """Labels that stand for others, where not all labels can be had: ``label-`` and the UTF-8 of
     the other in hexadecimal.
@@ -508,7 +495,9 @@ class StandIns:
         try:
             return STAND_IN + label.encode().hex()
         except UnicodeEncodeError:
-            raise TermError("a blank node label has a surrogate, which is no character") from None
+            raise TermError(
+                "a blank node label has a surrogate, which is not a character"
+            ) from None
 
     def read(self, written: str) -> str:
         """The label that is meant by what is written."""
@@ -560,5 +549,5 @@ def _escape(found: re.Match[str]) -> str:
 def _escape_code(found: re.Match[str]) -> str:
     code = ord(found[0])
     if 0xD800 <= code <= 0xDFFF:
-        raise TermError("a term has a surrogate, which is no character")
+        raise TermError("a term has a surrogate, which is not a character")
     return f"\\u{code:04X}"

@@ -6,7 +6,7 @@ Bytes in, bytes out. The form of the text is that of ``ntriples``, whose parser 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from ...errors import LimitError
@@ -234,21 +234,16 @@ def too_much(limits: Limits, long_bytes: int) -> LimitError:
     return over(limits, "frame_expansion", long_bytes, "what long terms of a frame take as text")
 
 
-class TextEncoder:
-    """Writes lines of N-Triples, or of N-Quads for streams that have graphs, as frames.
+class TermEncoder:
+    """Writes terms in N-Triples syntax as frames: what :class:`TextEncoder` and
+    :class:`~jelly_plugins.codec.text.columns.ColumnEncoder` have in common.
 
-    :param options: of the stream; its physical type says which of the two formats is read.
+    :param options: of the stream.
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may stand in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are.
-    :param settings: ``frame_rows``, ``frame_bytes``, ``restart_every`` and ``limits``, see
+    :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
         :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
-
-    >>> from jelly_plugins.codec import GenericFactory
-    >>> encoder = TextEncoder(StreamOptions())
-    >>> frames = encoder.feed(b"<urn:s> <urn:p> _:o .") + encoder.finish()
-    >>> Decoder(GenericFactory()).decode(frames[0]).statements[0].object
-    BlankNode(label='o')
     """
 
     #: What writes the statements; the compiled kernel has its own.
@@ -265,20 +260,48 @@ class TextEncoder:
         **settings: Any,
     ) -> None:
         self._encoder: Encoder = self._encoder_type(options, limits=limits, **settings)
-        self._parser = LineParser(
-            dialect,
-            generalized,
-            relative_iris,
-            limits,
-            quads=options.physical_type is not PhysicalType.TRIPLES,
-        )
-        #: The start of a line whose end is not there yet.
-        self._pending = bytearray()
+        quads = options.physical_type is not PhysicalType.TRIPLES
+        self._parser = LineParser(dialect, generalized, relative_iris, limits, quads=quads)
 
     @property
     def options(self) -> StreamOptions:
         """The options as they are written."""
         return self._encoder.options
+
+    def restart(self) -> list[bytes]:
+        """Let the next frame be a restart point; see
+        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
+        return self._encoder.restart()
+
+    def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
+        """End the frame, empty or not; see :meth:`~jelly_plugins.codec.Encoder.flush`."""
+        return self._encoder.flush(metadata)
+
+    def finish(self) -> list[bytes]:
+        """End the stream.
+
+        :return: what frames are left.
+        """
+        return self._encoder.finish()
+
+
+class TextEncoder(TermEncoder):
+    """Writes lines of N-Triples, or of N-Quads for streams that have graphs, as frames.
+
+    The stream's physical type says which of the two formats is read. For the parameters see
+    :class:`TermEncoder`.
+
+    >>> from jelly_plugins.codec import GenericFactory
+    >>> encoder = TextEncoder(StreamOptions())
+    >>> frames = encoder.feed(b"<urn:s> <urn:p> _:o .") + encoder.finish()
+    >>> Decoder(GenericFactory()).decode(frames[0]).statements[0].object
+    BlankNode(label='o')
+    """
+
+    def __init__(self, options: StreamOptions, **settings: Any) -> None:
+        super().__init__(options, **settings)
+        #: The start of a line whose end is not there yet.
+        self._pending = bytearray()
 
     @property
     def statements(self) -> int:
@@ -307,15 +330,6 @@ class TextEncoder:
         self._parser.check_length(len(self._pending))
         return self._add(whole)
 
-    def restart(self) -> list[bytes]:
-        """Let the next frame be a restart point; see
-        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
-        return self._encoder.restart()
-
-    def flush(self) -> bytes:
-        """End the frame, empty or not; see :meth:`~jelly_plugins.codec.encoder.Encoder.flush`."""
-        return self._encoder.flush()
-
     def finish(self) -> list[bytes]:
         """End the stream; the last line may be without a line end.
 
@@ -323,7 +337,7 @@ class TextEncoder:
         """
         frames = self._add(bytes(self._pending)) if self._pending else []
         self._pending.clear()
-        return frames + self._encoder.finish()
+        return frames + super().finish()
 
     def _add(self, data: bytes) -> list[bytes]:
         """Write whole lines."""

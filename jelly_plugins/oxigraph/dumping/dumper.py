@@ -16,7 +16,6 @@ from ...codec import (
     DEFAULT_LIMITS,
     Encoder,
     Limits,
-    LogicalType,
     PhysicalType,
     StreamOptions,
     TextEncoder,
@@ -25,6 +24,7 @@ from ...codec import (
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
 from ...io.sinks import Destination, Writable, is_replaceable, open_output
+from ...io.sources import rewinder
 from ...io.streams import BATCH
 from ..loading.loader import PROGRESS_STATEMENTS, Progress
 from ..patches.bookkeeping import BOOKKEEPING
@@ -33,13 +33,6 @@ from .text_dump import TextWriting, text_says_it
 
 #: The order of statements: as the store has them, or each subject's together.
 Order = Literal["store", "subject"]
-
-_FLAT_QUADS: Final = StreamOptions(
-    physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS
-)
-_FLAT_TRIPLES: Final = StreamOptions(
-    physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES
-)
 
 _ASK: Final = """
 ASK {
@@ -134,23 +127,10 @@ def dump(
 def _restarter(dst: Destination) -> Callable[[], object] | None:
     """What makes the destination ready for another attempt; None if there can be one attempt."""
     if isinstance(dst, str | os.PathLike):
-        return (lambda: None) if is_replaceable(os.fspath(dst)) else None
+        return (lambda: None) if is_replaceable(dst) else None
     file: Any = dst
-    if not (hasattr(file, "truncate") and hasattr(file, "seekable")):
-        return None
-    try:
-        start = file.tell() if file.seekable() else None
-    except (OSError, ValueError):
-        # Closed, or no file of the system's; opening it for writing will say so.
-        return None
-    if start is None:
-        return None
-
-    def again() -> None:
-        file.seek(start)
-        file.truncate()
-
-    return again
+    rewind = rewinder(file) if hasattr(file, "truncate") else None
+    return None if rewind is None else lambda: (rewind(), file.truncate())
 
 
 class _Writing:
@@ -243,7 +223,7 @@ def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOp
     :raises OptionsError: they need a graph, or frames that a dump does not have.
     """
     if options is None:
-        options = _FLAT_QUADS if graph is None else _FLAT_TRIPLES
+        options = StreamOptions.flat(PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES)
     if graph is None and options.physical_type is PhysicalType.TRIPLES:
         raise OptionsError("a store has quads: name the graph that is to be written as triples")
     if options.grouped and options.logical_type not in GROUPED:

@@ -5,8 +5,9 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactio
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
-  ``closed``, ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their
-  values if it has any, and the patch, with spaces between them. GRAPH is the name of the graph in
+  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``recording``),
+  ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their values if it has
+  any, and the patch, with spaces between them. GRAPH is the name of the graph in
   the place of the default graph, in the syntax of N-Triples, and empty for the default graph
   itself. Where there are several, the one counts that is the furthest: a recorder that was killed
   has not removed the other yet;
@@ -31,12 +32,10 @@ from urllib.parse import quote, unquote
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
 
 from ...errors import ChainError
-from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, bookkeeping_iri
 from ..rows import Row, graph_text, row_of
 from ..terms import DEFAULT_GRAPH, GraphName
-from .transaction import apply
 
 #: The graph that is no data.
 BOOKKEEPING: Final = NamedNode(BOOKKEEPING_IRI)
@@ -54,9 +53,11 @@ _ENDS: Final = {
     (True, False): "complete",
     (True, True): "closed",
 }
-_ENDED: Final = {word: ends for ends, word in _ENDS.items()}
+#: Instead of ``closed``, where the store may have more of the log.
+_RECORDING: Final = "recording"
+_ENDED: Final = {word: ends for ends, word in _ENDS.items()} | {_RECORDING: (True, True)}
 _VALUE: Final = re.compile(
-    r"([0-9]+) ([0-9]+) (closed|complete|partial)(?: loose:([0-9]+:[0-9a-f]+))?"
+    r"([0-9]+) ([0-9]+) (closed|recording|complete|partial)(?: loose:([0-9]+:[0-9a-f]+))?"
     r"(?: content:([0-9]+:[0-9a-z-]*))? (.+)",
     re.DOTALL,
 )
@@ -77,11 +78,7 @@ def count(store: Store) -> int:
 
 def positions(store: Store) -> list[Position]:
     """Where a store stands in the logs that were replayed into it: for each log and each graph in
-    the place of the default graph one position.
-
-    >>> positions(Store())
-    []
-    """
+    the place of the default graph one position."""
     return list(_furthest(_quads(store)).values())
 
 
@@ -113,6 +110,33 @@ def _node(text: str) -> NamedNode | BlankNode:
 def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str | None], Position]:
     """The positions that count, by log and graph."""
     found: dict[tuple[str, str | None], Position] = {}
+    for position, _ in _positions(quads):
+        place = (position.log, position.graph)
+        before = found.get(place)
+        if before is None or position.reach > before.reach:
+            found[place] = position
+    return found
+
+
+def recordings(store: Store) -> dict[str, Position]:
+    """The positions of a store that may have more of their logs, by log: a recorder is at work, or
+    was when its process ended."""
+    found: dict[str, Position] = {}
+    certain: dict[str, Position] = {}
+    for position, lags in _positions(_quads(store)):
+        known = found if lags else certain
+        before = known.get(position.log)
+        if position.graph == "" and (before is None or position.reach > before.reach):
+            known[position.log] = position
+    return {
+        log: position
+        for log, position in found.items()
+        if log not in certain or certain[log].reach < position.reach
+    }
+
+
+def _positions(quads: Iterable[Quad]) -> Iterator[tuple[Position, bool]]:
+    """The positions that quads tell, and whether the store may have more of the log."""
     for subject, predicate, value, _ in quads:
         graph = None
         if predicate.value.startswith(_POSITION):
@@ -136,18 +160,18 @@ def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str | None], Position]:
             loose=loose or "",
             content=content or "",
         )
-        before = found.get((name, graph))
-        if before is None or position.reach > before.reach:
-            found[name, graph] = position
-    return found
+        yield position, ends == _RECORDING
 
 
-def position_quad(position: Position) -> Quad:
-    """The quad that tells a position."""
+def position_quad(position: Position, *, recording: bool = False) -> Quad:
+    """The quad that tells a position.
+
+    :param recording: whether the store may have more of the log.
+    """
     return Quad(
         _log_node(position.log),
         _predicate_of(position.graph),
-        Literal(_position_text(position)),
+        Literal(_position_text(position, recording)),
         BOOKKEEPING,
     )
 
@@ -157,8 +181,9 @@ def _predicate_of(graph: str | None) -> NamedNode:
     return _EARLIER if graph is None else NamedNode(f"{_POSITION}{quote(graph, safe='')}")
 
 
-def _position_text(position: Position) -> str:
+def _position_text(position: Position, recording: bool) -> str:
     ends = _ENDS[position.complete, position.complete and position.closed]
+    ends = _RECORDING if recording else ends
     loose = f"loose:{position.loose} " if position.loose else ""
     content = f"content:{position.content} " if position.content else ""
     return f"{position.number} {position.transactions} {ends} {loose}{content}{position.patch}"
@@ -185,17 +210,6 @@ def position_of(quads: Iterable[Quad], graph: str | None = "") -> Position | Non
 @lru_cache
 def _log_node(log: str) -> NamedNode:
     return NamedNode(f"{_LOG}{quote(log, safe='')}")
-
-
-def set_position(store: Store, position: Position) -> None:
-    """Say where a store stands in a log, in place of what it says itself.
-
-    For a store that was filled otherwise: from a copy of another one, for example.
-    """
-    with lock_of(store):
-        before = set(map(row_of, position_quads(store, position.log, position.graph)))
-        after = {row_of(position_quad(position))}
-        apply(store, before - after, after - before)
 
 
 def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]:

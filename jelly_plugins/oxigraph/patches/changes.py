@@ -24,7 +24,9 @@ from .bookkeeping import (
     position_quad,
     position_quads,
     positions_in,
+    recordings,
 )
+from .lag import LAG, catch_up, check_recorded, set_position
 from .transaction import Update
 
 _ADD: Final = OperationKind.ADD
@@ -181,9 +183,13 @@ class StoreTarget:
         refuse_graph(self.graph, what="what is to be changed")
         #: The quad and the row of the position that the store was moved to here.
         self._reached: tuple[Quad, Row] | None = None
+        #: Positions of logs of which the store may have more, by log.
+        self._recordings: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
         """Where the store stands."""
+        catch_up(self._store)
+        self._recordings = recordings(self._store)
         return positions_in(self._store, self.graph)
 
     def changes(self) -> Changes:
@@ -200,13 +206,16 @@ class StoreTarget:
         net = changes.net
         for graph in {row[3] for row in net}:
             refuse_graph(graph)
-        quad = position_quad(after)
+        behind = self._is_behind(after)
+        quad = position_quad(after, recording=behind)
         row = row_of(quad)
         reached = {row}
         # Whoever else replays into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
+            catch_up(self._store)
             left = self._left(before, after)
-            changes.check(self._store)
+            if not behind:
+                changes.check(self._store)
             old: set[Row] = set()
             new: set[Row] = set()
             if changes.namespaces:
@@ -221,6 +230,26 @@ class StoreTarget:
                 net.clear()
             update.run(self._store)
             self._reached = quad, row
+
+    def _is_behind(self, position: Position) -> bool:
+        """Whether the store may be further than this in the log, because that was recorded in it.
+
+        :raises ChainError: it may be so in another log.
+        """
+        if not self._recordings:
+            return False
+        known = None if self.graph else self._recordings.get(position.log)
+        check_recorded(self._store, None if known is None else known.log)
+        return known is not None and position.number < known.number + LAG
+
+    def end(self, position: Position | None) -> None:
+        """Have the store say exactly where it stands in a log, which was replayed to its end."""
+        if position is None or self.graph or position.log not in self._recordings:
+            return
+        with lock_of(self._store):
+            reached = recordings(self._store).get(position.log)
+            if reached is not None:
+                set_position(self._store, reached)
 
     def _left(self, before: Position | None, after: Position) -> set[Row]:
         """The rows of the position that is left.

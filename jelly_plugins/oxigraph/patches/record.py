@@ -1,8 +1,11 @@
 """Changes to an Oxigraph store that are written to a log of patches as they are made.
 
-The log comes first: a patch is written and flushed, then applied to the store, together with the
-position in the log. A process that ends in between leaves a log that is one patch ahead, which the
-next :func:`record` applies. So log and store never say different things for longer than that.
+The log comes first: a patch is written and flushed, then applied to the store. A process that ends
+in between leaves a log that is one patch ahead, which the next :func:`record` applies. So log and
+store never say different things for longer than that.
+
+The position in the log changes together with the data, but not with each small transaction, see
+``lag``: after the end of a process that has not closed its log, the last patches are applied again.
 
 What is recorded is, unless told otherwise, what changes: statements that go and that come. Where a
 change does nothing, there is no patch, so that a patch can be undone by doing its opposite.
@@ -14,21 +17,41 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from pyoxigraph import Quad, Store
 
 from ...codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ...codec.patch.operations import add, delete
+from ...codec.text.ntriples import term_text
 from ...errors import ChainError, TextError
 from ...patch.recording import LogWriter, Place
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
 from ..plain_text import lines_of
-from ..rows import describe_text
+from ..terms import describe_kept
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
+from .lag import LAG, catch_up, catches_up, check_recorded, lags
 from .replay import replay
 from .staging import Staged, Transaction
+
+#: Statements of a transaction from which on its position costs little beside them.
+_LITTLE: Final = 50
+
+
+class _Begun(NamedTuple):
+    """A change that was begun.
+
+    :ivar place: where the log ended before it.
+    :ivar changes: what is deleted and what is added, once the store is being changed.
+    :ivar reached: the position that the store gets with it, if it gets one.
+    :ivar lags: whether the position may stay behind what follows.
+    """
+
+    place: Place
+    changes: tuple[list[Quad], list[Quad]] | None = None
+    reached: Quad | None = None
+    lags: bool = False
 
 
 def record(
@@ -43,7 +66,8 @@ def record(
 ) -> Recorder:
     """Change a store through an object that writes each change to a log.
 
-    Patches that the log has and the store has not are applied first.
+    Patches that the log has and the store has not are applied first. After a process that has ended
+    without closing the log, nothing else may be done to the store before.
 
     :param log: path of the log; made if there is none. Only one recorder at a time may have it.
     :param name: what the store calls the log, see :func:`.replay`.
@@ -70,14 +94,16 @@ def record(
     check_name(name)
     writer = LogWriter(
         log,
-        describe=describe_text,
+        describe=describe_kept,
         options=options or PatchOptions(rdf_star=True),
         sync=sync,
         limits=limits,
     )
     try:
         position = None
-        if writer.patches:
+        if not writer.patches:
+            check_recorded(store)
+        else:
             position = replay(store, log, name=name, limits=limits).position
         return Recorder(store, writer, name=name, position=position, exact=exact, sync=sync)
     except BaseException:
@@ -96,7 +122,6 @@ class Recorder:
     order.
 
     :ivar store: the store, for reading.
-    :ivar position: where the store stands in the log; None if nothing was recorded yet.
     """
 
     def __init__(
@@ -110,17 +135,23 @@ class Recorder:
         sync: bool,
     ) -> None:
         self.store: Final = store
-        self.position = position
+        #: Where the log ended that the store has, and the position of that as far as it was asked
+        #: for.
+        self._place = writer.place
+        self._known = (writer.place, position)
+        self._log = None if position is None else position.log
         #: What the store has of its position.
         self._stale = [] if position is None else position_quads(store, position.log)
+        #: Patches since the store has got its position; None if that may not stay behind.
+        self._behind: int | None = None
         self._writer = writer
         self._name = name
         self._exact = exact
         self._sync = sync
         #: Held by the thread that has a transaction.
         self._lock = RLock()
-        #: Where the log ended before the change that is being made; None between changes.
-        self._begun: Place | None = None
+        #: The change that is being made; None between changes.
+        self._begun: _Begun | None = None
         if name is not None and position is None:
             known = next((each for each in positions_in(store, "") if each.log == name), None)
             if known is not None:
@@ -138,8 +169,10 @@ class Recorder:
     def close(self) -> None:
         """Close the log."""
         with self._lock, lock_of(self.store):
-            self._settle()
-            self._writer.close()
+            try:
+                self.write_position()
+            finally:
+                self._writer.close()
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -151,20 +184,23 @@ class Recorder:
         :raises SourceError: the recorder is closed.
         """
         with self._lock:
-            self._writer.check_open()
-            transaction = Transaction(self.store, exact=self._exact)
+            transaction = self._begin()
             yield transaction
             self._commit(transaction)
 
     def add(self, quad: Quad) -> None:
         """Add a quad."""
-        with self.transaction() as transaction:
+        with self._lock:
+            transaction = self._begin()
             transaction.add(quad)
+            self._commit(transaction)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad."""
-        with self.transaction() as transaction:
+        with self._lock:
+            transaction = self._begin()
             transaction.remove(quad)
+            self._commit(transaction)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none."""
@@ -176,30 +212,56 @@ class Recorder:
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
+    def _begin(self) -> Transaction:
+        self._writer.check_open()
+        return Transaction(self.store, exact=self._exact)
+
     def _commit(self, transaction: Transaction) -> None:
         # Whoever else moves the store waits here, and then finds that it has moved.
         with lock_of(self.store):
+            catch_up(self.store, but=self)
             self._settle()
             deletes, adds = transaction.staged()
             if not deletes.quads and not adds.quads:
                 # Graphs may have come or gone, which patches cannot say.
                 transaction.make(deletes, adds)
                 return
-            self._begun = self._writer.place
+            before = self._writer.place
+            self._begun = _Begun(before)
             try:
-                self._check_position()
+                if self._behind is None:
+                    self._check_position()
                 self._append(deletes, adds)
-                position = self._position()
-                reached = position_quad(position)
-                transaction.make(deletes, adds, self._stale, [reached])
+                begun = self._begun = self._plan(before, deletes.quads, adds.quads)
+                if begun.reached is None:
+                    transaction.make(deletes, adds)
+                else:
+                    transaction.make(deletes, adds, self._stale, [begun.reached])
                 if self._sync:
                     self.store.flush()
             except BaseException:
                 self._settle()
                 raise
-            self._stale = [reached]
-            self.position = position
-            self._begun = None
+            self._end(begun)
+
+    def _plan(self, before: Place, deletes: list[Quad], adds: list[Quad]) -> _Begun:
+        """What becomes of the position, once the log has the change."""
+        little = not self._sync and len(deletes) + len(adds) < _LITTLE
+        reached = None
+        if not little or self._behind is None or self._behind == LAG - 1:
+            reached = position_quad(self._position_at(self._writer.place), recording=little)
+            lags(self.store, self)
+        return _Begun(before, (deletes, adds), reached, little)
+
+    def _end(self, begun: _Begun) -> None:
+        """Note that the store has a change."""
+        self._place = self._writer.place
+        if begun.reached is not None:
+            self._stale = [begun.reached]
+            self._behind = 0 if begun.lags else None
+        elif self._behind is not None:
+            self._behind += 1
+        self._begun = None
 
     def _check_position(self) -> None:
         """Refuse to go on where somebody else has moved the store.
@@ -223,18 +285,40 @@ class Recorder:
                 found=None if found is None else found.patch,
             )
 
-    def _position(self) -> Position:
-        """Where the store stands once it has all that the log has."""
-        head = self._writer.head
-        assert head is not None
+    @property
+    def position(self) -> Position | None:
+        """Where the store stands in the log; None if nothing was recorded yet."""
+        place, position = self._known
+        if place is not self._place:
+            place = self._place
+            position = self._position_at(place)
+            self._known = (place, position)
+        return position
+
+    def _position_at(self, place: Place) -> Position:
+        """Where the store stands once it has the log up to a place."""
+        head = term_text(place.head)
         return Position(
-            log=self.position.log if self.position else self._name or head,
+            log=self._log or self._name or term_text(place.root),
             patch=head,
-            number=self._writer.patches,
+            number=place.patches,
             transactions=1,
             complete=True,
             closed=True,
         )
+
+    def write_position(self) -> None:
+        """Have the store say exactly where it stands. Its lock is held."""
+        self._settle()
+        position = self.position
+        if self._behind is None or position is None:
+            return
+        reached = position_quad(position)
+        self._stale = [*self._stale, reached]
+        self.store.extend([reached])
+        self._remove_stale(reached)
+        self._behind = None
+        catches_up(self.store)
 
     def _settle(self) -> None:
         """Have log and store say the same after a change that ended, or did not: an interrupt may
@@ -242,27 +326,47 @@ class Recorder:
         begun = self._begun
         if begun is None:
             return
-        if self._writer.place is not begun:
-            position = self._position()
-            reached = position_quad(position)
-            if reached in self.store:
-                # What is left of an earlier position must not be taken for it.
-                for quad in self._stale:
-                    if quad != reached:
-                        self.store.remove(quad)
-                self._stale = [reached]
-                self.position = position
-            else:
-                self._writer.cut(begun)
-        self._begun = None
+        if self._writer.place is begun.place:
+            self._begun = None
+        elif self._is_made(begun):
+            if begun.reached is not None:
+                self._remove_stale(begun.reached)
+            self._end(begun)
+        else:
+            self._writer.cut(begun.place)
+            self._begun = None
+
+    def _is_made(self, begun: _Begun) -> bool:
+        """Whether the store has a change that was begun: it has all of it, or nothing."""
+        if begun.changes is None:
+            return False
+        if begun.reached is not None:
+            return begun.reached in self.store
+        deletes, adds = begun.changes
+        return all(quad in self.store for quad in adds) and not any(
+            quad in self.store for quad in deletes
+        )
+
+    def _remove_stale(self, reached: Quad) -> None:
+        """Remove what is left of earlier positions, which must not be taken for this one."""
+        for quad in self._stale:
+            if quad != reached:
+                self.store.remove(quad)
+        self._stale = [reached]
 
     def _append(self, deletes: Staged, adds: Staged) -> None:
         """Write a patch to the log."""
-        if deletes.text is not None and adds.text is not None:
+        little = len(deletes.quads) + len(adds.quads) < _LITTLE
+        if not little and deletes.text is not None and adds.text is not None:
             try:
                 self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
                 return
             except TextError:
                 # What Oxigraph has beyond N-Quads goes term by term.
                 pass
-        self._writer.append([*map(delete, deletes.rows), *map(add, adds.rows)])
+        self._writer.append(
+            [
+                *(delete(tuple(quad)) for quad in deletes.checked),
+                *(add(tuple(quad)) for quad in adds.checked),
+            ]
+        )

@@ -16,6 +16,7 @@ from ...patch.replay.position import Replayed
 from ..rows import RowFactory
 from ..terms import DEFAULT_GRAPH, GraphName
 from .changes import StoreTarget
+from .lag import check_recorded
 
 
 def replay(
@@ -52,6 +53,11 @@ def replay(
 
     Small transactions that follow one another are applied together: the store then has all of such
     a group or none of it. See ``group``.
+
+    Where a process that recorded a log (see :func:`.record`) has ended without closing it, the
+    store may have some more patches of it than it says. They are applied once more, to the same
+    effect, and until they all are it is an error to apply another log, or this one ``until`` some
+    patch.
 
     One transaction is held in memory. Of several replays of a log into a store at a time one gets
     on; the others end with an error once it was first, and what they have applied is applied once.
@@ -109,7 +115,9 @@ def replay(
     (1, 0)
     """
     target = StoreTarget(store, graph=graph, strict=strict)
-    return replay_log(
+    if until is not None:
+        check_recorded(store)
+    replayed = replay_log(
         target,
         log,
         RowFactory(graph=graph, named_graphs=named_graphs),
@@ -127,3 +135,6 @@ def replay(
         progress=progress,
         limits=limits,
     )
+    if not dry_run:
+        target.end(replayed.position)
+    return replayed

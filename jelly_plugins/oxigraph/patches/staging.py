@@ -8,7 +8,7 @@ what may be read as something else is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
@@ -37,6 +37,16 @@ class Staged(NamedTuple):
     text: PlainText | None
 
     @property
+    def checked(self) -> list[Quad]:
+        """The quads, if each of their terms is one.
+
+        :raises TermError: one is not, so that text would be read as something else.
+        """
+        if self.text is None:
+            check_terms(self.quads)
+        return self.quads
+
+    @property
     def rows(self) -> list[Row]:
         """The quads as rows.
 
@@ -44,8 +54,10 @@ class Staged(NamedTuple):
         """
         if self.text is not None:
             return rows_of(self.quads, self.text)
-        check_terms(self.quads)
-        return [row_of(quad) for quad in self.quads]
+        return [row_of(quad) for quad in self.checked]
+
+
+_NOTHING: Final = Staged([], {})
 
 
 class Transaction:
@@ -153,33 +165,34 @@ class Transaction:
 
     def staged(self) -> tuple[Staged, Staged]:
         """What is to be deleted from the store, and what to be added."""
-        deletes, adds = self._asked()
-        texts = [self._text(quads) for quads in (deletes, adds)]
-        odd = [*odd_quads(deletes, texts[0]), *odd_quads(adds, texts[1])]
+        deletes, adds = map(self._stage, self._asked())
+        odd = [*odd_quads(*deletes), *odd_quads(*adds)]
         if odd and self._canonicalize(odd):
-            deletes, adds = self._asked()
-            texts = [self._text(quads) for quads in (deletes, adds)]
+            deletes, adds = map(self._stage, self._asked())
         if not self._exact:
-            return Staged(deletes, texts[0]), Staged(adds, texts[1])
+            return deletes, adds
         store = self._store
-        effective = (
-            [quad for quad in deletes if quad in store],
-            [quad for quad in adds if quad not in store],
+        return (
+            self._left(deletes, [quad for quad in deletes.quads if quad in store]),
+            self._left(adds, [quad for quad in adds.quads if quad not in store]),
         )
-        staged = [
-            Staged(left, text if len(left) == len(quads) else self._text(left))
-            for left, quads, text in zip(effective, (deletes, adds), texts, strict=True)
-        ]
-        return staged[0], staged[1]
 
     def _asked(self) -> tuple[list[Quad], list[Quad]]:
         """What is to be deleted and to be added, whatever the store has."""
-        deletes = [quad for quad, there in self._net.items() if not there]
-        adds = list(self._net) if not deletes else [q for q, there in self._net.items() if there]
-        return deletes, adds
+        net = self._net
+        if all(net.values()):
+            return [], list(net)
+        return (
+            [quad for quad, there in net.items() if not there],
+            [quad for quad, there in net.items() if there],
+        )
 
-    def _text(self, quads: list[Quad]) -> PlainText | None:
-        return plain_text(quads, self._used)
+    def _stage(self, quads: list[Quad]) -> Staged:
+        return Staged(quads, plain_text(quads, self._used)) if quads else _NOTHING
+
+    def _left(self, staged: Staged, quads: list[Quad]) -> Staged:
+        """What is left of quads."""
+        return staged if len(quads) == len(staged.quads) else self._stage(quads)
 
     def _canonicalize(self, odd: list[Quad]) -> bool:
         """Have literals in the form that the store gives them; say whether that made a
@@ -195,6 +208,10 @@ class Transaction:
         if not changed:
             return False
         before = self._net
+        if len({*changed.values()} - before.keys()) == len(changed):
+            self._net = {changed.get(quad, quad): there for quad, there in before.items()}
+            return True
+        # Of operations on one quad the last one counts.
         self._net = {}
         for quad, there in before.items():
             known = changed.get(quad, quad)

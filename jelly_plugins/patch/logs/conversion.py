@@ -5,8 +5,7 @@ Flat in memory: rows are written as they are read.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from itertools import chain, islice
@@ -22,11 +21,12 @@ from ...codec import (
     PatchStatementType,
     PatchStreamType,
 )
+from ...codec.common.options import TABLES
 from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
 from ...errors import JellyError
 from ...io.sinks import Destination
-from ...io.sources import Input, Rewindable, Source
+from ...io.sources import Input, Source, rewinder
 from ..formats import PatchFormat
 from ..model import group
 from ..reader import PatchReader
@@ -35,8 +35,6 @@ from .whole import join
 
 #: What opens a quoted triple, in RDF-star and in RDF 1.2.
 _QUOTED: Final = b"<<"
-_PRESETS: Final = {"big": PatchOptions.big, "small": PatchOptions.small}
-_TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +62,8 @@ class PatchOptionChanges:
         ... # doctest: +ELLIPSIS
         PatchOptions(..., max_name_table_size=64, max_prefix_table_size=16, ...)
         """
-        if self.preset is not None:
-            sizes = _PRESETS[self.preset]()
-            options = replace(options, **{name: getattr(sizes, name) for name in _TABLES})
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        del named["preset"]
-        return replace(options, **{k: v for k, v in named.items() if v is not None})
+        return options.changed(named.pop("preset"), named)
 
 
 def convert(
@@ -114,7 +108,7 @@ def convert(
     >>> first.prev is None, second.prev == first.id
     (True, True)
     """
-    starts = [_start_of(source) for source in sources]
+    rewinders = [rewinder(source) for source in sources]
     with ExitStack() as stack:
         readers = [
             stack.enter_context(
@@ -131,8 +125,8 @@ def convert(
         ]
         first = [list(islice(reader, LOOK_AHEAD)) for reader in readers]
         known = [
-            reader.options or _options_of_rows(reader, rows, source, start)
-            for reader, rows, source, start in zip(readers, first, sources, starts, strict=True)
+            reader.options or _options_of_rows(reader, rows, source, rewind)
+            for reader, rows, source, rewind in zip(readers, first, sources, rewinders, strict=True)
         ]
         logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
         write_rows(
@@ -149,38 +143,32 @@ def convert(
 
 
 def _options_of_rows(
-    reader: PatchReader, first: Sequence[Operation], source: Source, start: int | None
+    reader: PatchReader,
+    first: Sequence[Operation],
+    source: Source,
+    rewind: Callable[[], object] | None,
 ) -> PatchOptions:
     """The options that rows of RDF Patch need, which has none of its own.
 
     :param first: the first of them, at most :data:`LOOK_AHEAD`.
-    :param start: where the source starts; None if it can be read only once.
+    :param rewind: makes the source ready to be read again; None if nothing does.
     """
     more = len(first) == LOOK_AHEAD
     options = infer_options(first, more=more)
     text = reader.format is PatchFormat.RDF_PATCH
-    if text and more and start is not None and not _has_quoted_triples(source, start):
+    if text and more and rewind is not None and not _has_quoted_triples(source, rewind):
         return replace(options, rdf_star=False)
     return options
 
 
-def _start_of(source: Source) -> int | None:
-    """Where a source starts, if it can be read again from there."""
-    if isinstance(source, bytes | bytearray | memoryview):
-        return 0
-    if isinstance(source, str | os.PathLike):
-        return None if "://" in os.fspath(source) else 0
-    return source.tell() if isinstance(source, Rewindable) and source.seekable() else None
+def _has_quoted_triples(source: Source, rewind: Callable[[], object]) -> bool:
+    """Whether a source has what opens a quoted triple in text, be it in a string.
 
-
-def _has_quoted_triples(source: Source, start: int) -> bool:
-    """Whether a source has what opens a quoted triple in text, be it in a string."""
-    file = None
-    if isinstance(source, Rewindable):
-        file = source
-        reached = file.tell()
-        file.seek(start)
+    :param rewind: makes it ready to be read from its start.
+    """
+    back = rewinder(source)
     try:
+        rewind()
         with Input(source) as opened:
             last = b""
             for piece in opened.pieces():
@@ -192,8 +180,8 @@ def _has_quoted_triples(source: Source, start: int) -> bool:
         # Whoever reads it to its end says what is wrong with it, and where.
         return True
     finally:
-        if file is not None:
-            file.seek(reached)
+        if back is not None:
+            back()
 
 
 def _joined(logs: Sequence[Iterator[Operation]]) -> Iterator[Operation]:
@@ -208,7 +196,7 @@ def _common(known: Sequence[PatchOptions]) -> PatchOptions:
     if len(known) == 1:
         return known[0]
     triples = all(each.statement_type is PatchStatementType.TRIPLES for each in known)
-    tables: dict[str, Any] = {name: max(getattr(each, name) for each in known) for name in _TABLES}
+    tables: dict[str, Any] = {name: max(getattr(each, name) for each in known) for name in TABLES}
     return PatchOptions(
         statement_type=PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS,
         generalized_statements=any(each.generalized_statements for each in known),

@@ -97,7 +97,7 @@ def _checked(rows: Iterable[Operation]) -> Iterator[Operation]:
     """The rows of a patch behind the headers that it starts with."""
     for row in rows:
         if row.kind is OperationKind.HEADER and row.value.key in (ID, PREV):
-            raise OrderError(f"the header {row.value.key!r} stands behind the patch's operations")
+            raise OrderError(f"the header {row.value.key!r} comes after the patch's operations")
         yield row
 
 

@@ -17,15 +17,16 @@ Rules of this file:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, Generic
 
 from ...codec.patch.operations import Header, Operation, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
 from ..content import Content, differ
 from ..model import BEHIND_HEADERS, ID, PREV
+from .batches import Batches
 from .commits import C, Changes, Commits, Progress, Reached, Target
 from .position import DIGEST, Position, Replayed, check_name
 
@@ -140,16 +141,17 @@ class Replay(Generic[C]):
         """What was done so far."""
         return self._commits.done
 
-    def run(self, rows: Iterator[Operation]) -> bool:
+    def run(self, batches: Iterable[Iterable[Operation]]) -> bool:
         """Replay rows: headers, operations and ends of patches.
 
         What comes in front of an error is applied.
 
+        :param batches: the rows, as many together as come together.
         :return: whether ``until`` was reached, so that rows may be left.
         :raises JellyError: a patch cannot be read or applied; the message names it.
         """
         try:
-            reached = self._run(rows)
+            reached = self._run(Batches(batches))
         except Exception as error:
             if self._commits.failed:
                 raise
@@ -171,7 +173,8 @@ class Replay(Generic[C]):
             return f"patch {self._text(self._headers[ID])}"
         return f"patch number {self._number if self._entered else self._number + 1}"
 
-    def _run(self, rows: Iterator[Operation]) -> bool:
+    def _run(self, batches: Batches) -> bool:
+        rows = batches.rows
         known = self._target.positions()
         self._growing = {
             (each.number if each.patch.startswith(DIGEST) else each.patch, each.transactions)
@@ -180,7 +183,7 @@ class Replay(Generic[C]):
         }
         changes = self._target.changes()
         inside = False
-        row = next(rows, None)
+        row = self._next_row(batches)
         while row is not None:
             kind = row.kind
             if kind in CHANGES:
@@ -210,17 +213,80 @@ class Replay(Generic[C]):
             if changes.operations:
                 changes = self._target.changes()
             inside = kind is _BEGIN
-            if kind is _END and self._end_patch():
+            if kind is not _END:
+                row = next(rows, None)
+            elif self._end_patch():
                 return True
-            row = next(rows, None)
+            else:
+                row = self._next_row(batches)
         return False
+
+    # Patches as nearly all of a log of small ones are
+
+    def _next_row(self, batches: Batches) -> Operation | None:
+        """The first row behind patches that are applied as they are."""
+        while (batch := batches.take()) is not None:
+            if not self._take_usual(batch):
+                batches.give_back(batch)
+                break
+        return next(batches.rows, None)
+
+    def _take_usual(self, rows: list[Operation]) -> bool:
+        """Apply a patch as the rest of this class would: one of an id and perhaps ``prev``, one
+        transaction of additions and deletions, and its end, that follows what was applied. Nothing
+        happens if it is another one.
+
+        :return: whether it is such a patch.
+        """
+        first = 2 if len(rows) > 4 and rows[1].kind is _HEADER else 1
+        size = len(rows) - first - 3
+        if (
+            size < 1
+            or not self._begun
+            or self._sought
+            or self._growing
+            or rows[0].kind is not _HEADER
+            or rows[0].value.key != ID
+            or rows[first].kind is not _BEGIN
+            or rows[-1].kind is not _END
+        ):
+            return False
+        patch = self._text(rows[0].value.value)
+        mark = hash(patch)
+        if patch == self._until or mark in self._ids:
+            return False
+        if first == 2 and not self._is_followed(rows[1].value):
+            return False
+        changes = self._target.changes()
+        found = changes.gather(islice(rows, first + 1, None))
+        if found is not rows[-2] or found.kind is not _COMMIT or changes.operations != size:
+            return False
+        self._ids.add(mark)
+        self._number += 1
+        content = Content().plus(changes)
+        closed = not self._unmarked()
+        log = self._log or patch
+        reached = Reached(log, patch, self._number, 1, self._graph, "", content, True, closed)
+        self._stands = reached
+        self._last = (patch, 1, content)
+        self._commits.put(changes, reached, transaction=True, patches=1)
+        return True
+
+    def _is_followed(self, header: Header) -> bool:
+        """Whether what was applied last is what a patch says that it follows."""
+        stands = self._stands
+        return (
+            header.key == PREV
+            and stands is not None
+            and (not self._check_prev or self._text(header.value) == stands.patch)
+        )
 
     def _header(self, header: Header) -> None:
         self._has_headers = True
         if header.key in (ID, PREV):
             if self._transactions:
                 raise OrderError(
-                    f"the header {header.key!r} stands behind a transaction of its patch"
+                    f"the header {header.key!r} comes after a transaction of its patch"
                 )
             self._headers.setdefault(header.key, header.value)
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, Final, TypeGuard, cast
 
 from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, Header, Namespace, Operation, OperationKind
 from ...errors import ChainError, JellyError, OptionsError, StatementError
-from ...io.sources import Rewindable, Source
+from ...io.sources import Source, rewinder
 from ..model import ID, Patch
 from ..reader import PatchReader
 from .commits import Progress, Target
@@ -99,7 +98,7 @@ def replay_log(
                 **settings,
             )
             try:
-                reached = replay.run(iter(rows))
+                reached = replay.run(rows.batches)
             except JellyError as error:
                 error.locate(source=rows.name)
                 raise
@@ -107,7 +106,7 @@ def replay_log(
         raise ValueError("only a source of bytes can be followed")
     else:
         replay = Replay(target, **settings)
-        reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
+        reached = replay.run((_converted(cast(Iterable[Patch], log), factory),))
     if last is not None and not reached and not follow:
         raise _missing(last, "it was read to its end")
     return replay.done
@@ -155,35 +154,20 @@ def _may_have(
         return any(is_it(convert(found, factory)) for found in ids if found is not None)
     if not _is_source(log):
         return True
-    with _reread(log) as source:
-        if source is None:
-            return True
-        try:
-            with PatchReader(source, factory=factory, limits=limits) as rows:
-                return any(
-                    kind is OperationKind.HEADER and value.key == ID and is_it(value.value)
-                    for kind, value in rows
-                )
-        except JellyError:
-            # What is wrong with the log is for the replay to say, once it has come so far.
-            return True
-
-
-@contextmanager
-def _reread(log: Source) -> Iterator[Source | None]:
-    """A source that may be read, and be read once more afterwards; None if this one cannot be."""
-    if isinstance(log, bytes | bytearray | memoryview):
-        yield log
-    elif isinstance(log, str | os.PathLike):
-        yield log if os.path.isfile(log) else None
-    elif isinstance(log, Rewindable) and log.seekable():
-        start = log.tell()
-        try:
-            yield log
-        finally:
-            log.seek(start)
-    else:
-        yield None
+    rewind = rewinder(log)
+    if rewind is None:
+        return True
+    try:
+        with PatchReader(log, factory=factory, limits=limits) as rows:
+            return any(
+                kind is OperationKind.HEADER and value.key == ID and is_it(value.value)
+                for kind, value in rows
+            )
+    except JellyError:
+        # What is wrong with the log is for the replay to say, once it has come so far.
+        return True
+    finally:
+        rewind()
 
 
 def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[Operation]:
@@ -202,7 +186,7 @@ def _value(kind: OperationKind, value: Any, factory: TermFactory[Any]) -> Any:
         if len(value) not in (3, 4):
             raise StatementError(f"a statement of {len(value)} terms")
         if any(isinstance(each, DefaultGraph) for each in value[:3]):
-            raise StatementError("the default graph stands where only a graph may")
+            raise StatementError("the default graph may only be the graph of a statement")
         terms = tuple(convert(each, factory) for each in value)
         return factory.quad(terms) if len(terms) == 4 else factory.triple(terms)
     if kind is OperationKind.HEADER:

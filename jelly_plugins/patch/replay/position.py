@@ -59,7 +59,7 @@ def check_name(name: str | None) -> None:
             name.encode()
         except UnicodeEncodeError:
             raise OptionsError(
-                f"the name of a log has a surrogate, which is no character: {name!r}"
+                f"the name of a log has a surrogate, which is not a character: {name!r}"
             ) from None
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 from ...codec import DEFAULT_LIMITS, Limits, PatchStatementType, TermFactory
 from ...codec.common import positions
 from ...codec.common.limits import over
+from ...codec.common.terms import build
 from ...codec.patch import rules as patch_rules
 from ...codec.patch.operations import (
     ABORT,
@@ -245,7 +246,7 @@ class PatchTextReader(TermScanner):
             terms += (self._factory.default_graph if graph is None else graph,)
         elif graph is not None:
             self.refuse("a statement has a graph in a patch of triples")
-        return self.build(self._make, terms)
+        return build(self._make, terms)
 
     def _graph(self) -> Any:
         """The graph's name, None where there is none."""
@@ -270,7 +271,7 @@ class PatchTextReader(TermScanner):
             what = "the length of all namespaces"
             raise over(self.limits, "lookup_characters", self._prefix_characters, what)
         self.prefixes[name] = value
-        return Namespace(name, self.build(self._factory.iri, value), self._namespace_graph())
+        return Namespace(name, build(self._factory.iri, value), self._namespace_graph())
 
     def _deleted_namespace(self) -> Namespace:
         """A name, then nothing, its graph, or its IRI and its graph."""
@@ -281,7 +282,7 @@ class PatchTextReader(TermScanner):
         value = self._namespace_iri()
         self.skip()
         if value is not None and not self.text.startswith(".", self.pos):
-            iri = self.build(self._factory.iri, value)
+            iri = build(self._factory.iri, value)
         else:
             self.pos = before
         return Namespace(name, iri, self._namespace_graph())
@@ -307,7 +308,7 @@ class PatchTextReader(TermScanner):
     def _namespace_graph(self) -> Any:
         start = self.pos
         graph = self._graph()
-        default = graph is not None and graph == self.build(self._factory.iri, DEFAULT_GRAPH_IRI)
+        default = graph is not None and graph == build(self._factory.iri, DEFAULT_GRAPH_IRI)
         if self._quads:
             return self._factory.default_graph if graph is None or default else graph
         if graph is not None and not default:

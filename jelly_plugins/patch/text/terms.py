@@ -8,13 +8,12 @@ prefixed names under prefixes that were declared, quoted triples as ``<< s p o >
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from ...codec import Kind, Limits, TermFactory
 from ...codec.common import positions
 from ...codec.common.limits import over
-from ...codec.common.terms import XSD_STRING
+from ...codec.common.terms import XSD_STRING, build
 from ...codec.text.lines import (
     BLANK_NODE,
     END_OF_LINE,
@@ -26,7 +25,7 @@ from ...codec.text.lines import (
     LineReader,
     shorten,
 )
-from ...errors import JellyError, LimitError, TermError
+from ...errors import LimitError
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
@@ -111,7 +110,7 @@ class TermScanner(LineReader):
                 self.refuse(f"no PA row has declared the prefix {shorten(prefix)}:")
             self.pos = named.end()
             value = self.prefixes[prefix] + _LOCAL_ESCAPE.sub(r"\1", local)
-            return Kind.IRI, self.build(self._factory.iri, value)
+            return Kind.IRI, build(self._factory.iri, value)
         if found is None:
             self.refuse(f"no {positions.POSITIONS[position]} can be read here")
         self.pos = found.end()
@@ -130,7 +129,7 @@ class TermScanner(LineReader):
         if not self.text.startswith(closing, self.pos):
             self.refuse(f"the quoted triple does not end here with {closing}")
         self.pos += len(closing)
-        return self.build(self._factory.quoted_triple, *terms)
+        return build(self._factory.quoted_triple, *terms)
 
     def _check(self, position: int, kind: Kind, pos: int | None = None) -> None:
         """Refuse a kind of term where it may not stand."""
@@ -146,7 +145,7 @@ class TermScanner(LineReader):
             value = self.unescape(raw, self.text, pos)
             if self.is_blank_node(raw):
                 return self.blank_node(value[2:])
-            term = self.build(self._factory.iri, value)
+            term = build(self._factory.iri, value)
             _remember(self._iris, raw, term)
         return term
 
@@ -159,7 +158,7 @@ class TermScanner(LineReader):
         """A blank node by its label."""
         node = self._blank_nodes.get(label)
         if node is None:
-            node = self.build(self._factory.blank_node, label)
+            node = build(self._factory.blank_node, label)
             _remember(self._blank_nodes, label, node)
         return node
 
@@ -173,19 +172,7 @@ class TermScanner(LineReader):
     def _make_literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         if datatype == XSD_STRING:
             datatype = None
-        return self.build(self._factory.literal, lex, langtag, datatype)
-
-    def build(self, constructor: Callable[..., Any], *parts: Any) -> Any:
-        """Call the factory.
-
-        :raises TermError: the backend cannot hold the term.
-        """
-        try:
-            return constructor(*parts)
-        except JellyError:
-            raise
-        except ValueError as error:
-            raise TermError(str(error)) from error
+        return build(self._factory.literal, lex, langtag, datatype)
 
     # Where reading stands
 

@@ -136,7 +136,7 @@ class PatchTextWriter:
                 raise StatementError(f"a statement of {len(value)} terms")
             parts = [self._text(term) for term in value]
             if not all(parts[:3]):
-                raise StatementError("the default graph stands where only a graph may")
+                raise StatementError("the default graph may only be the graph of a statement")
             if not parts[-1]:
                 # The default graph.
                 parts.pop()
@@ -232,4 +232,4 @@ def _check_string(value: Any, what: str) -> None:
     :raises TermError: it is not.
     """
     if not isinstance(value, str):
-        raise TermError(f"{what} is no string: {value!r}")
+        raise TermError(f"{what} is not a string: {value!r}")

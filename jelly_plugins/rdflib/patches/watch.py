@@ -264,4 +264,4 @@ class StoreWatch:
 
     def _on_update(self, update: Any, *_: Any, **__: Any) -> None:
         """:raises NotImplementedError: always; rdflib's own engine comes back here."""
-        raise NotImplementedError("nothing tells what this update would change")
+        raise NotImplementedError("it cannot be told what this update would change")

@@ -116,21 +116,16 @@ def parts_of(graph: Graph) -> list[Part]:
 
 def _check_formula(graph: object) -> None:
     if isinstance(graph, QuotedGraph):
-        raise TermError("a formula of Notation3 is no RDF graph")
+        raise TermError("a formula of Notation3 is not an RDF graph")
 
 
 def flat_options(graph: Graph, parts: Iterable[Part]) -> StreamOptions:
     """The options that :func:`encode` chooses: triples for a Graph, quads otherwise; graphs for a
     dataset with empty named graphs, which quads cannot say."""
     if not isinstance(graph, ConjunctiveGraph):
-        return StreamOptions(
-            physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES
-        )
+        return StreamOptions.flat(PhysicalType.TRIPLES)
     empty = any(part.name is not DEFAULT_GRAPH and part.empty for part in parts)
-    return StreamOptions(
-        physical_type=PhysicalType.GRAPHS if empty else PhysicalType.QUADS,
-        logical_type=LogicalType.FLAT_QUADS,
-    )
+    return StreamOptions.flat(PhysicalType.GRAPHS if empty else PhysicalType.QUADS)
 
 
 def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRef]]:

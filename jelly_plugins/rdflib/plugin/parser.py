@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from rdflib.graph import Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
 
-from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError, SourceError
 from .load import load
 
 
-class JellyParser(Parser):
+class BytesParser(Parser):
+    """Reads a format that is bytes; keyword arguments of ``Graph.parse`` go to :attr:`_load`."""
+
+    _load: ClassVar[Callable[..., int]]
+
+    def parse(self, source: InputSource, sink: Graph, **settings: Any) -> None:
+        """Read a source.
+
+        :raises SourceError: rdflib gives no bytes of it.
+        """
+        stream: Any = source.getByteStream()
+        if stream is None:
+            raise SourceError("rdflib gives text and no bytes of this source; the format is binary")
+        try:
+            type(self)._load(sink, stream, **settings)
+        except JellyError as error:
+            if isinstance(source, URLInputSource):
+                error.source = source.url
+            raise
+
+
+class JellyParser(BytesParser):
     """Reads Jelly-RDF into a Graph, Dataset or ConjunctiveGraph, from any source rdflib knows.
+
+    Keyword arguments of ``Graph.parse`` are those of
+    :func:`~jelly_plugins.rdflib.plugin.load.load`.
 
     >>> from jelly_plugins.io.streams import write_bytes
     >>> from jelly_plugins import Iri, Triple
@@ -23,38 +46,4 @@ class JellyParser(Parser):
     1
     """
 
-    def parse(
-        self,
-        source: InputSource,
-        sink: Graph,
-        *,
-        blank_nodes: BlankNodes = "fresh",
-        generalized: bool = False,
-        atomic: bool = True,
-        concatenated: bool = False,
-        strict: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        """Read a source; keyword arguments of ``Graph.parse`` come here.
-
-        See :func:`~jelly_plugins.rdflib.plugin.load.load` for the parameters, and for what is
-        raised.
-        """
-        stream: Any = source.getByteStream()
-        if stream is None:
-            raise SourceError("rdflib gives no bytes of this source, and Jelly is no text")
-        try:
-            load(
-                sink,
-                stream,
-                blank_nodes=blank_nodes,
-                generalized=generalized,
-                atomic=atomic,
-                concatenated=concatenated,
-                strict=strict,
-                limits=limits,
-            )
-        except JellyError as error:
-            if isinstance(source, URLInputSource):
-                error.source = source.url
-            raise
+    _load = staticmethod(load)

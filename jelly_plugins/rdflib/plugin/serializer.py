@@ -8,20 +8,57 @@ rdflib opens the destination itself, before it calls a plugin: a path that is gi
 from __future__ import annotations
 
 import io
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from rdflib.serializer import Serializer
 
-from ...codec import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, DEFAULT_LIMITS, Limits, StreamOptions
 from ...errors import SourceError
 from ...io.sinks import compressed, compression_of
 from ..callers import text_is_expected
-from .dump import Namespaces, dump
+from .dump import dump
 from .settings import refuse_unknown
 
 
-class JellySerializer(Serializer):
+class BytesSerializer(Serializer):
+    """Writes a format that is bytes; keyword arguments of ``Graph.serialize``, which have to be
+    among :attr:`_settings`, go to :attr:`_dump`."""
+
+    _dump: ClassVar[Callable[..., object]]
+    _settings: ClassVar[tuple[str, ...]]
+
+    def serialize(
+        self,
+        stream: Any,
+        base: str | None = None,  # noqa: ARG002
+        encoding: str | None = None,  # noqa: ARG002
+        **settings: Any,
+    ) -> None:
+        """Write the graph.
+
+        :param stream: what rdflib opened. A plain file is compressed as its name says: ``.gz``,
+            ``.bz2``, ``.zst``.
+        :param base: of no use: IRIs are written whole.
+        :param encoding: of no use; but rdflib makes a string of what it is to return unless there
+            is some encoding: any will do.
+        :raises SourceError: rdflib would make a string of it.
+        :raises TypeError: a setting that there is not.
+        """
+        refuse_unknown(settings, self._settings)
+        if text_is_expected():
+            raise SourceError(
+                "the format is binary: give serialize() a destination, or any encoding= to get "
+                "bytes"
+            )
+        with compressed(stream, compression_asked(stream)) as out:
+            type(self)._dump(self.store, out, **settings)
+
+
+class JellySerializer(BytesSerializer):
     """Writes a Graph as a flat stream of triples, a Dataset or ConjunctiveGraph as one of quads.
+
+    Keyword arguments of ``Graph.serialize`` are ``options``, ``namespaces``, ``frame_rows``,
+    ``frame_bytes`` and ``limits`` of :func:`~jelly_plugins.rdflib.plugin.dump.encode`.
 
     >>> from rdflib import RDF, Graph, URIRef
     >>> graph = Graph().add((URIRef("urn:s"), RDF.type, URIRef("urn:t")))
@@ -30,46 +67,8 @@ class JellySerializer(Serializer):
     True
     """
 
-    def serialize(
-        self,
-        stream: Any,
-        base: str | None = None,  # noqa: ARG002
-        encoding: str | None = None,  # noqa: ARG002
-        *,
-        options: StreamOptions | None = None,
-        namespaces: Namespaces = False,
-        frame_rows: int = DEFAULT_FRAME_ROWS,
-        frame_bytes: int = DEFAULT_FRAME_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
-        **others: Any,
-    ) -> None:
-        """Write the graph; keyword arguments of ``Graph.serialize`` come here.
-
-        :param stream: what rdflib opened. A plain file is compressed as its name says: ``.gz``,
-            ``.bz2``, ``.zst``.
-        :param base: of no use: Jelly has whole IRIs.
-        :param encoding: of no use to Jelly, which is no text. But rdflib makes a string of what it
-            is to return unless there is some encoding: any will do.
-        :raises SourceError: rdflib would make a string of it.
-        :raises TypeError: a setting that there is not.
-
-        See :func:`~jelly_plugins.rdflib.plugin.dump.encode` for the other parameters and errors.
-        """
-        refuse_unknown(others, self.serialize)
-        if text_is_expected():
-            raise SourceError(
-                "Jelly is binary: give serialize() a destination, or any encoding= to get bytes"
-            )
-        with compressed(stream, compression_asked(stream)) as out:
-            dump(
-                self.store,
-                out,
-                options=options,
-                namespaces=namespaces,
-                frame_rows=frame_rows,
-                frame_bytes=frame_bytes,
-                limits=limits,
-            )
+    _dump = staticmethod(dump)
+    _settings = ("options", "namespaces", "frame_rows", "frame_bytes", "limits")
 
 
 def compression_asked(stream: object) -> str | None:

@@ -62,6 +62,10 @@ class StreamWriter:
 def _joined(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with terms as text."""
     names = [name for name in POSITIONS if name in batch.schema.names]
-    columns = [batch.column(name) for name in names]
-    joined = [join_terms(each) if pa.types.is_struct(each.type) else each for each in columns]
-    return pa.RecordBatch.from_arrays(joined, names=names)
+    columns = [joined(batch.column(name)) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def joined(column: pa.Array) -> pa.Array:
+    """A column of terms as text."""
+    return join_terms(column) if pa.types.is_struct(column.type) else column

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
 
 _BOTH: Final = ("jelly", "jelly-patch")
@@ -33,6 +34,8 @@ class Option(NamedTuple):
 
 #: What Spark makes of ``load(path)`` and ``save(path)``.
 _PATHS: Final = ("path", "paths")
+#: An option of Spark's own that a stream's sink is told.
+_CHECKPOINT: Final = "checkpointlocation"
 
 OPTIONS: Final = (
     Option(
@@ -42,6 +45,25 @@ OPTIONS: Final = (
         "`ntriples`",
         "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
         "language. Patches are applied from text.",
+    ),
+    Option(
+        "columns",
+        _BOTH,
+        False,
+        "all",
+        "Names, with commas between them: columns that are read, and no others. A schema that is "
+        "given does the same.",
+    ),
+    *(
+        Option(
+            name,
+            _JELLY,
+            False,
+            "none",
+            f"A term of N-Triples: rows with another {name} are passed over"
+            + ("; empty for the default graph." if name == "graph" else "."),
+        )
+        for name in POSITIONS
     ),
     Option(
         "blankNodes",
@@ -116,7 +138,7 @@ OPTIONS: Final = (
         "`{}`",
         "Settings of the file system, as fsspec takes them: a JSON object. For writing as well.",
     ),
-    Option("compression", _JELLY, True, "`none`", "`none`, `gzip`, `bz2` or `zstd`."),
+    Option("compression", _BOTH, True, "`none`", "`none`, `gzip`, `bz2` or `zstd`."),
     Option(
         "restartEvery",
         _JELLY,
@@ -126,10 +148,10 @@ OPTIONS: Final = (
         "none. Compressed files have none.",
     ),
     Option("streamName", _JELLY, True, "none", "The name in the stream's options."),
-    Option("quotedTriples", _JELLY, True, "`false`", "Whether there may be quoted triples."),
-    Option("maxNameTableSize", _JELLY, True, "`4000`", "Entries of the table of names."),
-    Option("maxPrefixTableSize", _JELLY, True, "`150`", "Entries of the table of prefixes."),
-    Option("maxDatatypeTableSize", _JELLY, True, "`32`", "Entries of the table of datatypes."),
+    Option("quotedTriples", _BOTH, True, "`false`", "Whether there may be quoted triples."),
+    Option("maxNameTableSize", _BOTH, True, "`4000`", "Entries of the table of names."),
+    Option("maxPrefixTableSize", _BOTH, True, "`150`", "Entries of the table of prefixes."),
+    Option("maxDatatypeTableSize", _BOTH, True, "`32`", "Entries of the table of datatypes."),
 )
 
 #: Options that mean the same for reading and writing.
@@ -151,6 +173,8 @@ def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None
     }
     for name in given:
         if name.lower() in known or name.lower() in _PATHS:
+            continue
+        if name.lower() == _CHECKPOINT and writes is not False:
             continue
         close = get_close_matches(name.lower(), known, 1)
         meant = (

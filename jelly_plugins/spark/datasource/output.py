@@ -57,10 +57,10 @@ class Output:
         :param suffix: of the name, such as ``.jelly``.
         :return: the name, for :meth:`publish`, and the file.
         """
-        system, folder = self._open()
+        system, folder = self.open()
         name = f"part-{task:05}-{self.job[:8]}-{uuid4().hex[:8]}{suffix}"
-        staging = f"{folder}/{self._staging}"
-        with _named(self.folder):
+        staging = f"{folder}/{self.staging}"
+        with named(self.folder):
             system.makedirs(staging, exist_ok=True)
             file = system.open(f"{staging}/{name}", "wb")
         with file:
@@ -71,9 +71,9 @@ class Output:
 
         :raises SourceError: that failed, and the folder is as it was.
         """
-        system, folder = self._open()
-        staging = f"{folder}/{self._staging}"
-        with _named(self.folder), ExitStack() as undo:
+        system, folder = self.open()
+        staging = f"{folder}/{self.staging}"
+        with named(self.folder), ExitStack() as undo:
             system.makedirs(staging, exist_ok=True)
             mark = f"{folder}/{SUCCESS}"
             if system.exists(mark):
@@ -92,16 +92,18 @@ class Output:
 
     def discard(self) -> None:
         """Throw away all that was written; the folder is as it was, or there and empty."""
-        system, folder = self._open()
-        with _named(self.folder):
-            if system.exists(f"{folder}/{self._staging}"):
-                system.rm(f"{folder}/{self._staging}", recursive=True)
+        system, folder = self.open()
+        with named(self.folder):
+            if system.exists(f"{folder}/{self.staging}"):
+                system.rm(f"{folder}/{self.staging}", recursive=True)
 
     @property
-    def _staging(self) -> str:
+    def staging(self) -> str:
+        """Name of the hidden folder that tasks write into."""
         return f"_temporary-{self.job}"
 
-    def _open(self) -> tuple[AbstractFileSystem, str]:
+    def open(self) -> tuple[AbstractFileSystem, str]:
+        """The file system of the folder, and what it calls it."""
         system, folder = Files(self.storage).system(self.folder)
         return system, folder.rstrip("/")
 
@@ -117,7 +119,8 @@ def _move(system: AbstractFileSystem, source: str, target: str, undo: ExitStack)
 
 
 @contextmanager
-def _named(folder: str) -> Iterator[None]:
+def named(folder: str) -> Iterator[None]:
+    """Let what a file system raises be a :class:`SourceError` that names the folder."""
     try:
         yield
     except SourceError:

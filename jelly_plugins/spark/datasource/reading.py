@@ -15,6 +15,7 @@ from .formats import Format
 from .parts import Piece, numbered, pack
 from .schema import arrow_schema
 from .settings import ReadSettings
+from .shipping import Shipped
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Part(InputPartition):
     pieces: Sequence[Piece]
 
 
-class PartReader:
+class PartReader(Shipped):
     """Files of a format, and how a task reads its part of them: what all readers have in common.
 
     :param paths: files, folders or patterns.
@@ -51,7 +52,11 @@ class PartReader:
 
 
 class FolderReader(PartReader, DataSourceReader):
-    """Reads the files that are there."""
+    """Reads the files that are there.
+
+    Has no ``pushFilters``: with PySpark 4.3, a DataFrame that filters were pushed into once keeps
+    them, and any other query over it lacks rows. Conditions are options, therefore.
+    """
 
     def partitions(self) -> list[InputPartition]:
         settings = self._settings

@@ -63,15 +63,51 @@ def _with_others(fields: list[StructField], settings: ReadSettings) -> StructTyp
     return schema
 
 
-def check_schema(given: StructType, ours: StructType) -> None:
-    """Refuse a schema that a user gives, unless it is the one that there is.
+def asked_schema(ours: StructType, settings: ReadSettings) -> StructType:
+    """The columns that the option ``columns`` asks for, in its order; all without it.
 
+    :raises OptionsError: one is not there, or is named twice.
+    """
+    if settings.columns is None:
+        return ours
+    fields = {field.name.lower(): field for field in ours}
+    for name in settings.columns:
+        if name.lower() not in fields:
+            raise OptionsError(
+                f"option columns: there is no column {name!r}: there are {', '.join(ours.names)}"
+            )
+    schema = StructType([fields[name.lower()] for name in settings.columns])
+    if not schema.fields or len(set(schema.names)) < len(schema.names):
+        raise OptionsError("option columns: each column is to be named once, and one at least")
+    _check_errors(schema, settings)
+    return schema
+
+
+def check_schema(given: StructType, ours: StructType, settings: ReadSettings) -> None:
+    """Refuse a schema that a user gives, unless it has some of the columns that there are, as they
+    are; which of them, and in what order, is the user's choice.
+
+    :param ours: columns that there are.
     :raises OptionsError: it is another one.
     """
-    if given.simpleString() != ours.simpleString():
+    there = {field.name: field.dataType.simpleString() for field in ours}
+    for field in given:
+        kind = field.dataType.simpleString()
+        if there.get(field.name) != kind or not field.nullable:
+            null = "" if field.nullable else " NOT NULL"
+            raise OptionsError(
+                f"the schema is fixed by the options; it has some of {ours.simpleString()}, all of "
+                f"which may be null, and not {field.name}:{kind}{null}"
+            )
+    _check_errors(given, settings)
+
+
+def _check_errors(schema: StructType, settings: ReadSettings) -> None:
+    """Refuse a schema in which an error would be a row of nulls."""
+    if settings.corrupt_column is not None and settings.corrupt_column not in schema.names:
         raise OptionsError(
-            f"the schema is fixed by the options; it is {ours.simpleString()}, "
-            f"and not {given.simpleString()}"
+            f"mode PERMISSIVE needs the column {settings.corrupt_column} among those that are "
+            "asked for, or the option badRecordsPath"
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Self, TypeVar
 from ...codec import StreamOptions
 from ...errors import OptionsError
 from ...io.sinks import SUFFIXES
+from .conditions import Conditions, conditions_of
 
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 Choice = TypeVar("Choice", bound=Enum)
@@ -125,6 +126,8 @@ def storage(options: Mapping[str, str]) -> dict[str, Any]:
 class ReadSettings:
     """How files are read.
 
+    :ivar columns: names of those that are asked for; None for all.
+    :ivar conditions: that rows have to meet.
     :ivar source_columns: whether rows say which file and frame they come from.
     :ivar corrupt_column: name of the column for errors, where they become rows; None elsewhere.
     :ivar bad_records: folder for errors, where they become records there; None elsewhere.
@@ -137,6 +140,8 @@ class ReadSettings:
     """
 
     terms: Terms = Terms.NTRIPLES
+    columns: tuple[str, ...] | None = None
+    conditions: Conditions = field(default_factory=dict)
     source_columns: bool = False
     mode: Mode = Mode.FAILFAST
     corrupt_column: str | None = None
@@ -165,6 +170,8 @@ class ReadSettings:
             corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
         return cls(
             terms=choice(options, "terms", Terms.NTRIPLES),
+            columns=_names(options, "columns"),
+            conditions=conditions_of(options),
             source_columns=switch(options, "sourceColumns"),
             mode=mode,
             corrupt_column=corrupt,
@@ -236,5 +243,5 @@ class WriteSettings:
 
     @property
     def suffix(self) -> str:
-        """The ending of a file's name."""
-        return ".jelly" + ("" if self.compression is None else _SUFFIXES[self.compression])
+        """What a compression adds to a file's name."""
+        return "" if self.compression is None else _SUFFIXES[self.compression]

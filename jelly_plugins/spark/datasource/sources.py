@@ -15,25 +15,32 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
     DataSourceWriter,
 )
 from pyspark.sql.types import StructType
 
 from .. import _requirement  # noqa: F401  (first: it says what to install)
 from .options import check_options
-from .schema import check_schema, patch_schema, statement_schema
+from .schema import asked_schema, check_schema, patch_schema, statement_schema
 from .settings import ReadSettings, WriteSettings
+from .shipping import Shipped
 
 if TYPE_CHECKING:
     from .formats import Format
+    from .writing import Sink
 
 
-class _FolderSource(DataSource):
+class _FolderSource(Shipped, DataSource):
     """Files of a format; their columns are fixed by the options."""
 
     @abstractmethod
     def _format(self) -> Format:
         """The files' format."""
+
+    @abstractmethod
+    def _sink(self) -> Sink:
+        """What writes such files."""
 
     @abstractmethod
     def _columns(self, settings: ReadSettings) -> StructType:
@@ -45,14 +52,15 @@ class _FolderSource(DataSource):
 
     def schema(self) -> StructType:
         check_options(self.options, self.name())
-        return self._columns(self._settings)
+        settings = self._settings
+        return asked_schema(self._columns(settings), settings)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .files import given_paths
         from .reading import FolderReader
 
         check_options(self.options, self.name(), writes=False)
-        check_schema(schema, self.schema())
+        check_schema(schema, self.schema(), self._settings)
         return FolderReader(given_paths(self.options), self._settings, schema, self._format())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
@@ -60,9 +68,29 @@ class _FolderSource(DataSource):
         from .streaming import FolderStreamReader
 
         check_options(self.options, self.name(), writes=False)
-        check_schema(schema, self.schema())
+        check_schema(schema, self.schema(), self._settings)
         paths = given_paths(self.options)
         return FolderStreamReader(paths, self._settings, schema, self._format())
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from .writing import FolderWriter
+
+        return FolderWriter(*self._written(schema, overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
+        from .writing import FolderStreamWriter
+
+        return FolderStreamWriter(*self._written(schema, overwrite))
+
+    def _written(
+        self, schema: StructType, overwrite: bool
+    ) -> tuple[str, StructType, bool, WriteSettings, Sink]:
+        """What all writers are made of."""
+        from .files import given_paths
+
+        check_options(self.options, self.name(), writes=True)
+        [path] = given_paths(self.options)
+        return path, schema, overwrite, WriteSettings.of(self.options), self._sink()
 
 
 class JellyDataSource(_FolderSource):
@@ -80,13 +108,10 @@ class JellyDataSource(_FolderSource):
     def _columns(self, settings: ReadSettings) -> StructType:
         return statement_schema(settings)
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from .files import given_paths
-        from .writing import JellyWriter
+    def _sink(self) -> Sink:
+        from .sinks import STATEMENTS
 
-        check_options(self.options, self.name(), writes=True)
-        [path] = given_paths(self.options)
-        return JellyWriter(path, schema, overwrite, WriteSettings.of(self.options))
+        return STATEMENTS
 
 
 class JellyPatchDataSource(_FolderSource):
@@ -103,3 +128,8 @@ class JellyPatchDataSource(_FolderSource):
 
     def _columns(self, settings: ReadSettings) -> StructType:
         return patch_schema(settings)
+
+    def _sink(self) -> Sink:
+        from .sinks import OPERATIONS
+
+        return OPERATIONS

@@ -1,124 +1,102 @@
-"""The format ``jelly`` as a sink: each task writes one stream.
+"""The formats as sinks of batches and of streams: each task writes files of its own.
 
-A stream is one of triples as long as no row has a graph, whatever the columns are: readers that
-want triples take no stream of quads. From the first row with a graph on, a task writes another one,
-of quads.
+What has to be known where a job is committed goes there in the tasks' messages: Spark makes a
+writer anew for each step of a stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
+from typing import BinaryIO, Protocol, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
 
-from ...codec import ColumnEncoder
 from ...errors import JellyError, OptionsError
-from .encoding import StreamWriter, stream_options
 from .output import Output
-from .schema import GRAPH, POSITIONS
 from .settings import WriteSettings
+from .shipping import Shipped
+from .stream_output import StreamOutput
 
-_SPLIT = {"value", "kind", "datatype", "language"}
+#: Opens a file for a task: gives its name, and the file.
+NewFile: TypeAlias = Callable[[], AbstractContextManager[tuple[str, BinaryIO]]]
+
+#: What Spark tells tasks of a stream that they work for.
+_QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
+
+
+class BatchWriter(Protocol):
+    """Writes batches into an open file."""
+
+    rows: int
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Write the rows of a batch."""
+
+    def finish(self) -> None:
+        """End what was written."""
+
+
+@dataclass(frozen=True)
+class Sink:
+    """What the formats differ in, for those who write them.
+
+    :ivar suffix: of files' names, before that of a compression.
+    :ivar check: refuses columns and settings before there is a task.
+    :ivar split: batches, each of the columns that a file of its own has: where they change, another
+        file begins.
+    :ivar open: what writes into an open file, given its job and task, and the columns.
+    """
+
+    suffix: str
+    check: Callable[[StructType, WriteSettings], None]
+    split: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    open: Callable[[BinaryIO, str, pa.Schema, WriteSettings], BatchWriter]
 
 
 @dataclass
 class Written(WriterCommitMessage):
     """What a task has written.
 
-    :ivar names: of its files: one, none if it had no rows, or two if some have a graph.
+    :ivar names: of its files; none if it had no rows.
+    :ivar query: of a stream; likewise ``batch``.
     """
 
     names: Sequence[str]
     rows: int
+    query: str = ""
+    batch: int = 0
 
 
-def check_columns(schema: StructType) -> None:
-    """Refuse columns that are no statements.
+def write_task(
+    batches: Iterator[pa.RecordBatch], output: Output, sink: Sink, settings: WriteSettings
+) -> tuple[list[str], int]:
+    """Write what a task is given.
 
-    :raises OptionsError: one is missing, one too many, or not of terms.
+    :return: names of its files, and number of rows.
+    :raises JellyError: with the file, and the row, counted from the task's first.
     """
-    names = set(schema.names)
-    missing = set(POSITIONS) - {GRAPH} - names
-    other = names - set(POSITIONS)
-    if missing or other:
-        raise OptionsError(
-            "the columns have to be subject, predicate, object and, if there are graphs, graph: "
-            + ", ".join(
-                [f"{name} is missing" for name in sorted(missing)]
-                + [f"{name} is another one" for name in sorted(other)]
-            )
-        )
-    for each in schema:
-        split = isinstance(each.dataType, StructType) and set(each.dataType.names) == _SPLIT
-        if not split and not isinstance(each.dataType, StringType):
-            raise OptionsError(
-                f"column {each.name} is {each.dataType.simpleString()}, neither text nor a "
-                "structure of value, kind, datatype and language"
-            )
-
-
-def split_graphs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches without the column of graphs, up to the first row that has one."""
-    named = False
-    for batch in batches:
-        if named or GRAPH not in batch.schema.names:
-            yield batch
-            continue
-        found = pc.index(pc.is_valid(batch[GRAPH]), value=True).as_py()
-        if found != 0:
-            yield batch.slice(0, None if found < 0 else found).drop_columns([GRAPH])
-        if found >= 0:
-            named = True
-            yield batch.slice(found)
-
-
-class JellyWriter(DataSourceArrowWriter):
-    """Writes statements; Spark makes one, and sends it to every task."""
-
-    def __init__(
-        self, path: str, schema: StructType, overwrite: bool, settings: WriteSettings
-    ) -> None:
-        check_columns(schema)
-        # Refuses options before there is a task.
-        ColumnEncoder(stream_options(settings, GRAPH in schema.names))
-        self._settings = settings
-        self._output = Output(path, overwrite, settings.storage)
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        batches = (batch for batch in iterator if batch.num_rows)
-        names: list[str] = []
-        rows = 0
-        parts = split_graphs(batches)
-        while (first := next(parts, None)) is not None:
-            name, count, ahead = self._write_stream(chain((first,), parts), rows)
-            names.append(name)
-            rows += count
-            parts = parts if ahead is None else chain((ahead,), parts)
-        return Written(names, rows)
-
-    def _write_stream(
-        self, batches: Iterator[pa.RecordBatch], before: int
-    ) -> tuple[str, int, pa.RecordBatch | None]:
-        """Write batches as a stream, as long as they have the same columns.
-
-        :param before: rows of the task that were written before.
-        :return: name of the file, number of rows, and the batch that goes into another stream.
-        """
-        first = next(batches)
-        context = TaskContext.get()
-        task = 0 if context is None else context.partitionId()
-        with self._output.new_file(task, self._settings.suffix) as (name, file):
-            writer = StreamWriter(file, first.schema, self._settings)
+    context = TaskContext.get()
+    task = 0 if context is None else context.partitionId()
+    names: list[str] = []
+    rows = 0
+    parts = sink.split(batch for batch in batches if batch.num_rows)
+    while (first := next(parts, None)) is not None:
+        with output.new_file(task, sink.suffix + settings.suffix) as (name, file):
+            writer = sink.open(file, f"{output.job}-{task}-{len(names)}", first.schema, settings)
             ahead = None
             try:
                 writer.add(first)
-                for batch in batches:
+                for batch in parts:
                     if batch.schema != first.schema:
                         ahead = batch
                         break
@@ -126,10 +104,28 @@ class JellyWriter(DataSourceArrowWriter):
                 writer.finish()
             except JellyError as error:
                 if error.row is not None:
-                    error.row += before
+                    error.row += rows
                 error.locate(source=name)
                 raise
-        return name, writer.rows, ahead
+        names.append(name)
+        rows += writer.rows
+        parts = parts if ahead is None else chain((ahead,), parts)
+    return names, rows
+
+
+class FolderWriter(Shipped, DataSourceArrowWriter):
+    """Writes a DataFrame; Spark makes one, and sends it to every task."""
+
+    def __init__(
+        self, path: str, schema: StructType, overwrite: bool, settings: WriteSettings, sink: Sink
+    ) -> None:
+        sink.check(schema, settings)
+        self._settings = settings
+        self._sink = sink
+        self._output = Output(path, overwrite, settings.storage)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        return Written(*write_task(iterator, self._output, self._sink, self._settings))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         written = [message for message in messages if isinstance(message, Written)]
@@ -137,3 +133,48 @@ class JellyWriter(DataSourceArrowWriter):
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002
         self._output.discard()
+
+
+class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
+    """Writes the batches of a stream; Spark makes one for each batch, and another to commit it.
+
+    :raises OptionsError: each batch is to take the place of those before.
+    """
+
+    def __init__(
+        self, path: str, schema: StructType, overwrite: bool, settings: WriteSettings, sink: Sink
+    ) -> None:
+        if overwrite:
+            raise OptionsError(
+                "a stream is written in output mode append: each batch adds files, and replaces "
+                "none"
+            )
+        sink.check(schema, settings)
+        self._path = path
+        self._settings = settings
+        self._sink = sink
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        context = TaskContext.get()
+        assert context is not None
+        query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
+        if not query or not batch:
+            raise OptionsError("Spark does not say which batch of which stream is written")
+        output = self._batch(query, int(batch)).output
+        names, rows = write_task(iterator, output, self._sink, self._settings)
+        return Written(names, rows, query, int(batch))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+        written = [message for message in messages if isinstance(message, Written)]
+        names = [name for message in written for name in message.names]
+        for output in {(each.query, each.batch) for each in written}:
+            self._batch(*output).publish(names)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+        # What tasks have left that said nothing is thrown away when the batch comes again.
+        written = [message for message in messages if isinstance(message, Written)]
+        for output in {(each.query, each.batch) for each in written}:
+            self._batch(*output).discard()
+
+    def _batch(self, query: str, batch: int) -> StreamOutput:
+        return StreamOutput(self._path, query, batch, self._settings.storage)

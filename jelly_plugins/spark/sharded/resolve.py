@@ -371,7 +371,7 @@ def resolve(
     """
     target = _Target(head, continued, numbered)
     replay = Replay(target, text=str, log=log, check_prev=check_prev)
-    replay.run(iter(rows))
+    replay.run((rows,))
     replay.wait()
     last = target.last
     return Resolved(

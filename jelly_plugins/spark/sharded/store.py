@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
 
-from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ...codec import (
+    DEFAULT_LIMITS,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    native,
+)
 from ...errors import JellyError
 from ...io.sinks import Destination
 from ...io.streams import encode, write_delimited
@@ -22,6 +29,7 @@ from ...oxigraph.terms import GraphName, describe
 from .checksums import damages
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard
+from .dumping import default_threads, dump_stores
 from .errors import RootError
 from .layout import Root, local_path, open_root, shard_of
 from .positions import check_archives
@@ -124,6 +132,12 @@ class ShardedStore:
                 message = f"{name} cannot be opened: {error}"
                 raise RootError(message, source=str(self.root)) from error
         return self._open[number]
+
+    def _store(self, number: int) -> Store:
+        """A shard that there is something in."""
+        store = self.shard(number)
+        assert store is not None
+        return store
 
     @contextmanager
     def _reading(self, number: int) -> Iterator[None]:
@@ -228,16 +242,36 @@ class ShardedStore:
 
     # Everything at once
 
-    def dump(self, dst: Destination, *, limits: Limits = DEFAULT_LIMITS) -> int:
+    def dump(
+        self, dst: Destination, *, threads: int | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> int:
         """Write all quads as a delimited Jelly-RDF stream, shard after shard, in constant memory.
 
-        Labels of blank nodes are kept: they are the same node in all shards.
+        Labels of blank nodes are kept: they are the same node in all shards. Shards that are read
+        ahead wait in temporary files, twice as many as threads at most. Without the compiled kernel
+        there is one thread.
 
         :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
             replaced only once everything is written.
+        :param threads: shards that are read at once; by default as many as there are processors,
+            up to 8. With 1 there are no temporary files.
         :return: number of quads written.
         :raises JellyError: a term cannot be said in Jelly.
         """
+        threads = default_threads() if threads is None else whole_number("threads", threads)
+        if threads < 1:
+            raise ValueError("threads: there is to be one at least")
+        numbers = [number for number, each in enumerate(self._shards) if each.store is not None]
+        if native and numbers:
+            return dump_stores(
+                numbers,
+                self._store,
+                self._reading,
+                dst,
+                options=_QUADS,
+                limits=limits,
+                threads=threads,
+            )
         written = 0
 
         def quads() -> Iterator[tuple[Any, ...]]:

@@ -1,7 +1,8 @@
 """What a cluster does with sharded stores, as a program: a process has one session of Spark.
 
 ``python -m tests.spark.sharded.cluster MASTER FOLDER [BATCHES]`` reads, writes, applies, streams,
-and lets two writers apply batches at once until both are through.
+and lets two writers apply batches at once until both are through. With more than one batch it also
+streams into files, and asks.
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ def run(spark: SparkSession, folder: Path, batches: int) -> None:
     files = [each for each in Path(written).iterdir() if each.suffix == ".jelly"]
     found = {statement for file in files for statement in read(str(file))}
     assert found == {Triple(Iri(f"urn:{n}"), Iri("urn:p"), Literal(f"{n}")) for n in rows}
+
+    some = spark.read.schema("object string").format("jelly").option("subject", "<urn:7>")
+    assert [row.object for row in some.load(written).collect()] == ['"7"']
+
+    if batches > 1:
+        stream_files(spark, folder, written, len(rows))
 
     # Applied: a log, a DataFrame, a stream.
     writer = Writer(seed=41)
@@ -63,6 +70,27 @@ def run(spark: SparkSession, folder: Path, batches: int) -> None:
     # What changes nothing made the root, and no version of it.
     assert (len(store), store.version) == (2 * batches, 2 * batches)
     assert store.verify() == []
+
+
+def stream_files(spark: SparkSession, folder: Path, written: str, rows: int) -> None:
+    """Stream from files to files, and to patches, which are applied; ask what came of it."""
+    for kind, columns in (("jelly", "*"), ("jelly-patch", "'A' AS kind, *")):
+        for _ in range(2):
+            arriving = spark.readStream.format("jelly").load(written)
+            writing = arriving.selectExpr(*columns.split(", ")).writeStream.format(kind)
+            writing = writing.option("checkpointLocation", f"{folder}/{kind}-checkpoint")
+            writing.trigger(availableNow=True).start(f"{folder}/{kind}").awaitTermination()
+    assert spark.read.format("jelly").load(f"{folder}/jelly").count() == rows
+    apply_patches(
+        spark,
+        spark.read.format("jelly-patch").load(f"{folder}/jelly-patch"),
+        folder / "streamed",
+        shards=2,
+    )
+    streamed = ShardedStore(folder / "streamed")
+    assert len(streamed) == rows
+    answers = streamed.select_dataframe(spark, "SELECT ?o { ?s <urn:p> ?o }")
+    assert answers.distinct().count() == rows
 
 
 def main() -> None:

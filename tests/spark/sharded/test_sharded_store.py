@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
 import shutil
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ import pytest
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 from pyspark.sql import SparkSession
 
+from jelly_plugins import read_frames
 from jelly_plugins.oxigraph import read_quads
 from jelly_plugins.spark.sharded import checksums, queries
 from jelly_plugins.spark.sharded.cleaning import vacuum
@@ -95,8 +98,39 @@ def test_one_shard_is_opened_where_the_key_is_given(root: Path) -> None:
 
 def test_a_dump_has_all_quads(root: Path, single: Store) -> None:
     target = root.parent / "all.jelly.gz"
-    assert ShardedStore(root).dump(target) == len(single)
+    store = ShardedStore(root)
+    assert store.dump(target) == len(single)
     assert set(read_quads(target)) == set(single)
+    # One stream, the same whatever makes it, with the quads of shard after shard.
+    single_thread = root.parent / "one.jelly"
+    made = []
+    for threads in (1, 2, 3, 20):
+        store.dump(single_thread, threads=threads)
+        made.append(single_thread.read_bytes())
+        assert list(read_quads(single_thread)) == list(store)
+    assert len(set(made)) == 1
+    with read_frames(single_thread) as frames:
+        assert frames.options is not None
+        assert sum(len(frame.statements) for frame in frames) == len(single)
+    with pytest.raises(ValueError, match="threads"):
+        store.dump(target, threads=0)
+
+
+class Full(io.BytesIO):
+    """A disk with little room."""
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > 100:
+            raise OSError(28, "no room is left")
+        return super().write(data)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_dump_that_cannot_be_written_is_not_the_stores_fault(root: Path, threads: int) -> None:
+    before = threading.active_count()
+    with pytest.raises(OSError, match="no room is left"):
+        ShardedStore(root).dump(Full(), threads=threads)
+    assert threading.active_count() == before
 
 
 def _used(root: Path) -> list[str]:

@@ -7,6 +7,13 @@ if not is_bare_tuple(Operation):
 
 cdef object ADD_KIND = OperationKind.ADD
 cdef object DELETE_KIND = OperationKind.DELETE
+cdef dict PATCH_STATE_OF = {int(state): state for state in patch_rules.PatchState}
+# Where a frame's end leaves a stream, by the state before, in streams whose frames are no patches.
+cdef dict FRAME_END_STATES = {
+    int(state): int(following[patch_rules.PatchRow.END_OF_FRAME])
+    for state, following in patch_rules.NEXT.items()
+    if patch_rules.PatchRow.END_OF_FRAME in following
+}
 # Rows without content, and what they say.
 cdef dict BARE_ROWS = {
     int(row): operation
@@ -20,6 +27,8 @@ cdef class PatchDecoder(ObjectDecoder):
 
     # Frame and row of the last transaction's start.
     cdef object begin
+    # Whether the options are known, and patches end with marks or the stream.
+    cdef bint plain_ends
 
     def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, strict=False):
         self.reference = reference_patch_decoder.PatchDecoder(
@@ -53,7 +62,7 @@ cdef class PatchDecoder(ObjectDecoder):
 
     cdef object _placed_reference(self):
         """The reference, where this decoder stands."""
-        self.reference._state = patch_rules.PatchState(self.reader.state)
+        self.reference._state = PATCH_STATE_OF[self.reader.state]
         self.reference._frames = self.frames
         self.reference._begin = self.begin
         return self.reference
@@ -71,6 +80,10 @@ cdef class PatchDecoder(ObjectDecoder):
             self._make_planned(frame)
             if status == AT_FRAME_END:
                 frame.rows = reader.rows
+                following = FRAME_END_STATES.get(reader.state) if self.plain_ends else None
+                if following is not None:
+                    reader.state = following
+                    return 0
                 # What is wrong with a frame's end is wrong with no row.
                 self.row = None
                 self._placed_reference()._end_frame(frame)
@@ -94,6 +107,7 @@ cdef class PatchDecoder(ObjectDecoder):
         self.options = read_patch_options(
             &self.reader, self.reference, data, self.options, self.taken
         )
+        self.plain_ends = not self.reference._ends_with_frame
         return 0
 
     cdef int _take_namespace(self) except -1:

@@ -1,10 +1,17 @@
-# The term writer of `patch/term_writer.py` and the encoder's loop. Statements, which are nearly all
-# that patches are made of, are written here; other rows are left to the reference encoder, which
-# has their terms written here.
+# The term writer of `patch/term_writer.py` and the encoder's loop. Statements, headers and the
+# bounds of transactions are written here; namespaces and the ends of patches are left to the
+# reference encoder, which has their terms written here.
 
 cdef dict PATCH_TABLE_NAMES = {
     PATCH_NAME: "name", PATCH_PREFIX: "prefix", PATCH_DATATYPE: "datatype"
 }
+
+
+cdef object HEADER_KIND = OperationKind.HEADER
+cdef frozenset WRITTEN_KINDS = frozenset((
+    OperationKind.ADD, OperationKind.DELETE, OperationKind.HEADER,
+    OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT,
+))
 
 
 cdef class PatchTermWriter(TermWriter):
@@ -23,9 +30,7 @@ cdef class PatchTermWriter(TermWriter):
 
     def add_operations(self, encoder, operations, Py_ssize_t width):
         """Write operations as rows of an encoder, and end its frames where they end."""
-        cdef object terms
-        # Whether the encoder stands where a statement leaves it as it is.
-        cdef bint ready = False
+        cdef object kind_before = None
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
         self._enter()
@@ -34,18 +39,16 @@ cdef class PatchTermWriter(TermWriter):
             for operation in operations:
                 writing = True
                 kind, value = operation
-                if ready and (kind is ADD_KIND or kind is DELETE_KIND):
-                    terms = value if isinstance(value, tuple) else tuple(value)
-                    if PyTuple_GET_SIZE(terms) != width:
-                        check_width(terms, width)
-                    self._statement(terms)
-                    self._end_row(
-                        encoder, (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES
-                    )
+                # A statement behind one of its kind leaves the encoder's state as it is.
+                if kind is kind_before:
+                    self._write_statement(encoder, kind, value, width)
+                    self._close_row(encoder)
+                elif kind in WRITTEN_KINDS:
+                    kind_before = self._add_row(encoder, kind, value, width)
                 else:
                     self._hand_over(encoder)
                     encoder._add(kind, value)
-                    ready = kind is ADD_KIND or kind is DELETE_KIND
+                    kind_before = None
                 writing = False
         except JellyError as error:
             self._hand_over(encoder)
@@ -55,6 +58,60 @@ cdef class PatchTermWriter(TermWriter):
         finally:
             self._hand_over(encoder)
             self._leave()
+
+    cdef object _add_row(self, encoder, kind, value, Py_ssize_t width):
+        """Write a statement, a header or a bound of a transaction as a row of an encoder.
+
+        :return: the kind of rows that may follow without a look at the encoder's state, or None.
+        """
+        row = patch_rules.ROW_OF[kind]
+        after = patch_rules.NEXT[encoder._state].get(row)
+        if after is None:
+            raise encoder._misplaced(row)
+        found = None
+        if kind is ADD_KIND or kind is DELETE_KIND:
+            self._write_statement(encoder, kind, value, width)
+            found = kind
+        elif kind is HEADER_KIND:
+            self._write_header(value)
+        elif not open_row(&self.writer, row << 3 | BYTES, 0):
+            raise MemoryError
+        encoder._state = after
+        encoder._ended_patch = False
+        self._close_row(encoder)
+        return found
+
+    cdef int _write_statement(self, encoder, kind, value, Py_ssize_t width) except -1:
+        """Write the row of a statement."""
+        cdef object terms = value if isinstance(value, tuple) else tuple(value)
+        if PyTuple_GET_SIZE(terms) != width:
+            check_width(terms, width)
+        self._statement(terms)
+        self._write_row(encoder, (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES)
+        return 0
+
+    cdef int _write_header(self, header) except -1:
+        """Write the row of an RdfPatchHeader."""
+        cdef Writer *writer = &self.writer
+        cdef bytes key
+        cdef size_t size
+        name, value = header
+        if type(name) is str and self._is_usual(name):
+            key = PyUnicode_AsUTF8String(name)
+        else:
+            key = self.reference.text(name, "a header's key")
+        self._row((value,), WRITE_HEADER)
+        size = PyBytes_GET_SIZE(key)
+        if size:
+            size += 1 + varint_size(size)
+        if not open_row(writer, PATCH_HEADER << 3 | BYTES, size + writer.body.size):
+            raise MemoryError
+        if size:
+            put_byte(&writer.rows, 1 << 3 | BYTES)
+            put_varint(&writer.rows, PyBytes_GET_SIZE(key))
+            put(&writer.rows, <const uint8_t *> PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
+        put(&writer.rows, writer.body.bytes, writer.body.size)
+        return 0
 
     def namespace(self, name, iri, graph):
         """Write the body of an RdfPatchNamespace."""

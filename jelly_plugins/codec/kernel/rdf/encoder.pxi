@@ -18,6 +18,10 @@ cdef enum:
     WRITE_HEADER
 
 
+cdef object IRI_KIND = Kind.IRI
+cdef object BLANK_NODE_KIND = Kind.BLANK_NODE
+cdef object LITERAL_KIND = Kind.LITERAL
+
 cdef dict TABLE_NAMES = {ROW_NAME: "name", ROW_PREFIX: "prefix", ROW_DATATYPE: "datatype"}
 
 
@@ -56,6 +60,8 @@ cdef class TermWriter:
     cdef Writer writer
     cdef object reference
     cdef object entry
+    # The caller's function that takes terms apart.
+    cdef object take_apart
     # Names of the lookups, by the row that sets an entry.
     cdef dict table_names
     # Rows and bytes that are left of the encoder's frame, once they were asked for.
@@ -96,6 +102,7 @@ cdef class TermWriter:
         open_writer(&self.writer)
         self.reference = reference_writer.TermWriter(options, describe, limits, entry)
         self.entry = entry
+        self.take_apart = describe
         self.table_names = TABLE_NAMES
         self.limits = limits
         self.nesting = bounded(limits.nesting)
@@ -209,12 +216,22 @@ cdef class TermWriter:
 
     cdef int _end_row(self, encoder, uint8_t tag) except -1:
         """Write the statement in `body` as a row of an encoder, and end its frame if it is full."""
-        cdef Writer *writer = &self.writer
-        if writer.body.size == 0:
+        self._write_row(encoder, tag)
+        self._close_row(encoder)
+        return 0
+
+    cdef int _write_row(self, encoder, uint8_t tag) except -1:
+        """Write the statement in `body` as a row."""
+        if self.writer.body.size == 0:
             self._hand_over(encoder)
             encoder._count_repeat()
-        if not write_row(writer, tag):
+        if not write_row(&self.writer, tag):
             raise MemoryError
+        return 0
+
+    cdef int _close_row(self, encoder) except -1:
+        """End an encoder's frame if the row that was written fills it."""
+        cdef Writer *writer = &self.writer
         if not self.asked:
             self.asked = True
             self.room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
@@ -646,7 +663,7 @@ cdef class TermWriter:
             return <Description> identity.description
         if PyTuple_Check(term):
             # Hashing tuples that are nested deeply enough ends the process.
-            return self._new_triple(term) if self.generic else self._from_reference(term)
+            return self._new_triple(term) if self.generic else self._from_caller(term)
         if self.generic and (type(term) is Iri or type(term) is Literal
                              or type(term) is BlankNode):
             description = self._new_generic(term)
@@ -668,11 +685,11 @@ cdef class TermWriter:
             known = self.described.get(term)
         except (TypeError, AttributeError) as error:
             # The reference says what is wrong with a part, if there is something.
-            self._from_reference(term)
+            self._from_caller(term)
             raise TermError(f"{term!r} is not a term: {error}") from None
         if known is not None:
             return known
-        description = self._from_reference(term)
+        description = self._from_caller(term)
         if <size_t> len(self.described) >= CACHE_ENTRIES:
             self.described.clear()
             self.generation += 1
@@ -680,11 +697,17 @@ cdef class TermWriter:
         self.described[term] = description
         return description
 
-    cdef Description _from_reference(self, term):
-        """Have the reference take a term apart."""
-        cdef Description description = Description.__new__(Description)
-        cdef EncodedTerm *encoded = &description.encoded
-        cdef tuple parts = self.reference._describe(term)
+    cdef Description _from_caller(self, term):
+        """Describe a term as the caller's function takes it apart."""
+        cdef EncodedTerm *encoded
+        cdef object found = self.take_apart(term)
+        cdef Description description = self._from_usual(found)
+        cdef tuple parts
+        if description is not None:
+            return description
+        parts = self.reference._encoded(found)
+        description = Description.__new__(Description)
+        encoded = &description.encoded
         encoded.kind = parts[0]
         if encoded.kind == IRI:
             set_iri(description, parts[2] + parts[3], self.writer.prefixes.size > 0)
@@ -697,10 +720,25 @@ cdef class TermWriter:
                 skip_size(&encoded.text)
         return description
 
+    cdef Description _from_usual(self, parts):
+        """Make a description of what the caller's function says of a term; None where anything is
+        unusual about it."""
+        cdef Py_ssize_t size
+        if type(parts) is not tuple:
+            return None
+        size = PyTuple_GET_SIZE(parts)
+        if size == 2 and parts[0] is IRI_KIND and type(parts[1]) is str:
+            return self._usual_iri(parts[1])
+        if size == 4 and parts[0] is LITERAL_KIND:
+            return self._usual_literal(parts[1], parts[2], parts[3])
+        if size == 2 and parts[0] is BLANK_NODE_KIND:
+            return self._usual_blank_node(parts[1])
+        return None
+
     cdef Description _new_triple(self, term):
         cdef Description description
         if not isinstance(term, Triple) or PyTuple_GET_SIZE(term) != 3:
-            return self._from_reference(term)
+            return self._from_caller(term)
         description = Description.__new__(Description)
         description.encoded.kind = TRIPLE
         description.parts = term
@@ -713,13 +751,13 @@ cdef class TermWriter:
         if type(term) is Iri:
             value = slot_value(term, IRI_VALUE)
             if type(value) is not str:
-                return self._from_reference(term)
+                return self._from_caller(term)
             known = self.generic_iris.get(value)
             if known is not None:
                 return known
-            description = self._generic_iri(value)
+            description = self._usual_iri(value)
             if description is None and self.generic:
-                description = self._from_reference(term)
+                description = self._from_caller(term)
             elif description is None:
                 # A namespace's, which was looked at already: other backends know no terms of ours.
                 description = Description.__new__(Description)
@@ -730,29 +768,32 @@ cdef class TermWriter:
             self.generic_iris[value] = description
             return description
         if type(term) is Literal:
-            description = self._generic_literal(
+            description = self._usual_literal(
                 slot_value(term, LITERAL_LEX),
                 slot_value(term, LITERAL_LANGTAG),
                 slot_value(term, LITERAL_DATATYPE),
             )
         else:
-            description = self._generic_blank_node(slot_value(term, BLANK_NODE_LABEL))
+            description = self._usual_blank_node(slot_value(term, BLANK_NODE_LABEL))
         if description is None:
-            return self._from_reference(term)
+            return self._from_caller(term)
         description.generic = True
         return description
 
     # Each of these returns None for what is too long or not as usual.
 
-    cdef Description _generic_iri(self, str value):
+    cdef Description _usual_iri(self, str value):
         cdef Description description
-        if not PyUnicode_IS_ASCII(value) or <uint64_t> len(value) > self.string_bytes:
+        if PyUnicode_IS_ASCII(value):
+            if <uint64_t> len(value) > self.string_bytes:
+                return None
+        elif not self._is_usual(value):
             return None
         description = Description.__new__(Description)
         set_iri(description, value, self.writer.prefixes.size > 0)
         return description
 
-    cdef Description _generic_literal(self, lex, langtag, datatype):
+    cdef Description _usual_literal(self, lex, langtag, datatype):
         cdef Description description
         cdef bytes wire
         if type(lex) is not str or not self._is_usual(lex):
@@ -769,7 +810,7 @@ cdef class TermWriter:
         set_wire(description, literal_wire(lex, langtag), datatype)
         return description
 
-    cdef Description _generic_blank_node(self, label):
+    cdef Description _usual_blank_node(self, label):
         cdef Description description
         if type(label) is not str or not self._is_usual(label):
             return None

@@ -15,6 +15,14 @@ cdef struct Gathered:
     # What stands around a quoted triple's terms.
     Slice opening
     Slice closing
+    # Columns that nobody asked for.
+    bint skipped[4]
+    # The texts of which a row has to have one, by position; NULL where any will do.
+    Slice *texts[4]
+    size_t text_counts[4]
+    bint has_texts
+    # A quoted triple that is compared.
+    Buffer compared
     # The statement that is next in the plan.
     size_t next
     # Where the frame that is decoded begins: what stays if it is refused.
@@ -108,9 +116,46 @@ cdef inline bint put_term(Gathered *gathered, int column, Term *term) noexcept n
     return True
 
 
+cdef int has_a_text(Gathered *gathered, int position, Term *term) noexcept nogil:
+    """Whether a term, NULL for the default graph, has one of the texts that are asked for; -1 where
+    there is no memory."""
+    cdef size_t size = 0 if term == NULL else text_size(term)
+    cdef Slice text
+    for at in range(gathered.text_counts[position]):
+        text = gathered.texts[position][at]
+        if text.size != size:
+            continue
+        if size == 0:
+            return 1
+        if term.kind != TRIPLE:
+            if memcmp(term.text.bytes, text.bytes, size) == 0:
+                return 1
+            continue
+        gathered.compared.size = 0
+        if not append_text(gathered, &gathered.compared, term):
+            return -1
+        if memcmp(gathered.compared.bytes, text.bytes, size) == 0:
+            return 1
+    return 0
+
+
+cdef int is_asked_for(Reader *reader, Gathered *gathered, Planned *planned) noexcept nogil:
+    """Whether a row is one of those that are asked for; -1 where there is no memory."""
+    cdef Term *term
+    cdef int found
+    for position in range(4):
+        if gathered.texts[position] != NULL:
+            term = planned.terms[position] if position < 3 or reader.width == 4 else NULL
+            found = has_a_text(gathered, position, term)
+            if found != 1:
+                return found
+    return 1
+
+
 cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
     """Gather what is planned, or as much of it as makes a batch; False where there is no memory."""
     cdef Planned *planned
+    cdef int asked
     for column in range(3):
         if not reserve(&gathered.offsets[column], 4 * (reader.planned - gathered.next)):
             return False
@@ -119,10 +164,17 @@ cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
         gathered.next += 1
         if planned.event != STATEMENT and planned.event != REPEAT:
             continue
-        if not (put_term(gathered, 0, planned.terms[0]) and put_term(gathered, 1, planned.terms[1])
-                and put_term(gathered, 2, planned.terms[2])):
-            return False
-        if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
+        if gathered.has_texts:
+            asked = is_asked_for(reader, gathered, planned)
+            if asked < 0:
+                return False
+            if not asked:
+                continue
+        for column in range(3):
+            if not gathered.skipped[column] and not put_term(gathered, column, planned.terms[column]):
+                return False
+        if (reader.width == 4 and not gathered.skipped[3]
+                and not put_graph(gathered, planned.terms[3])):
             return False
         gathered.rows += 1
     return True
@@ -163,8 +215,10 @@ cdef bytes bytes_of(Buffer *buffer, size_t size):
 
 
 cdef object column_of(Gathered *gathered, int column):
-    """One of the columns that are gathered."""
+    """One of the columns that are gathered; None for one that nobody asked for."""
     cdef uint64_t rows = gathered.rows
+    if gathered.skipped[column]:
+        return None
     return reference_columns.Column(
         rows=rows,
         offsets=bytes_of(&gathered.offsets[column], 4 * (rows + 1)),
@@ -180,13 +234,16 @@ cdef class ColumnDecoder(PieceDecoder):
     cdef Gathered gathered
     # What the slices point into.
     cdef object notation
+    cdef dict texts
     # Frames that rows were gathered of, and how many.
     cdef list frames
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
                   first_frame=0, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
-                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
+                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES,
+                  columns=positions.POSITIONS, matching=None):
         reference_columns.check_batch(batch_rows, batch_bytes)
+        self.texts = reference_columns.checked_texts(columns, matching)
         self._open(reference_columns.ColumnFactory(notation, limits), limits, first_frame)
         self.gathered.batch_rows = batch_rows
         self.gathered.batch_bytes = batch_bytes
@@ -196,14 +253,32 @@ cdef class ColumnDecoder(PieceDecoder):
         self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
         self.reader.triple_overhead = len(self.notation[0]) + len(self.notation[1]) + 2
         self.frames = []
+        for number, name in enumerate(positions.POSITIONS):
+            self.gathered.skipped[<int> number] = name not in columns
+            if name in self.texts:
+                self._ask_for(<int> number, self.texts[name])
         if not begin_batch(&self.gathered):
             raise MemoryError
+
+    cdef int _ask_for(self, int position, tuple texts) except -1:
+        cdef Gathered *gathered = &self.gathered
+        cdef Slice *slices = <Slice *> PyMem_RawCalloc(len(texts) + 1, sizeof(Slice))
+        if slices == NULL:
+            raise MemoryError
+        gathered.texts[position] = slices
+        gathered.has_texts = True
+        for text in texts:
+            slices[gathered.text_counts[position]] = slice_of_bytes(text)
+            gathered.text_counts[position] += 1
+        return 0
 
     def __dealloc__(self):
         for column in range(4):
             release(&self.gathered.data[column])
             release(&self.gathered.offsets[column])
+            PyMem_RawFree(self.gathered.texts[column])
         release(&self.gathered.validity)
+        release(&self.gathered.compared)
 
     def flush(self):
         """The rows that were gathered, full or not: one batch, or none if there are no rows."""

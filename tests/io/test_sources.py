@@ -19,8 +19,8 @@ import zstandard
 from jelly_plugins import JellyError, MissingExtraError, SourceError, TruncatedError
 from jelly_plugins.io.sources import PIECE, Input
 
-from . import programs
-from .codec.input_kinds import INPUT_KINDS, Trickle
+from .. import programs
+from ..codec.input_kinds import INPUT_KINDS, Trickle
 
 DATA = random.Random(1).randbytes(200_000) + bytes(200_000)
 

@@ -14,7 +14,7 @@ from jelly_plugins.codec.common.terms import Statement
 from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.tools.compare import SHOWN, compare_datasets, compare_streams
 
-from .shared_data import shared
+from ..shared_data import shared
 
 S, P, Q = Iri("urn:s"), Iri("urn:p"), Iri("urn:q")
 

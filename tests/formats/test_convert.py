@@ -13,6 +13,7 @@ from jelly_plugins import (
     Iri,
     LogicalType,
     PhysicalType,
+    SourceError,
     StatementError,
     StreamOptions,
     TermError,
@@ -82,6 +83,13 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="rdf_star"):
         text_to_jelly(pipe, tmp_path / "x.jelly", format=NT)
     writer.join()
+
+
+def test_a_closed_file_is_an_error_of_the_source() -> None:
+    closed = io.BytesIO(PLAIN)
+    closed.close()
+    with pytest.raises(SourceError, match="closed file"):
+        text_to_jelly(closed, io.BytesIO(), format=NT)
 
 
 def test_errors_of_writing_name_the_text() -> None:

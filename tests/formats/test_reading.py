@@ -95,10 +95,10 @@ def test_entities_that_grow_are_refused(source: Any) -> None:
         '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
         '<r:Description r:about="urn:s" r:value="&a9;"/></r:RDF>'
     )
-    with pytest.raises(TextError, match="line 1: an entity stands for"):
+    with pytest.raises(TextError, match="line 1: an entity expands to"):
         list(TextReader(source(text.encode()), Format.RDF_XML))
     many = text.replace(entities, f'<!ENTITY a "{"x" * 60_000}">').replace("&a9;", "&a;" * 400)
-    with pytest.raises(TextError, match="line 2: entities stand for"):
+    with pytest.raises(TextError, match="line 2: entities expand to"):
         list(TextReader(source(many.encode()), Format.RDF_XML))
 
 

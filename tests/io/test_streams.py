@@ -39,9 +39,9 @@ from jelly_plugins import (
 from jelly_plugins.codec import GenericFactory
 from jelly_plugins.io.streams import FrameReader, encode, encode_frames, infer_options, write_bytes
 
-from .codec import wire_builder as w
-from .codec.conftest import Kernel, kernel
-from .codec.input_kinds import INPUT_KINDS
+from ..codec import wire_builder as w
+from ..codec.conftest import Kernel, kernel
+from ..codec.input_kinds import INPUT_KINDS
 
 __all__ = ["kernel"]
 

@@ -20,7 +20,7 @@ from jelly_plugins.codec.common.wire import bytes_field, varint_field
 from jelly_plugins.codec.rdf.rules import Row
 from jelly_plugins.tools.inspection import LISTED, FrameReport, count_rows, inspect
 
-from .shared_data import shared
+from ..shared_data import shared
 
 STATEMENT = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
 

@@ -1,0 +1,102 @@
+"""The formats ``jelly`` and ``jelly-patch`` for those who write them: columns and files.
+
+A stream of Jelly-RDF is one of triples as long as no row has a graph, whatever the columns are:
+readers that want triples take no stream of quads. From the first row with a graph on, a task writes
+another one, of quads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final
+from uuid import NAMESPACE_OID, uuid5
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import StringType, StructType
+
+from ...codec import ColumnEncoder, PatchEncoder
+from ...errors import OptionsError
+from .encoding import StreamWriter, stream_options
+from .patch_encoding import KIND, OperationWriter, patch_options
+from .schema import GRAPH, POSITIONS
+from .settings import WriteSettings
+from .writing import Sink
+
+_SPLIT: Final = {"value", "kind", "datatype", "language"}
+
+
+def _check_columns(schema: StructType, besides: tuple[str, ...] = ()) -> None:
+    """Refuse columns that are no statements.
+
+    :param besides: columns of text that there are besides terms.
+    :raises OptionsError: one is missing, one too many, or not of terms.
+    """
+    names = set(schema.names)
+    missing = {*besides, *POSITIONS} - {GRAPH} - names
+    other = names - {*besides, *POSITIONS}
+    if missing or other:
+        raise OptionsError(
+            f"the columns have to be {', '.join((*besides, *POSITIONS[:3]))} and, if there are "
+            "graphs, graph: "
+            + ", ".join(
+                [f"{name} is missing" for name in sorted(missing)]
+                + [f"{name} is another one" for name in sorted(other)]
+            )
+        )
+    for each in schema:
+        split = isinstance(each.dataType, StructType) and set(each.dataType.names) == _SPLIT
+        if isinstance(each.dataType, StringType) or (split and each.name not in besides):
+            continue
+        raise OptionsError(
+            f"column {each.name} is {each.dataType.simpleString()}, neither text nor a structure "
+            "of value, kind, datatype and language"
+        )
+
+
+def _check_statements(schema: StructType, settings: WriteSettings) -> None:
+    _check_columns(schema)
+    ColumnEncoder(stream_options(settings, GRAPH in schema.names))
+
+
+def _check_operations(schema: StructType, settings: WriteSettings) -> None:
+    _check_columns(schema, (KIND,))
+    PatchEncoder(patch_options(settings))
+
+
+def split_graphs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches without the column of graphs, up to the first row that has one."""
+    named = False
+    for batch in batches:
+        if named or GRAPH not in batch.schema.names:
+            yield batch
+            continue
+        found = pc.index(pc.is_valid(batch[GRAPH]), value=True).as_py()
+        if found != 0:
+            yield batch.slice(0, None if found < 0 else found).drop_columns([GRAPH])
+        if found >= 0:
+            named = True
+            yield batch.slice(found)
+
+
+def _open_statements(
+    file: BinaryIO,
+    name: str,  # noqa: ARG001
+    schema: pa.Schema,
+    settings: WriteSettings,
+) -> StreamWriter:
+    return StreamWriter(file, schema, settings)
+
+
+def _open_operations(
+    file: BinaryIO,
+    name: str,
+    schema: pa.Schema,  # noqa: ARG001
+    settings: WriteSettings,
+) -> OperationWriter:
+    # Of every attempt at a task the same, so that a log says what it is wherever it is replayed.
+    return OperationWriter(file, f"urn:uuid:{uuid5(NAMESPACE_OID, name)}", settings)
+
+
+STATEMENTS: Final = Sink(".jelly", _check_statements, split_graphs, _open_statements)
+OPERATIONS: Final = Sink(".jellyp", _check_operations, iter, _open_operations)
