@@ -12,11 +12,20 @@ from typing import Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import LimitError, TextError, WireError
+from ..errors import LimitError, MissingExtraError, TextError, WireError
 
 _OPENS_FRAME: Final = re.compile(rb"#[ \t]*frame\b", re.IGNORECASE)
 #: Bytes of text that a byte of a frame may take.
 _LONGER: Final = 16
+
+
+def _need_protobuf() -> None:
+    try:
+        import google.protobuf  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "Jelly's text form needs a library: pip install 'jelly-plugins[cli]'"
+        ) from None
 
 
 def frame_text(data: bytes, index: int) -> bytes:
@@ -24,11 +33,13 @@ def frame_text(data: bytes, index: int) -> bytes:
 
     :param data: the frame, without a delimiter.
     :raises WireError: it is no message of Jelly-RDF's.
+    :raises MissingExtraError: protobuf is not installed.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions
     >>> print(frame_text(Encoder(StreamOptions(version=1)).flush(), 0).decode().splitlines()[:3])
     ['# frame 0', 'rows {', '  options {']
     """
+    _need_protobuf()
     from google.protobuf.message import DecodeError
     from google.protobuf.text_format import MessageToString
 
@@ -45,6 +56,7 @@ def frames_of_text(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
     """The frames that a text says, without delimiters.
 
     :raises TextError: it is no such text; with the line.
+    :raises MissingExtraError: protobuf is not installed.
     :raises LimitError: the text of a frame is longer than one within ``limits`` can be.
     """
     frame: list[bytes] = []
@@ -81,6 +93,7 @@ def _frame(text: bytes, first: int) -> bytes:
 
     :param first: number of its first line.
     """
+    _need_protobuf()
     from google.protobuf.text_format import Parse, ParseError
 
     from ..proto import rdf_pb2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from jelly_plugins import (
     Limits,
     Literal,
     LogicalType,
+    MissingExtraError,
     OptionsError,
     PhysicalType,
     Quad,
@@ -268,3 +270,13 @@ def test_formats_that_no_name_tells(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"did you mean turtle\?"):
         convert(NT, tmp_path / "x.jelly", source_format="turtel")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("forms", [("jelly", "jelly-text"), ("jelly-text", "jelly")])
+def test_without_protobuf_the_install_line_is_told(
+    forms: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = made(JELLY, "jelly", forms[0])
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'jelly-plugins\[cli\]'"):
+        made(source, *forms)
