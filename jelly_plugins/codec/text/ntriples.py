@@ -372,7 +372,7 @@ class _Line:
         found = _SKIP.match(self._text, self.pos)
         self.pos = found.end() if found else self.pos
 
-    def _take(self, pattern: Pattern) -> bool:
+    def _take(self, pattern: Pattern[str]) -> bool:
         found = pattern.compiled.match(self._text, self.pos)
         if found is None:
             return False

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from typing import AnyStr, Generic
 
 
-class Pattern:
-    """A regular expression.
+class Pattern(Generic[AnyStr]):
+    """A regular expression for text, or for bytes.
 
     >>> Pattern("a+").compiled.match("aab")[0]
     'aa'
     """
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
+    def __init__(self, pattern: AnyStr) -> None:
+        self._pattern: AnyStr = pattern
 
     @cached_property
-    def compiled(self) -> re.Pattern[str]:
+    def compiled(self) -> re.Pattern[AnyStr]:
         """It, compiled once."""
         return re.compile(self._pattern)
