@@ -293,9 +293,9 @@ def convert(
     from ..patch.logs.conversion import PatchOptionChanges
     from ..patch.logs.conversion import convert as convert_
 
-    target = _target(output, to, text_sources=all(map(_is_text, sources)))
+    target = log_target(output, to, text_sources=all(map(_is_text, sources)))
     frames = {"frame_rows": frame_rows, "frame_bytes": frame_bytes}
-    dst = _destination(output, target, force)
+    dst = log_destination(output, target, force)
     statement_type = None
     if triples is not None:
         statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
@@ -366,8 +366,8 @@ def diff(
     if old == new == STANDARD:
         raise WrongUsageError("stdin can be one side only")
     limits = settings.limits_from(limit)
-    target = _target(output, to)
-    dst = _destination(output, target, force)
+    target = log_target(output, to)
+    dst = log_destination(output, target, force)
     with ExitStack() as stack:
         sides = [_statements(name, from_, base, limits, stack) for name in (old, new)]
         made = diff_(
@@ -420,8 +420,8 @@ def invert(
     from ..patch import write_patches
     from ..patch.logs.whole import invert_log
 
-    target = _target(output, to)
-    dst = _destination(output, target, force)
+    target = log_target(output, to)
+    dst = log_destination(output, target, force)
     with _reading([log], "invert", from_, generalized, limit) as patches:
         write_patches(invert_log(patches), dst, format=target)
 
@@ -451,8 +451,8 @@ def compact(
     from ..patch import compact as compact_
     from ..patch import write_patches
 
-    target = _target(output, to)
-    dst = _destination(output, target, force)
+    target = log_target(output, to)
+    dst = log_destination(output, target, force)
     with _reading(logs, "compact", from_, generalized, limit) as patches:
         write_patches([compact_(patches, exact=exact)], dst, format=target)
 
@@ -605,7 +605,7 @@ def _is_text(name: str) -> bool:
     return format_of(name) is PatchFormat.RDF_PATCH
 
 
-def _target(output: str, to: LogFormat | None, *, text_sources: bool = False) -> PatchFormat:
+def log_target(output: str, to: LogFormat | None, *, text_sources: bool = False) -> PatchFormat:
     """The format to write. On stdout it is text, unless that is what is read; in a file whose name
     does not tell it is Jelly-Patch."""
     from ..patch.formats import PatchFormat, format_of
@@ -617,7 +617,7 @@ def _target(output: str, to: LogFormat | None, *, text_sources: bool = False) ->
     return PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
 
 
-def _destination(output: str, target: PatchFormat, force: bool) -> Destination:
+def log_destination(output: str, target: PatchFormat, force: bool) -> Destination:
     from ..patch import PatchFormat
 
     return console.destination(output, force=force, binary=target is not PatchFormat.RDF_PATCH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -11,9 +12,11 @@ import typer
 
 from . import console, settings
 from .console import STANDARD, WrongUsageError
+from .patch import LogTo, log_destination, log_target
 
 if TYPE_CHECKING:
     from ..spark.sharded import Applied, Commit
+    from ..spark.sharded.storage import Storage
 
 #: Versions that are listed, the newest ones; and logs, those that were applied last.
 _LISTED: Final = 10
@@ -25,13 +28,75 @@ class ShardBy(StrEnum):
 
 
 RootFolder: TypeAlias = Annotated[
-    str, typer.Option("--root", metavar="DIR", help="Folder of the sharded store.")
+    str,
+    typer.Option(
+        "--root", metavar="DIR", help="Folder of the sharded store, or URL of one in a bucket."
+    ),
+]
+
+StorageOptions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        metavar="KEY=VALUE",
+        help="A setting of the bucket, such as endpoint=URL; can be repeated. Credentials are "
+        "better left in the environment.",
+    ),
+]
+
+RootArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="ROOT", help="Folder of the store, or URL of one in a bucket.")
+]
+
+Version: TypeAlias = Annotated[
+    int | None, typer.Option("--version", min=0, help="The version; by default the newest.")
+]
+
+Timestamp: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--timestamp",
+        metavar="TIME",
+        help="Instead of --version: the one that was the newest then, as 2026-11-21T15:45:59Z.",
+    ),
 ]
 
 app = typer.Typer(
     help="Sharded stores: patch logs applied by Spark. Many Oxigraph stores are one.",
     rich_markup_mode=None,
 )
+
+
+def _storage(root: str, options: list[str] | None) -> Storage:
+    """The storage of a root."""
+    from ..spark.sharded.storage import storage_at
+
+    return storage_at(root, _named(options) or None)
+
+
+def _named(options: list[str] | None) -> dict[str, str]:
+    """Settings by name. Nothing is said of their values, which may be secrets."""
+    given = [each.partition("=") for each in options or ()]
+    if not all(name and is_set for name, is_set, _ in given):
+        raise WrongUsageError("--storage-option is KEY=VALUE")
+    return {name: value for name, _, value in given}
+
+
+def _time(version: int | None, timestamp: str | None) -> str | None:
+    """A time that was asked for in the place of a version."""
+    from ..spark.sharded.versions import parse_time
+
+    if timestamp is None:
+        return None
+    if version is not None:
+        raise WrongUsageError("--version and --timestamp exclude each other")
+    try:
+        parse_time(timestamp)
+    except ValueError as error:
+        raise WrongUsageError(f"--timestamp: {error}") from None
+    return timestamp
+
+
 app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
@@ -70,6 +135,7 @@ def apply(
         bool,
         typer.Option("--existing", help="Make no store: if it is not there, that is an error."),
     ] = False,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
@@ -82,17 +148,18 @@ def apply(
     if logs.count(STANDARD) > 1:
         raise WrongUsageError("stdin can be one log only")
     from ..spark import apply_patches, session
-    from ..spark.sharded.layout import make_root
+    from ..spark.sharded.commits import make_log
 
+    storage = _storage(root, storage_option)
     # Before Spark takes its seconds.
-    make_root(root, shards, None if shard_by is None else shard_by.value, create=not existing)
+    make_log(storage, shards, None if shard_by is None else shard_by.value, create=not existing)
     spark = session(master, config={"spark.log.level": "ERROR"})
     try:
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(
                 spark,
                 sources,
-                root,
+                storage,
                 name=name,
                 check_prev=check_prev,
                 # It is there now; and what was found is what is used.
@@ -135,6 +202,7 @@ def status(
     positions: Annotated[
         bool, typer.Option("--positions", help="Show the positions in all logs, however many.")
     ] = False,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Show the versions of a sharded store, and its positions in logs.
@@ -143,23 +211,14 @@ def status(
     """
     from ..spark import ShardedStore
 
-    store = ShardedStore(root)
+    store = ShardedStore(_storage(root, storage_option))
     history = list(store.history())
     commit = store.commit
     latest = commit.positions[::-1]
     if not positions:
         latest = latest[:_LISTED]
     if as_json:
-        versions = [
-            {
-                "version": each.version,
-                "timestamp": each.timestamp,
-                "quads": each.quads,
-                "operations": each.operations,
-                "open": each.shards is not None,
-            }
-            for each in history
-        ]
+        versions = [_version_fields(each) for each in history]
         console.print_json(
             {"root": root, "layout": asdict(store.layout), "versions": versions}
             | {"positions": len(commit.positions)}
@@ -192,20 +251,134 @@ def status(
         print(f"and {len(history) - _LISTED:,} older ones")
 
 
+def _version_fields(commit: Commit) -> dict[str, Any]:
+    return {
+        "version": commit.version,
+        "timestamp": commit.timestamp,
+        "quads": commit.quads,
+        "operations": commit.operations,
+        "restored": commit.restored,
+        "shards": None if commit.shards is None else len(commit.shards),
+        "open": commit.readable,
+    }
+
+
 def _version_text(commit: Commit) -> str:
-    gone = "" if commit.shards is not None else ", its stores removed"
+    gone = "" if commit.readable else ", its stores removed"
+    again = "" if commit.restored is None else f", as version {commit.restored:,} was"
     return (
         f"version {commit.version:,} of {commit.timestamp}: {commit.quads:,} quads, "
-        f"{commit.operations:,} operations{gone}"
+        f"{commit.operations:,} operations{again}{gone}"
     )
+
+
+@app.command()
+def history(
+    root: RootArgument,
+    storage_option: StorageOptions = None,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Show all versions of a sharded store, the newest first, and what was applied in each."""
+    from ..spark import ShardedStore
+
+    # One after the other: there may be very many.
+    for commit in ShardedStore(_storage(root, storage_option)).history():
+        if as_json:
+            fields = _version_fields(commit)
+            fields["positions"] = [asdict(each) for each in commit.positions]
+            fields["applications"] = {
+                name: asdict(batch) for name, batch in commit.applications.items()
+            }
+            console.print_json(fields)
+        else:
+            print(_version_text(commit))
+
+
+@app.command()
+def restore(
+    root: RootArgument,
+    version: Annotated[
+        int | None, typer.Option("--version", min=0, help="The version to restore.")
+    ] = None,
+    timestamp: Timestamp = None,
+    storage_option: StorageOptions = None,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Make a new version that is as an earlier one was: quads, positions in logs, and batches.
+
+    Logs that are given again are applied from where they stood in that version.
+    """
+    from ..spark.sharded import restore as restore_
+
+    if version is None and timestamp is None:
+        raise WrongUsageError("--version or --timestamp is needed")
+    time = _time(version, timestamp)
+    done = restore_(_storage(root, storage_option), version, timestamp=time)
+    if as_json:
+        console.print_json(_version_fields(done))
+    else:
+        print(_version_text(done))
+
+
+@app.command()
+def reshard(
+    root: RootArgument,
+    shards: Annotated[
+        int, typer.Argument(metavar="N", min=1, help="How many shards there are to be.")
+    ],
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", min=1, help="That work at once; by default one per processor."),
+    ] = None,
+    storage_option: StorageOptions = None,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Give a sharded store another number of shards, as one new version with the same quads."""
+    from ..spark.sharded import reshard as reshard_
+
+    storage = _storage(root, storage_option)
+    done = reshard_(storage, shards, processes=processes or os.cpu_count() or 1)
+    if as_json:
+        console.print_json(_version_fields(done))
+    else:
+        print(f"{_version_text(done)}, {shards:,} shards")
+
+
+@app.command()
+def changes(
+    root: RootArgument,
+    from_version: Annotated[
+        int, typer.Option("--from-version", min=0, help="Begin behind this version.")
+    ],
+    to_version: Annotated[
+        int | None,
+        typer.Option("--to-version", min=0, help="The last version; by default the newest."),
+    ] = None,
+    output: settings.Output = STANDARD,
+    to: LogTo = None,
+    force: settings.Force = False,
+    storage_option: StorageOptions = None,
+) -> None:
+    """Write what was changed between two versions as a log, with a patch for each version.
+
+    Applied to a store that is as the first version was, it makes it as the last one is.
+    """
+    from ..spark.sharded.feed import steps, write_changes
+
+    if to_version is not None and to_version < from_version:
+        raise WrongUsageError("--to-version is before --from-version")
+    storage = _storage(root, storage_option)
+    target = log_target(output, to)
+    dst = log_destination(output, target, force)
+    write_changes(storage, steps(storage, from_version, to_version), dst, target)
 
 
 @app.command()
 def verify(
     root: RootFolder,
-    version: Annotated[
-        int | None, typer.Option("--version", min=0, help="The version; by default the newest.")
-    ] = None,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Look at every byte and every quad of a version of a sharded store.
@@ -214,7 +387,8 @@ def verify(
     """
     from ..spark import ShardedStore
 
-    store = ShardedStore(root, version=version)
+    time = _time(version, timestamp)
+    store = ShardedStore(_storage(root, storage_option), version=version, timestamp=time)
     problems = store.verify()
     if as_json:
         console.print_json({"root": root, "version": store.version, "problems": problems})
@@ -245,12 +419,14 @@ def vacuum(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
     ] = False,
+    storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Remove stores of old versions, and what failed attempts have left."""
     from ..spark.sharded import vacuum as vacuum_
 
-    done = vacuum_(root, keep=keep, grace=timedelta(hours=grace), dry_run=dry_run)
+    storage = _storage(root, storage_option)
+    done = vacuum_(storage, keep=keep, grace=timedelta(hours=grace), dry_run=dry_run)
     if as_json:
         found: dict[str, Any] = asdict(done)
         console.print_json(found | {"dry_run": dry_run})
@@ -262,5 +438,66 @@ def vacuum(
             "stores": f"{len(done.stores):,}",
             "on their way": f"{len(done.staged):,}",
             "freed": console.size_text(done.size),
+        }
+    )
+
+
+@app.command()
+def copy(
+    root: Annotated[
+        str, typer.Argument(metavar="ROOT", help="Folder of the store, or URL of one in a bucket.")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="ROOT2", help="Likewise, where there is no store yet.")
+    ],
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="The version; by default the newest.")
+    ] = None,
+    timestamp: Timestamp = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Copy all versions, with their numbers.")
+    ] = False,
+    storage_option: StorageOptions = None,
+    target_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target-option",
+            metavar="KEY=VALUE",
+            help="Likewise of the bucket that is copied to, if both are in buckets.",
+        ),
+    ] = None,
+    as_json: settings.AsJson = False,
+) -> None:
+    """Copy a sharded store to another folder or bucket, and verify the copy.
+
+    A version becomes version 1 of the copy, unless --history.
+    """
+    from ..spark.sharded import ShardedStore, copy_store
+    from ..spark.sharded.storage import storage_at
+    from ..spark.sharded.storage.opening import is_in_objects
+
+    if history and (version is not None or timestamp is not None):
+        raise WrongUsageError("--version or --timestamp, and --history, exclude each other")
+    time = _time(version, timestamp)
+    to_bucket = is_in_objects(target) and not is_in_objects(root)
+    given, wanted = _named(storage_option), _named(target_option)
+    source = storage_at(root, {} if to_bucket else given)
+    if time is not None:
+        version = ShardedStore(source, timestamp=time).version
+    done = copy_store(
+        source,
+        storage_at(target, {**given, **wanted} if to_bucket else wanted),
+        version=version,
+        history=history,
+    )
+    if as_json:
+        console.print_json(asdict(done))
+        return
+    console.print_fields(
+        {
+            "version": f"{done.version:,}",
+            "versions": f"{done.versions:,}",
+            "stores": f"{done.stores:,}",
+            "copied": console.size_text(done.size),
         }
     )

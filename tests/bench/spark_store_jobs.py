@@ -39,6 +39,7 @@ from jelly_plugins.spark import ShardedStore, apply_patches, session
 from jelly_plugins.spark.sharded.apply import Applied, Settings, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shard
 from jelly_plugins.spark.sharded.staging import StageWriter
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.tasks import on_spark
 
 from .spark_jobs import tree_seconds
@@ -211,11 +212,13 @@ def history(spark: Any, folder: Path, operations: int) -> None:
 
 def alone(_: Any, folder: Path, operations: int) -> None:
     """What one task takes, whatever else the machine does: a first load and batches after it."""
-    base: str | None = None
+    storage = storage_at(folder)
+    base: tuple[str, str | None] | None = None
     there = 0
     later: list[tuple[float, float]] = []
     for version, count in enumerate((operations, 100, *[1000] * 16), 1):
-        writer = StageWriter(folder / f"staged{version}", 1)
+        attempt = storage.attempt(f"{version}")
+        writer = StageWriter(attempt.folder("0"), 1)
         # What a batch deletes and adds lies all over the store, where a compaction has most to do.
         numbers = np.random.default_rng(version).integers(0, operations * 2, count)
         for start in range(0, count, 10_000):
@@ -227,19 +230,20 @@ def alone(_: Any, folder: Path, operations: int) -> None:
             writer.write(pa.array(lines), nothing, nothing, (version == 1) | (part % 2 == 0))
         writer.flush()
         work = ShardWork(
-            root=str(folder),
+            storage=storage,
+            attempt=attempt,
             shard=0,
             version=version,
             base=base,
             quads=there,
-            staged=((str(writer.path(0)), ((0, 0),)),),
+            staged=((attempt.pieces("0")[0], ((0, 0),)),),
             checked=True,
         )
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             result, cpu, memory = process.submit(_measured, work).result()
         assert result.store is not None
-        new, size = _bytes_of(folder / result.store, None if base is None else folder / base)
-        base, there = result.store, result.quads
+        new, size = _bytes_of(folder / result.store, None if base is None else folder / base[0])
+        base, there = (result.store, result.checksum), result.quads
         if version > 2:
             later.append((cpu, new / 1e6))
             continue

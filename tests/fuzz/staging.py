@@ -26,6 +26,7 @@ from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.frames import _Reading
 from jelly_plugins.spark.sharded.layout import Root
 from jelly_plugins.spark.sharded.resolve import Stager
+from jelly_plugins.spark.sharded.storage import storage_at
 
 from .comparison import Outcome, compare, describe_error
 from .lending import lent
@@ -53,10 +54,11 @@ def staged(
     ):
         folder = Path(name)
         try:
-            rows = list(Stager(folder, Root(shards=3)).stage(columns(frames, limits, batch_rows)))
+            attempt = storage_at(folder).attempt("attempt")
+            rows = list(Stager(attempt, Root(shards=3)).stage(columns(frames, limits, batch_rows)))
         except JellyError as error:
             return [], describe_error(error)
-        files = {path.name: path.read_bytes() for path in folder.glob("*/*")}
+        files = {path.name: path.read_bytes() for path in folder.glob("*/*/*/*")}
         return [rows, files], None
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -13,9 +15,13 @@ import pytest
 
 from jelly_plugins import oxigraph
 from jelly_plugins.errors import ChainError, ConflictError
+from jelly_plugins.oxigraph.patches import lag
+from jelly_plugins.oxigraph.patches import record as record_module
 from jelly_plugins.oxigraph.patches.bookkeeping import recordings
 from jelly_plugins.oxigraph.patches.lag import LAG
-from jelly_plugins.patch import read_patches
+from jelly_plugins.patch import Patch, read_patches
+
+from ..interrupting import Interrupting
 
 P = ox.NamedNode("urn:p")
 OTHER = b"H id <urn:other:1> .\nTX .\nA <urn:x> <urn:p> <urn:y> .\nTC .\nZ .\n"
@@ -210,3 +216,123 @@ def test_a_recorder_that_nobody_closed(tmp_path: Path) -> None:
         assert again.position is not None
         assert again.position.number == 2
     assert not recordings(store)
+
+
+def test_a_log_that_the_store_has_is_no_way_past_another(tmp_path: Path) -> None:
+    store = ox.Store()
+    with oxigraph.record(store, tmp_path / "b.jellyp") as recorder:
+        recorder.add(quad(7))
+    with oxigraph.record(store, tmp_path / "a.jellyp") as recorder:
+        recorder.add(quad(1))
+        recorder.add(quad(2))
+        left = copy_of(store)
+        shutil.copy(tmp_path / "a.jellyp", tmp_path / "left.jellyp")
+    with pytest.raises(ChainError, match="record or replay that log first"):
+        oxigraph.record(left, tmp_path / "b.jellyp")
+    with oxigraph.record(left, tmp_path / "left.jellyp"):
+        pass
+    with oxigraph.record(left, tmp_path / "b.jellyp") as recorder:
+        recorder.remove(quad(2))
+    assert data(left) == {quad(1), quad(7)}
+
+
+def test_an_interrupt_while_the_position_is_written(tmp_path: Path) -> None:
+    """At each line of it: the position is never further than the store is said to be."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    files = {record_module.__file__, lag.__file__}
+    for line in range(1, 60):
+        store = ox.Store()
+        path = tmp_path / f"{line}.jellyp"
+        with oxigraph.record(store, path) as recorder:
+            recorder.add(quad(1))
+            recorder.add(quad(2))
+            with (
+                suppress(KeyboardInterrupt),
+                Interrupting(line, files.__contains__, interrupt) as interrupting,
+            ):
+                oxigraph.positions(store)
+            recorder.add(quad(3))
+            left = copy_of(store)
+            shutil.copy(path, tmp_path / "left.jellyp")
+        if not recordings(left):
+            assert [each.number for each in oxigraph.positions(left)] == [3]
+        oxigraph.replay(left, tmp_path / "left.jellyp")
+        assert data(left) == data(store)
+        if not interrupting.done:
+            break
+    assert line > 10
+
+
+@pytest.mark.parametrize("label", ["a:b", "label-613a62", "a..b", "x"])
+def test_labels_that_are_written_otherwise(tmp_path: Path, label: str) -> None:
+    each = ox.Quad(ox.BlankNode(label), P, ox.NamedNode("urn:o"))
+    store, path = ox.Store(), tmp_path / "log.jellyp"
+    with oxigraph.record(store, path) as recorder:
+        recorder.add(quad(1))
+        recorder.add(each)
+        left = copy_of(store)
+        shutil.copy(path, tmp_path / "left.jellyp")
+    oxigraph.replay(left, tmp_path / "left.jellyp")
+    assert data(left) == data(store) == {quad(1), each}
+
+
+def test_a_log_of_text_goes_on_after_a_kill(tmp_path: Path) -> None:
+    store, path = killed(tmp_path / "log.rdfp", 3)
+    text = path.with_suffix(".rdfp")
+    path.rename(text)
+    with oxigraph.record(store, text) as recorder:
+        recorder.add(quad(8))
+    assert data(store) == {quad(0), quad(1), quad(2), quad(8)}
+
+
+def test_a_recorder_that_nobody_closed_protects_its_store(tmp_path: Path) -> None:
+    store = ox.Store()
+    other = oxigraph.record(store, tmp_path / "b.jellyp")
+    recorder = oxigraph.record(store, tmp_path / "a.jellyp")
+    recorder.add(quad(1))
+    recorder.add(quad(2))
+    del recorder
+    with pytest.raises(ChainError, match="record or replay that log first"):
+        other.remove(quad(2))
+    with oxigraph.record(store, tmp_path / "a.jellyp"):
+        pass
+    other.remove(quad(2))
+    other.close()
+    assert data(store) == {quad(1)}
+
+
+def test_a_replay_at_work_when_a_recorder_is_dropped(tmp_path: Path) -> None:
+    store = ox.Store()
+    first, second = read_patches(OTHER + OTHER.replace(b":1>", b":2>").replace(b"urn:y", b"urn:z"))
+
+    def patches() -> Iterator[Patch]:
+        yield first
+        recorder = oxigraph.record(store, tmp_path / "a.jellyp")
+        recorder.add(quad(1))
+        recorder.add(quad(2))
+        del recorder
+        yield second
+
+    with pytest.raises(ChainError, match="record or replay that log first"):
+        oxigraph.replay(store, patches())
+
+
+def test_a_load_finds_the_store_where_it_says_that_it_is(tmp_path: Path) -> None:
+    store, path = killed(tmp_path / "log.jellyp", 3)
+    jelly = tmp_path / "data.jelly"
+    oxigraph.dump(store, jelly)
+    with pytest.raises(ChainError, match="record or replay that log first"):
+        oxigraph.load(store, jelly)
+    oxigraph.replay(store, path)
+    oxigraph.load(store, jelly)
+    with oxigraph.record(store, path) as recorder:
+        recorder.add(quad(5))
+        recorder.remove(quad(1))
+        oxigraph.load(store, jelly)
+        left = copy_of(store)
+    assert not recordings(left)
+    oxigraph.replay(left, path)
+    assert quad(1) in left

@@ -34,6 +34,7 @@ from ...errors import JellyError
 from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, is_reserved, refuse_graph
+from ..patches.lag import check_recorded
 from ..terms import GraphName, check_store
 from .nquads_reader import NQuadsReader, refusals_as_ours, text_of
 from .pipe import bulk_load
@@ -113,6 +114,8 @@ def load(
         because it has a statement once, and by more, because of ``"reify"``.
     :raises JellyError: with source, frame and row, whatever is wrong with the source, and where it
         says what the store cannot hold.
+    :raises ChainError: a process that recorded changes to the store has ended without closing its
+        log, see :func:`jelly_plugins.oxigraph.record`.
     :raises OSError: the store cannot be written.
     :raises RuntimeError: the store is open for reading only.
     """
@@ -120,6 +123,7 @@ def load(
     check_settings(graph, blank_nodes, quoted_triples)
     if isinstance(graph, NamedNode) and not bookkeeping:
         refuse_graph(graph.value, what="what is to be loaded")
+    check_recorded(store)
     frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
     # Reifiers are made of terms; and each stream of several has labels of its own.

@@ -26,7 +26,7 @@ from .bookkeeping import (
     positions_in,
     recordings,
 )
-from .lag import LAG, catch_up, check_recorded, set_position
+from .lag import LAG, catch_up, check_recorded, is_left, set_position
 from .transaction import Update
 
 _ADD: Final = OperationKind.ADD
@@ -206,13 +206,15 @@ class StoreTarget:
         net = changes.net
         for graph in {row[3] for row in net}:
             refuse_graph(graph)
-        behind = self._is_behind(after)
-        quad = position_quad(after, recording=behind)
-        row = row_of(quad)
-        reached = {row}
         # Whoever else replays into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
             catch_up(self._store)
+            if is_left(self._store):
+                self._recordings = recordings(self._store)
+            behind = self._is_behind(after)
+            quad = position_quad(after, recording=behind)
+            row = row_of(quad)
+            reached = {row}
             left = self._left(before, after)
             if not behind:
                 changes.check(self._store)

@@ -15,7 +15,7 @@ that (:func:`check_recorded`).
 from __future__ import annotations
 
 from typing import Final, Protocol
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from pyoxigraph import Store
 
@@ -39,14 +39,16 @@ class Lagging(Protocol):
         ...
 
 
-#: By the address of the store, which lives as long as its recorder. A store has one of them at
-#: most: another one would have it catch up first.
-_LAGGING: Final[WeakValueDictionary[int, Lagging]] = WeakValueDictionary()
+#: By the address of the store. A store has one of them at most: another one would have it catch up
+#: first. One that was dropped and not closed leaves a note of that.
+_LAGGING: Final[dict[int, ref[Lagging]]] = {}
 
 
 def lags(store: Store, recorder: Lagging) -> None:
     """Note that the position of a store lags, of the log of this recorder."""
-    _LAGGING[id(store)] = recorder
+    known = _LAGGING.get(id(store))
+    if known is None or known() is not recorder:
+        _LAGGING[id(store)] = ref(recorder)
 
 
 def catches_up(store: Store) -> None:
@@ -59,11 +61,24 @@ def catch_up(store: Store, *, but: Lagging | None = None) -> None:
 
     :param but: the recorder whose position may lag on.
     """
-    found = _LAGGING.get(id(store))
-    if found is None or found is but:
+    known = _LAGGING.get(id(store))
+    if known is None:
+        return
+    found = known()
+    if found is not None and found is but:
         return
     with lock_of(store):
-        found.write_position()
+        if found is not None:
+            found.write_position()
+        elif not recordings(store):
+            # It was caught up with, or another store had this address.
+            catches_up(store)
+
+
+def is_left(store: Store) -> bool:
+    """Whether the recorder of a store was dropped and not closed, and the store lags."""
+    known = _LAGGING.get(id(store))
+    return known is not None and known() is None
 
 
 def positions(store: Store) -> list[Position]:

@@ -19,19 +19,20 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self
 
-from pyoxigraph import Quad, Store
+from pyoxigraph import BlankNode, Quad, Store
 
 from ...codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ...codec.patch.operations import add, delete
-from ...codec.text.ntriples import term_text
+from ...codec.text.ntriples import read_label, term_text
 from ...errors import ChainError, TextError
 from ...patch.recording import LogWriter, Place
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
-from ..plain_text import lines_of
+from ..labels import kept
+from ..plain_text import has_blank_nodes, lines_of
 from ..terms import describe_kept
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
-from .lag import LAG, catch_up, catches_up, check_recorded, lags
+from .lag import LAG, catch_up, catches_up, check_recorded, is_left, lags
 from .replay import replay
 from .staging import Staged, Transaction
 
@@ -67,7 +68,10 @@ def record(
     """Change a store through an object that writes each change to a log.
 
     Patches that the log has and the store has not are applied first. After a process that has ended
-    without closing the log, nothing else may be done to the store before.
+    without closing the log, nothing else may be done to the store before: it may have up to 99
+    small patches more than it says, which are applied again. The log must be the one that was
+    written: of an older copy of it, or one that a failure of power has cut, it is not found out
+    then that the store has more. With ``sync`` neither can be.
 
     :param log: path of the log; made if there is none. Only one recorder at a time may have it.
     :param name: what the store calls the log, see :func:`.replay`.
@@ -101,10 +105,14 @@ def record(
     )
     try:
         position = None
-        if not writer.patches:
-            check_recorded(store)
-        else:
-            position = replay(store, log, name=name, limits=limits).position
+        if writer.patches:
+            reached = replay(store, log, name=name, limits=limits).position
+            # As the store has it: it may be a recorder's, of which more is known.
+            position = next(
+                (each for each in positions_in(store, "") if reached and each.log == reached.log),
+                reached,
+            )
+        check_recorded(store)
         return Recorder(store, writer, name=name, position=position, exact=exact, sync=sync)
     except BaseException:
         writer.close()
@@ -144,6 +152,8 @@ class Recorder:
         self._stale = [] if position is None else position_quads(store, position.log)
         #: Patches since the store has got its position; None if that may not stay behind.
         self._behind: int | None = None
+        #: The exact position, while the store gets it.
+        self._exact_position: Quad | None = None
         self._writer = writer
         self._name = name
         self._exact = exact
@@ -220,6 +230,8 @@ class Recorder:
         # Whoever else moves the store waits here, and then finds that it has moved.
         with lock_of(self.store):
             catch_up(self.store, but=self)
+            if is_left(self.store):
+                check_recorded(self.store)
             self._settle()
             deletes, adds = transaction.staged()
             if not deletes.quads and not adds.quads:
@@ -232,7 +244,7 @@ class Recorder:
                 if self._behind is None:
                     self._check_position()
                 self._append(deletes, adds)
-                begun = self._begun = self._plan(before, deletes.quads, adds.quads)
+                begun = self._begun = self._plan(before, deletes, adds)
                 if begun.reached is None:
                     transaction.make(deletes, adds)
                 else:
@@ -244,14 +256,18 @@ class Recorder:
                 raise
             self._end(begun)
 
-    def _plan(self, before: Place, deletes: list[Quad], adds: list[Quad]) -> _Begun:
+    def _plan(self, before: Place, deletes: Staged, adds: Staged) -> _Begun:
         """What becomes of the position, once the log has the change."""
-        little = not self._sync and len(deletes) + len(adds) < _LITTLE
+        may_lag = (
+            not self._sync
+            and len(deletes.quads) + len(adds.quads) < _LITTLE
+            and all(map(_is_kept, (deletes, adds)))
+        )
         reached = None
-        if not little or self._behind is None or self._behind == LAG - 1:
-            reached = position_quad(self._position_at(self._writer.place), recording=little)
+        if not may_lag or self._behind is None or self._behind == LAG - 1:
+            reached = position_quad(self._position_at(self._writer.place), recording=may_lag)
             lags(self.store, self)
-        return _Begun(before, (deletes, adds), reached, little)
+        return _Begun(before, (deletes.quads, adds.quads), reached, may_lag)
 
     def _end(self, begun: _Begun) -> None:
         """Note that the store has a change."""
@@ -313,16 +329,25 @@ class Recorder:
         position = self.position
         if self._behind is None or position is None:
             return
-        reached = position_quad(position)
+        self._exact_position = position_quad(position)
+        self._finish_position()
+
+    def _finish_position(self) -> None:
+        """Write the exact position, if that was begun."""
+        reached = self._exact_position
+        if reached is None:
+            return
         self._stale = [*self._stale, reached]
         self.store.extend([reached])
         self._remove_stale(reached)
         self._behind = None
         catches_up(self.store)
+        self._exact_position = None
 
     def _settle(self) -> None:
         """Have log and store say the same after a change that ended, or did not: an interrupt may
         come at any point, here too. Then the next change comes here first."""
+        self._finish_position()
         begun = self._begun
         if begun is None:
             return
@@ -370,3 +395,14 @@ class Recorder:
                 *(add(tuple(quad)) for quad in adds.checked),
             ]
         )
+
+
+def _is_kept(staged: Staged) -> bool:
+    """Whether what the log says of quads leads to these quads again, and to no others: labels of
+    blank nodes may be such that Oxigraph has and would not be given."""
+    if staged.text is None:
+        return False
+    if not has_blank_nodes(staged.text):
+        return True
+    nodes = (term for quad in staged.quads for term in quad if isinstance(term, BlankNode))
+    return all(kept(read_label(node.value)) == node for node in nodes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
@@ -22,20 +23,27 @@ from .terms import split_terms
 ReadPiece: TypeAlias = Callable[
     [BinaryIO, Piece, ReadSettings, pa.Schema], Iterator[pa.RecordBatch]
 ]
+#: Opens a file to be read.
+Opened: TypeAlias = Callable[[str], AbstractContextManager[BinaryIO]]
 
 
 def read_part(
-    pieces: Iterable[Piece], settings: ReadSettings, schema: pa.Schema, read: ReadPiece
+    pieces: Iterable[Piece],
+    settings: ReadSettings,
+    schema: pa.Schema,
+    read: ReadPiece,
+    opened: Opened | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The batches of what one task reads; of a file that is corrupt, those before that come out.
 
     :param schema: says which columns there are.
     :param read: of the format.
+    :param opened: opens a file by its path; by default in the file system.
     :raises JellyError: a file cannot be opened; or it is corrupt, in mode FAILFAST.
     """
-    files = Files(settings.storage)
+    opened = opened or Files(settings.storage).open
     for piece in pieces:
-        with files.open(piece.path) as file:
+        with opened(piece.path) as file:
             try:
                 yield from read(file, piece, settings, schema)
             except JellyError as error:

@@ -5,7 +5,7 @@ docs/spark-options.md is this table, see :func:`table`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
@@ -31,6 +31,21 @@ class Option(NamedTuple):
     default: str
     meaning: str
 
+
+#: Options of a sharded store's changes.
+ROOT: Final = "root"
+FROM_VERSION: Final = "from_version"
+TO_VERSION: Final = "to_version"
+#: Options that files have, and changes have not.
+_OF_FILES: Final = (
+    "badRecordsPath",
+    "growing",
+    "maxPartitionBytes",
+    "partitionColumns",
+    "path",
+    "pathGlobFilter",
+    "paths",
+)
 
 #: What Spark makes of ``load(path)`` and ``save(path)``.
 _PATHS: Final = ("path", "paths")
@@ -136,7 +151,26 @@ OPTIONS: Final = (
         _BOTH,
         False,
         "`{}`",
-        "Settings of the file system, as fsspec takes them: a JSON object. For writing as well.",
+        "Settings of the file system, as fsspec takes them: a JSON object. For writing as well. "
+        "With a `root`, those of its bucket.",
+    ),
+    Option(
+        ROOT,
+        _PATCH,
+        False,
+        "none",
+        "Of a sharded store, in the place of a path: what is read is what its versions have "
+        "changed, each as one patch.",
+    ),
+    Option(
+        FROM_VERSION, _PATCH, False, "`0`", "Of that store: changes behind this version are read."
+    ),
+    Option(
+        TO_VERSION,
+        _PATCH,
+        False,
+        "the newest",
+        "Of that store: the last version whose changes are read. Streams have no last one.",
     ),
     Option("compression", _BOTH, True, "`none`", "`none`, `gzip`, `bz2` or `zstd`."),
     Option(
@@ -184,6 +218,25 @@ def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None
         )
         use = {None: "", True: " for writing", False: " for reading"}[writes]
         raise OptionsError(f"{kind} has no option {name!r}{use}: {meant}")
+
+
+def is_of_changes(given: Mapping[str, str], *, streams: bool) -> bool:
+    """Whether options ask for the changes of a sharded store.
+
+    :raises OptionsError: there are options that do not go together.
+    """
+    names = {name.lower() for name in given}
+    if ROOT not in names:
+        for name in (FROM_VERSION, TO_VERSION):
+            if name in names:
+                raise OptionsError(f"option {name} goes with root, a sharded store")
+        return False
+    for name in _OF_FILES:
+        if name.lower() in names:
+            raise OptionsError(f"option {name} is for files, and root is a sharded store")
+    if streams and TO_VERSION in names:
+        raise OptionsError(f"option {TO_VERSION}: a stream has no last version")
+    return True
 
 
 def table(*, writes: bool) -> str:

@@ -187,6 +187,36 @@ class ReadSettings:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesSettings:
+    """Which changes of a sharded store are read.
+
+    :ivar root: the store's.
+    :ivar first: the version behind which changes are read.
+    :ivar last: the last version whose changes are read; None for the newest.
+    :ivar storage: settings of the root's bucket; None where none are given.
+    """
+
+    root: str
+    first: int = 0
+    last: int | None = None
+    storage: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Self:
+        """The settings that options ask for, of which ``root`` is one.
+
+        :raises OptionsError: with the option.
+        """
+        last = number(options, "to_version", -1, 0)
+        return cls(
+            root=options["root"],
+            first=number(options, "from_version", 0, 0),
+            last=None if last < 0 else last,
+            storage=storage(options) or None,
+        )
+
+
 class Compression(Enum):
     """How files are compressed, by the ending of their names."""
 

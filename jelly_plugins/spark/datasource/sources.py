@@ -21,7 +21,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from .. import _requirement  # noqa: F401  (first: it says what to install)
-from .options import check_options
+from .options import check_options, is_of_changes
 from .schema import asked_schema, check_schema, patch_schema, statement_schema
 from .settings import ReadSettings, WriteSettings
 from .shipping import Shipped
@@ -59,18 +59,21 @@ class _FolderSource(Shipped, DataSource):
         from .files import given_paths
         from .reading import FolderReader
 
-        check_options(self.options, self.name(), writes=False)
-        check_schema(schema, self.schema(), self._settings)
-        return FolderReader(given_paths(self.options), self._settings, schema, self._format())
+        settings, schema = self._read(schema)
+        return FolderReader(given_paths(self.options), settings, schema, self._format())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         from .files import given_paths
         from .streaming import FolderStreamReader
 
+        settings, schema = self._read(schema)
+        return FolderStreamReader(given_paths(self.options), settings, schema, self._format())
+
+    def _read(self, schema: StructType) -> tuple[ReadSettings, StructType]:
+        """What all readers are made of, but for what they read."""
         check_options(self.options, self.name(), writes=False)
         check_schema(schema, self.schema(), self._settings)
-        paths = given_paths(self.options)
-        return FolderStreamReader(paths, self._settings, schema, self._format())
+        return self._settings, schema
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from .writing import FolderWriter
@@ -115,7 +118,22 @@ class JellyDataSource(_FolderSource):
 
 
 class JellyPatchDataSource(_FolderSource):
-    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``."""
+    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``; or, with
+    the option ``root``, the changes of a sharded store."""
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        if not is_of_changes(self.options, streams=False):
+            return super().reader(schema)
+        from .feed import FeedReader
+
+        return FeedReader(self.options, *self._read(schema))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        if not is_of_changes(self.options, streams=True):
+            return super().streamReader(schema)
+        from .feed import FeedStreamReader
+
+        return FeedStreamReader(self.options, *self._read(schema))
 
     @classmethod
     def name(cls) -> str:

@@ -14,9 +14,18 @@ from . import _requirement  # noqa: F401  (first: it says what to install)
 from .apply import Applied
 from .cleaning import Vacuumed, vacuum
 from .commits import Commit, Shard
-from .errors import CheckpointError, CommitConflictError, IncompleteLogError, RootError
+from .copying import Copied, copy_store
+from .errors import (
+    CheckpointError,
+    CommitConflictError,
+    IncompleteLogError,
+    RootError,
+    StorageError,
+)
 from .layout import Root, ShardBy, shard_of
 from .queries import QueryError
+from .resharding import reshard
+from .restoring import restore
 from .store import ShardedStore
 
 if TYPE_CHECKING:
@@ -27,6 +36,7 @@ __all__ = [
     "CheckpointError",
     "Commit",
     "CommitConflictError",
+    "Copied",
     "IncompleteLogError",
     "QueryError",
     "Root",
@@ -34,9 +44,13 @@ __all__ = [
     "Shard",
     "ShardBy",
     "ShardedStore",
+    "StorageError",
     "Vacuumed",
     "apply_patches",
     "batch_sink",
+    "copy_store",
+    "reshard",
+    "restore",
     "shard_of",
     "vacuum",
 ]

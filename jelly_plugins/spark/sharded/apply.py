@@ -5,13 +5,10 @@ What runs the shards' tasks is a function that it is given; Spark is one of thos
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 from uuid import uuid4
 
@@ -25,22 +22,15 @@ from ...patch.columns import PatchColumnReader
 from ...patch.model import BEHIND_HEADERS, ID
 from ...patch.replay.position import DIGEST, Position, Replayed
 from .commits import Batch, Commit, CommitLog, Place, Shard
+from .documents import checksum_of
 from .errors import CheckpointError, CommitConflictError, RootError
-from .layout import (
-    STAGING,
-    Root,
-    ShardBy,
-    check_layout,
-    checksum_of,
-    make_root,
-    new_store_name,
-)
-from .probe import put_probe
+from .layout import Root, ShardBy, check_layout, make_root, new_store_name
 from .repeatable import Repeatable
 from .resolve import Resolved, Stager, is_anonymous, resolve
 from .settings import text, whole_number
 from .shard import ShardResult, ShardWork
-from .staging import STAGED_TOGETHER, staged_file
+from .staging import STAGED_TOGETHER
+from .storage import AnyRoot, Attempt, Piece, storage_at
 
 
 class Staged(NamedTuple):
@@ -64,8 +54,8 @@ DEFAULT_RETRIES: Final = 10
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
-#: Stages a log into a folder, which is there.
-Staging: TypeAlias = Callable[[Path, Root], Staged]
+#: Stages a log.
+Staging: TypeAlias = Callable[[Attempt, Root], Staged]
 
 #: Does the work of shards, and gives one result for each.
 Runner: TypeAlias = Callable[[Sequence[ShardWork]], Iterable[ShardResult]]
@@ -122,9 +112,7 @@ class Settings:
             object.__setattr__(self, name, value)
 
 
-def apply_batch(
-    stage: Staging, run: Runner, root: str | os.PathLike[str], settings: Settings
-) -> Applied:
+def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) -> Applied:
     """Apply a log, from where the store stands in it, as one version.
 
     :param stage: stages the log.
@@ -134,36 +122,51 @@ def apply_batch(
         one of its number was applied, from another log.
     :raises JellyError: the log cannot be read or applied; nothing was.
     """
-    layout = make_root(root, settings.shards, settings.shard_by, create=settings.create)
-    log = CommitLog(root, layout)
-    if _is_repeated(head := log.head(), settings) and not _is_doubtful(head, settings):
+    storage = storage_at(root)
+    at_first = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
+    log = CommitLog(storage, at_first)
+    head = log.head()
+    log.check_shards(head, settings.shards)
+    if _is_repeated(head, settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
-    folder = log.root / STAGING / uuid4().hex
+    layout = log.layout_of(head)
+    attempt = storage.attempt(uuid4().hex)
     try:
-        put_probe(folder)
-        staged = stage(folder, layout)
+        attempt.begin()
+        staged = stage(attempt, layout)
         staged = staged._replace(rows=Repeatable(staged.rows))
         conflicts = 0
         while True:
             try:
-                return _apply_staged(staged, run, log, folder, settings)
+                return _apply_staged(staged, run, log, attempt, settings, layout)
             except CommitConflictError:
-                if conflicts == settings.retries:
+                # What was staged is spread over as many shards as there were.
+                if conflicts == settings.retries or log.layout_of(log.head()) != layout:
                     raise
             longest = min(_FIRST_PAUSE * 2**conflicts, _LONGEST_PAUSE)
             time.sleep(random.uniform(0, longest))
             conflicts += 1
     except OSError as error:
-        raise RootError(f"cannot be written: {error}", source=str(log.root)) from error
+        raise RootError(f"cannot be written: {error}", source=storage.name) from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        attempt.end()
 
 
 def _apply_staged(
-    staged: Staged, run: Runner, log: CommitLog, folder: Path, settings: Settings
+    staged: Staged,
+    run: Runner,
+    log: CommitLog,
+    attempt: Attempt,
+    settings: Settings,
+    layout: Root,
 ) -> Applied:
-    """Apply what was staged to the head, as it is now."""
+    """Apply what was staged to the head, as it is now.
+
+    :param layout: how it was staged.
+    """
     head = log.head()
+    if log.layout_of(head) != layout:
+        raise log.conflict(head.version)
     if _is_repeated(head, settings):
         if _is_doubtful(head, settings):
             _check_same_log(staged, log, head, settings)
@@ -174,10 +177,10 @@ def _apply_staged(
             f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
             "what is held back of a batch does not come again"
         )
-    works = _works(log.root, folder, head, resolved, staged.checked)
+    works = _works(log, attempt, head, resolved, staged.checked)
     _check_length(log, head, works, resolved, settings)
     try:
-        results = _check(log.root, works, run(works) if works else (), resolved)
+        results = _check(log, works, run(works) if works else (), resolved)
     except (JellyError, OSError) as error:
         # What it began with may have been removed, if it is not the head any more.
         if log.head().version != head.version:
@@ -188,7 +191,7 @@ def _apply_staged(
         try:
             log.publish(commit)
         except CommitConflictError:
-            _discard(log.root, head, results)
+            _discard(log, head, results)
             raise
     return Applied(
         version=head.version if commit is None else commit.version,
@@ -232,7 +235,7 @@ def _done_before(
     """
     tried = {head.positions}
     try:
-        for commit in log.history():
+        for commit in log.lineage():
             if commit.positions in tried:
                 continue
             tried.add(commit.positions)
@@ -260,9 +263,9 @@ def _done_before(
 def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Staging:
     """Stage logs that are read here, one after the other, in memory that does not grow."""
 
-    def stage(folder: Path, layout: Root) -> Staged:
+    def stage(attempt: Attempt, layout: Root) -> Staged:
         torn: list[str] = []
-        rows = Stager(folder, layout).stage(_batches(sources, limits, torn))
+        rows = Stager(attempt, layout).stage(_batches(sources, limits, torn))
         return Staged(_whole(rows, torn), checked=True)
 
     return stage
@@ -335,6 +338,15 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
     if settings.application is None or settings.batch is None:
         return False
     done = head.applications.get(settings.application)
+    undone = head.undone.get(settings.application)
+    if undone is not None and settings.batch > undone:
+        again = 0 if done is None else done.number + 1
+        raise CheckpointError(
+            f"a restore has undone batches {again} to {undone} of application "
+            f"{settings.application!r}, and batch {settings.batch} would pass over them: give "
+            "these again first; or, as a stream does not, give another application name and "
+            "checkpoint: what was applied of a log with ids is passed over, and the rest is not"
+        )
     if done is None:
         return False
     if None not in (done.query, settings.query) and done.query != settings.query:
@@ -403,28 +415,29 @@ def _behind(reached: Position, rows: Iterator[Operation]) -> Iterator[Operation]
 
 
 def _works(
-    root: Path, folder: Path, head: Commit, resolved: Resolved, checked: bool
+    log: CommitLog, attempt: Attempt, head: Commit, resolved: Resolved, checked: bool
 ) -> list[ShardWork]:
     """What is to be done, for those shards that the log changes."""
     assert head.shards is not None
-    parts = [(folder / part, tuple(taken)) for part, taken in resolved.taken.items()]
-    works = []
-    for number, shard in enumerate(head.shards):
-        files = [(staged_file(part, number), taken) for part, taken in parts]
-        there = tuple((str(path), taken) for path, taken in files if path.exists())
-        if there:
-            works.append(
-                ShardWork(
-                    root=str(root),
-                    shard=number,
-                    version=head.version + 1,
-                    base=shard.store,
-                    quads=shard.quads,
-                    staged=there,
-                    checked=checked,
-                )
-            )
-    return works
+    staged: dict[int, list[tuple[Piece, tuple[tuple[int, int], ...]]]] = {}
+    for part, taken in resolved.taken.items():
+        ranges = tuple(taken)
+        for number, piece in attempt.pieces(part).items():
+            staged.setdefault(number, []).append((piece, ranges))
+    return [
+        ShardWork(
+            storage=log.storage,
+            attempt=attempt,
+            shard=number,
+            version=head.version + 1,
+            base=None if shard.store is None else (shard.store, shard.checksum),
+            quads=shard.quads,
+            staged=tuple(staged[number]),
+            checked=checked,
+        )
+        for number, shard in enumerate(head.shards)
+        if number in staged
+    ]
 
 
 def _check_length(
@@ -451,7 +464,7 @@ def _check_length(
 
 
 def _check(
-    root: Path, works: Sequence[ShardWork], found: Iterable[ShardResult], resolved: Resolved
+    log: CommitLog, works: Sequence[ShardWork], found: Iterable[ShardResult], resolved: Resolved
 ) -> list[ShardResult]:
     """The results, if there is one for each shard and they add up to all operations.
 
@@ -459,13 +472,14 @@ def _check(
     """
     results = sorted(found, key=lambda result: result.shard)
     if [result.shard for result in results] != [work.shard for work in works]:
-        raise RootError("the tasks' results are not those of the shards", source=str(root))
+        message = "the tasks' results are not those of the shards"
+        raise RootError(message, source=log.storage.name)
     operations = sum(result.operations for result in results)
     if operations != resolved.statements:
         raise RootError(
             f"the tasks have applied {operations} operations of {resolved.statements}: staged "
             "files did not reach them; is the root on a path that every executor sees?",
-            source=str(root),
+            source=log.storage.name,
         )
     return [result for result, work in zip(results, works, strict=True) if result.operations]
 
@@ -483,6 +497,7 @@ def _commit(
     for result in results:
         shards[result.shard] = Shard(result.store, result.quads, result.checksum)
     positions, applications = resolved.positions, dict(head.applications)
+    undone = dict(head.undone)
     if settings.application is not None and settings.batch is not None:
         before = applications.get(settings.application)
         reached = resolved.replayed.position
@@ -492,6 +507,8 @@ def _commit(
             log = reached.log
         query = settings.query or (before.query if before else None)
         applications[settings.application] = Batch(settings.batch, log, last, query)
+        if undone.get(settings.application) == settings.batch:
+            del undone[settings.application]
     commit = head.next(
         shards=tuple(shards),
         quads=sum(shard.quads for shard in shards),
@@ -499,6 +516,7 @@ def _commit(
         applications=applications,
         namespaces=resolved.namespaces,
         operations=resolved.statements,
+        undone=undone,
     )
     same = replace(
         commit,
@@ -506,6 +524,7 @@ def _commit(
         id=head.id,
         timestamp=head.timestamp,
         operations=head.operations,
+        restored=head.restored,
     )
     return None if same == head else commit
 
@@ -538,9 +557,8 @@ def _unnamed(position: Position, name: str | None) -> bool:
     return position.log == name or position.log.startswith(DIGEST)
 
 
-def _discard(root: Path, head: Commit, results: Iterable[ShardResult]) -> None:
+def _discard(log: CommitLog, head: Commit, results: Iterable[ShardResult]) -> None:
     """Remove the stores of a batch that will never be committed."""
     assert head.shards is not None
-    for result in results:
-        if result.store is not None and result.store != head.shards[result.shard].store:
-            shutil.rmtree(root / result.store, ignore_errors=True)
+    stores = ((result.store, head.shards[result.shard].store) for result in results)
+    log.storage.discard(store for store, before in stores if store and store != before)

@@ -10,30 +10,31 @@ Rules of this file:
    grace period loses its race, as against any other writer, instead of its stores.
 4. A commit forgets its stores before they are removed, so that what can be opened is whole. Its
    file stays, see ``commits``.
+5. A restore makes the stores of an old version those of a new one. What was committed while
+   versions were forgotten is looked at before anything is removed; a restore looks once it is
+   committed whether its version was forgotten, and takes itself back then.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from .checksums import LIST
 from .commits import CommitLog
 from .errors import CommitConflictError
-from .layout import COMMITS, STAGING, Root, open_root, shard_folder
+from .layout import COMMITS, open_root
 from .positions import FOLDER
+from .storage import STAGING, AnyRoot, Contents, Storage, storage_at
 
 DEFAULT_KEEP: Final = 10
 DEFAULT_GRACE: Final = timedelta(days=1)
 #: What may be of an attempt at work is left so long, however short the grace period is.
 LEAST_GRACE: Final = timedelta(hours=1)
 
+_SHARD: Final = re.compile(r"shard=[0-9]+")
 _MADE_FOR: Final = re.compile(r"shard=[0-9]+/v([0-9]+)-")
 
 
@@ -54,22 +55,24 @@ class Vacuumed:
 
 
 def vacuum(
-    root: str | os.PathLike[str],
+    root: AnyRoot,
     *,
     keep: int = DEFAULT_KEEP,
     grace: timedelta = DEFAULT_GRACE,
     dry_run: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Vacuumed:
     """See :meth:`.ShardedStore.vacuum`."""
     if keep < 1:
         raise ValueError(f"keep is {keep}, and the newest version is always kept")
     if grace < timedelta():
         raise ValueError("grace cannot be negative")
-    layout = open_root(root)
-    log = CommitLog(root, layout)
+    storage = storage_at(root, storage_options)
+    log = CommitLog(storage, open_root(storage))
     now = datetime.now(UTC)
     limit, at_work = now - grace, now - max(grace, LEAST_GRACE)
-    stores = _stores(log.root, layout)
+    contents = storage.contents()
+    stores = _stores(storage, contents)
     while True:
         head = log.head()
         forgotten, needed = _versions(log, keep, limit)
@@ -77,12 +80,12 @@ def vacuum(
         lost = [
             name
             for name in unused
-            if _made_for(name) <= head.version and _is_older(log.root / name, limit)
+            if _made_for(name) <= head.version and _is_older(contents, name, limit)
         ]
         pending = [
             name
             for name in unused
-            if _made_for(name) > head.version and _is_older(log.root / name, at_work)
+            if _made_for(name) > head.version and _is_older(contents, name, at_work)
         ]
         if dry_run or not pending:
             break
@@ -92,30 +95,30 @@ def vacuum(
         except CommitConflictError:
             # Another one has taken the number; what was pending is lost, or named by it.
             continue
-    old = sorted(lost + pending)
-    staged = [
-        f"{STAGING}/{name}"
-        for name in _names(log.root / STAGING)
-        if _is_older(log.root / STAGING / name, at_work)
-    ] + [
-        f"{COMMITS}/{name}"
-        for name in _names(log.root / COMMITS)
-        if name.endswith(".tmp") and _is_older(log.root / COMMITS / name, at_work)
-    ]
-    staged += _unused_archives(log, forgotten, at_work)
-    size = sum(_freed(log.root / name) for name in old + staged)
+    sweep = contents.sweep(sorted(lost + pending), needed)
+    staged = [f"{STAGING}/{name}" for name in contents.names(STAGING)]
+    staged += [f"{COMMITS}/{name}" for name in contents.names(COMMITS) if name.endswith(".tmp")]
+    staged = [name for name in staged if _is_older(contents, name, at_work)]
+    staged += _unused_archives(log, contents, forgotten, at_work)
+    size = sum(sweep.sizes.values()) + sum(map(contents.size, staged))
     if not dry_run:
         for version in forgotten:
             log.forget(version)
-        for name in old + staged:
-            _remove(log.root / name)
-    return Vacuumed(versions=forgotten, stores=old, staged=staged, size=size)
+        restored = _named_since(log, head.version)
+        if not restored.keys().isdisjoint(sweep.sizes):
+            unneeded = [store for store in sweep.sizes if store not in restored]
+            sweep = contents.sweep(unneeded, needed | restored)
+        sweep.run()
+        storage.remove(staged)
+    return Vacuumed(versions=forgotten, stores=list(sweep.sizes), staged=staged, size=size)
 
 
-def _versions(log: CommitLog, keep: int, limit: datetime) -> tuple[list[int], set[str]]:
-    """The versions to forget, and the stores that the others name."""
+def _versions(
+    log: CommitLog, keep: int, limit: datetime
+) -> tuple[list[int], dict[str, str | None]]:
+    """The versions to forget, and the stores that the others name, with their checksums."""
     forgotten = []
-    needed: set[str] = set()
+    needed: dict[str, str | None] = {}
     newer = None
     for number, commit in enumerate(log.history()):
         if commit.shards is None:
@@ -124,31 +127,38 @@ def _versions(log: CommitLog, keep: int, limit: datetime) -> tuple[list[int], se
         if number >= keep and newer is not None and newer.made() <= limit:
             forgotten.append(commit.version)
         else:
-            needed.update(shard.store for shard in commit.shards if shard.store is not None)
+            needed.update((each.store, each.checksum) for each in commit.shards if each.store)
         newer = commit
     return forgotten, needed
 
 
-def unclaimed(log: CommitLog, layout: Root) -> list[str]:
+def _named_since(log: CommitLog, version: int) -> dict[str, str | None]:
+    """The stores that versions above one name, with their checksums."""
+    commits = (log.read(each) for each in log.versions() if each > version)
+    return {
+        shard.store: shard.checksum
+        for commit in commits
+        for shard in commit.shards or ()
+        if shard.store is not None
+    }
+
+
+def unclaimed(log: CommitLog) -> list[str]:
     """Finished stores of versions that do not exist, relative to the root.
 
     An attempt has made them that is at work, or was killed; or the commit was lost that named them.
     """
     # In this order: what an attempt commits meanwhile is not among them.
-    stores = _stores(log.root, layout)
+    contents = log.storage.contents()
+    stores = _stores(log.storage, contents)
     newest = max(log.versions(), default=0)
-    return [
-        name for name in stores if _made_for(name) > newest and (log.root / name / LIST).exists()
-    ]
+    return [name for name in stores if _made_for(name) > newest and contents.is_finished(name)]
 
 
-def _stores(root: Path, layout: Root) -> list[str]:
-    """All stores there are, relative to the root."""
-    return [
-        f"{shard_folder(shard)}/{name}"
-        for shard in range(layout.shards)
-        for name in _names(root / shard_folder(shard))
-    ]
+def _stores(storage: Storage, contents: Contents) -> list[str]:
+    """All stores there are, relative to the root, of however many shards."""
+    folders = (name for name in storage.names("") if _SHARD.fullmatch(name))
+    return [f"{folder}/{name}" for folder in folders for name in contents.names(folder)]
 
 
 def _made_for(store: str) -> int:
@@ -157,51 +167,22 @@ def _made_for(store: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _unused_archives(log: CommitLog, forgotten: list[int], limit: datetime) -> list[str]:
+def _unused_archives(
+    log: CommitLog, contents: Contents, forgotten: list[int], limit: datetime
+) -> list[str]:
     """Archives of positions that no version names which can be opened."""
-    folder = log.root / FOLDER
-    names = [name for name in _names(folder) if _is_older(folder / name, limit)]
+    found = (f"{FOLDER}/{name}" for name in contents.names(FOLDER))
+    names = [name for name in found if _is_older(contents, name, limit)]
     if not names:
         return []
     needed = {
-        archive.file
+        f"{FOLDER}/{archive.file}"
         for commit in log.history()
         if commit.version not in forgotten
         for archive in commit.archives
     }
-    return [f"{FOLDER}/{name}" for name in names if name not in needed]
+    return [name for name in names if name not in needed]
 
 
-def _names(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except FileNotFoundError:
-        return []
-
-
-def _tree(path: Path) -> Iterator[os.stat_result]:
-    """What is known of a folder or file and of all in it, as far as it is still there."""
-    try:
-        yield path.lstat()
-        if path.is_dir() and not path.is_symlink():
-            for name in os.listdir(path):
-                yield from _tree(path / name)
-    except FileNotFoundError:
-        return
-
-
-def _is_older(path: Path, limit: datetime) -> bool:
-    # Of a store that is a copy, linked files are as old as the first of them; its folder is not.
-    changed = max((found.st_mtime for found in _tree(path)), default=float("inf"))
-    return changed <= limit.timestamp()
-
-
-def _freed(path: Path) -> int:
-    return sum(found.st_size for found in _tree(path) if found.st_nlink == 1)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _is_older(contents: Contents, name: str, limit: datetime) -> bool:
+    return contents.changed(name) <= limit.timestamp()

@@ -11,26 +11,31 @@ Stores themselves are not touched here. No Spark, no Oxigraph.
 
 from __future__ import annotations
 
-import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from ...errors import LimitError
 from ...patch.replay.position import Position
-from . import layout
+from . import documents
+from .documents import parse_json, seal
 from .errors import CommitConflictError, RootError
-from .layout import COMMITS, FORMAT, Root, local_path, put_if_absent, read_json, replace_file, seal
+from .layout import COMMITS, FORMAT, MAX_SHARDS, Root, ShardBy, make_root
 from .positions import FOLDER, Archive, packed, plain, position_of, unpacked
+from .storage import AnyRoot, put_if_absent, storage_at
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
 #: What a commit says its format is once it names archives of positions: who does not know of them
 #: would apply logs again.
 _ARCHIVING: Final = 2
+#: What it is once it restores an earlier version, has batches undone, or has another number of
+#: shards than the root began with: who does not know of these would pass over what was undone, or
+#: look for quads where they are not.
+_GROWN: Final = 3
 
 _ARCHIVE: Final = re.compile(r"[0-9a-f]+\.json")
 _STORE: Final = re.compile(r"shard=([0-9]+)/[A-Za-z0-9_.\-]+")
@@ -92,6 +97,9 @@ class Commit:
     :ivar applications: the last batch of each application that was applied.
     :ivar namespaces: what the patches have bound, IRI by name, by the text of the graph's name.
     :ivar operations: operations on statements that this commit has applied.
+    :ivar restored: the version whose content this one has, if it was made by a restore.
+    :ivar undone: the last batch of each application that has a batch which was applied, undone by a
+        restore, and not applied again: what has a higher number does not follow.
     """
 
     version: int = 0
@@ -104,40 +112,64 @@ class Commit:
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     operations: int = 0
     archives: tuple[Archive, ...] = ()
+    restored: int | None = None
+    undone: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def readable(self) -> bool:
+        """Whether the version can be opened: no vacuum has removed its stores."""
+        return self.shards is not None
 
     def made(self) -> datetime:
         """When it was made."""
         return datetime.fromisoformat(self.timestamp)
 
     def next(self, **changes: Any) -> Commit:
-        """The commit after this one, with the same content but for ``changes``."""
+        """The commit after this one, with the same content but for ``changes``.
+
+        Clocks of writers differ; times of versions are in the order of the versions all the same.
+        """
+        now = datetime.now(UTC)
         return replace(
             self,
-            version=self.version + 1,
             id=uuid4().hex,
-            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            **changes,
+            timestamp=(max(now, self.made()) if self.timestamp else now).isoformat(
+                timespec="milliseconds"
+            ),
+            **{"version": self.version + 1, "restored": None, **changes},
         )
 
 
 class CommitLog:
     """The commits of a root.
 
-    :param root: its folder.
+    :param root: where it lies.
     :param layout: how it is laid out.
+
+    :ivar storage: where the root lies.
     """
 
-    def __init__(self, root: str | os.PathLike[str], layout: Root) -> None:
-        self.root = local_path(root)
+    def __init__(self, root: AnyRoot, layout: Root) -> None:
+        self.storage = storage_at(root)
         self._layout = layout
-        self._folder = self.root / COMMITS
+
+    def layout_of(self, commit: Commit) -> Root:
+        """How the root is laid out in one version, which can be opened: its number of shards."""
+        assert commit.shards is not None
+        return replace(self._layout, shards=len(commit.shards))
+
+    def check_shards(self, commit: Commit, asked: int | None) -> None:
+        """Refuse a number of shards that is not that of a version.
+
+        :raises RootError: it is another one.
+        """
+        there = self.layout_of(commit).shards
+        if asked not in (None, there):
+            raise RootError(f"shards is {there}, not {asked}", source=self.storage.name)
 
     def versions(self) -> list[int]:
         """The numbers of all versions, without 0, in order."""
-        try:
-            names = os.listdir(self._folder)
-        except FileNotFoundError:
-            return []
+        names = self.storage.names(COMMITS)
         return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
 
     def gaps(self) -> Iterator[tuple[int, int]]:
@@ -161,6 +193,37 @@ class CommitLog:
         for version in reversed(self.versions()):
             yield self.read(version)
 
+    def lineage(self) -> Iterator[Commit]:
+        """The versions that the newest has come from, the newest first.
+
+        What a restore has undone is not among them.
+
+        :raises RootError: a commit is damaged.
+        """
+        below: int | None = None
+        for version in reversed(self.versions()):
+            if below is None or version <= below:
+                commit = self.read(version)
+                yield commit
+                below = version - 1 if commit.restored is None else commit.restored
+
+    def at(self, timestamp: datetime) -> Commit:
+        """The version that was the newest at a time.
+
+        :raises RootError: there was none yet.
+        """
+        versions = self.versions()
+        found = bisect_right(versions, timestamp, key=lambda version: self._read(version).made())
+        if not found:
+            first = (
+                f"the first was made at {self._read(versions[0]).timestamp}"
+                if versions
+                else ("there is none")
+            )
+            message = f"there was no version at {timestamp.isoformat()}: {first}"
+            raise RootError(message, source=self.storage.name)
+        return self.read(versions[found - 1])
+
     def read(self, version: int) -> Commit:
         """One version.
 
@@ -171,27 +234,23 @@ class CommitLog:
         commit = self._read(version)
         if not commit.archives:
             return commit
-        positions = unpacked(self.root, commit.positions, commit.archives)
+        positions = unpacked(self.storage, commit.positions, commit.archives)
         return replace(commit, positions=positions)
 
     def _read(self, version: int) -> Commit:
         """One version, without the positions that are in archives."""
-        path = self._path(version)
+        name = _name(version)
+        place = self.storage.place(name)
         try:
-            found = read_json(path)
+            found = parse_json(self.storage.read(name), place)
         except FileNotFoundError:
-            raise RootError(f"there is no version {version}", source=str(self.root)) from None
+            raise RootError(f"there is no version {version}", source=self.storage.name) from None
         try:
-            commit = _commit(found)
+            commit = _commit(found, self._layout.shards)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RootError(f"not a commit: {error!r}", source=str(path)) from error
+            raise RootError(f"not a commit: {error!r}", source=place) from error
         if commit.version != version:
-            raise RootError(f"the commit of version {commit.version}", source=str(path))
-        shards = commit.shards
-        if shards is not None and len(shards) != self._layout.shards:
-            raise RootError(
-                f"{len(shards)} shards, and the root has {self._layout.shards}", source=str(path)
-            )
+            raise RootError(f"the commit of version {commit.version}", source=place)
         return commit
 
     def publish(self, commit: Commit) -> None:
@@ -202,19 +261,16 @@ class CommitLog:
         :raises LimitError: it is too long to be read again.
         """
         data, archives = self._written(commit)
-        path = self._path(commit.version)
-        lost = path.exists()
-        for shard in () if lost else commit.shards or ():
-            if shard.store is not None and not (self.root / shard.store / "CURRENT").exists():
-                raise RootError(f"{shard.store} is not there any more", source=str(self.root))
-        self._folder.mkdir(exist_ok=True)
+        name = _name(commit.version)
+        named = [shard.store for shard in commit.shards or () if shard.store is not None]
+        gone = self.storage.missing(named, commit.version)
+        # Of what has lost the race, anything may be gone.
+        if gone is not None and not self.storage.exists(name):
+            raise RootError(f"{gone} is not there any more", source=self.storage.name)
         for archive, content in archives.items():
-            archive.parent.mkdir(exist_ok=True)
-            put_if_absent(archive, content)
-        # A loser's own commit may be there, see put_if_absent; so the bytes decide.
-        if not put_if_absent(path, data):
-            for archive in archives:
-                archive.unlink()
+            put_if_absent(self.storage, archive, content)
+        if not put_if_absent(self.storage, name, data):
+            self.storage.remove(archives)
             raise self.conflict(commit.version)
 
     def conflict(self, version: int) -> CommitConflictError:
@@ -223,7 +279,7 @@ class CommitLog:
             f"another writer has committed version {version} first; nothing of this batch was "
             "applied, and the same call may be made again",
             version=version,
-            source=str(self.root),
+            source=self.storage.name,
         )
 
     def check_length(self, commit: Commit) -> None:
@@ -233,22 +289,24 @@ class CommitLog:
         """
         self._written(commit)
 
-    def _written(self, commit: Commit) -> tuple[bytes, dict[Path, bytes]]:
+    def _written(self, commit: Commit) -> tuple[bytes, dict[str, bytes]]:
         """The bytes of a commit, and those of files that it names and that are not there yet."""
         lively = frozenset(
             each.log for each in commit.applications.values() if each.log is not None
         )
-        found = packed(self.root, commit.positions, commit.archives, lively)
-        data = _bytes(replace(commit, positions=found.inline, archives=found.archives))
+        found = packed(self.storage, commit.positions, commit.archives, lively)
+        data = _bytes(
+            replace(commit, positions=found.inline, archives=found.archives), self._layout.shards
+        )
         for each in (data, *found.new.values()):
-            if len(each) > layout.MAX_JSON:
+            if len(each) > documents.MAX_JSON:
                 raise LimitError(
                     f"version {commit.version} would have a commit of {len(each)} bytes, and "
-                    f"{layout.MAX_JSON} can be read: the names of its logs, applications and "
+                    f"{documents.MAX_JSON} can be read: the names of its logs, applications and "
                     "namespaces are too many or too long",
-                    source=str(self.root),
+                    source=self.storage.name,
                 )
-        return data, {self.root / FOLDER / name: each for name, each in found.new.items()}
+        return data, {f"{FOLDER}/{name}": each for name, each in found.new.items()}
 
     def forget(self, version: int) -> None:
         """Take the names of its stores out of a commit, so that they may be removed.
@@ -258,35 +316,70 @@ class CommitLog:
         """
         commit = self._read(version)
         if commit.shards is not None:
-            replace_file(self._path(version), _bytes(replace(commit, shards=None, archives=())))
-
-    def _path(self, version: int) -> Path:
-        return self._folder / f"{version:012d}.json"
+            data = _bytes(replace(commit, shards=None, archives=()), self._layout.shards)
+            self.storage.replace(_name(version), data)
 
 
-def _bytes(commit: Commit) -> bytes:
-    fields = {"format": _ARCHIVING if commit.archives else FORMAT} | asdict(commit)
+def make_log(
+    root: AnyRoot,
+    shards: int | None = None,
+    shard_by: ShardBy | None = None,
+    *,
+    create: bool = True,
+) -> CommitLog:
+    """The commits of a root, which is made if it is not there, see :func:`.make_root`.
+
+    :raises RootError: the newest version has another number of shards.
+    """
+    log = CommitLog(root, make_root(root, shards, shard_by, create=create))
+    if shards is not None:
+        log.check_shards(log.head(), shards)
+    return log
+
+
+def _name(version: int) -> str:
+    return f"{COMMITS}/{version:012d}.json"
+
+
+def _format(commit: Commit, shards: int) -> int:
+    """What a commit says its format is.
+
+    :param shards: number of shards that the root began with.
+    """
+    others = commit.shards is not None and len(commit.shards) != shards
+    if others or commit.undone or commit.restored is not None:
+        return _GROWN
+    return _ARCHIVING if commit.archives else FORMAT
+
+
+def _bytes(commit: Commit, shards: int) -> bytes:
+    fields = {"format": _format(commit, shards)} | asdict(commit)
     fields["positions"] = [plain(each) for each in commit.positions]
-    if not commit.archives:
-        del fields["archives"]
+    # Who does not know of these need not.
+    for name in ("archives", "restored", "undone"):
+        if fields[name] is None or not (fields[name] or name == "restored"):
+            del fields[name]
     return seal(fields)
 
 
-def _commit(found: dict[str, Any]) -> Commit:
+def _commit(found: dict[str, Any], number: int) -> Commit:
     """A commit from JSON.
 
+    :param number: of the shards that the root began with.
     :raises KeyError, TypeError, ValueError, AttributeError: it is none.
     """
     archives = tuple(map(_archive, found.get("archives", ())))
-    if found["format"] != (_ARCHIVING if archives else FORMAT):
-        raise ValueError(f"format {found['format']!r}")
     shards = found["shards"]
     if "checksum" not in found and any(each.get("checksum") for each in shards or ()):
         raise ValueError("without its checksum")
-    return Commit(
+    restored = found.get("restored")
+    made = datetime.fromisoformat(found["timestamp"])
+    if made.utcoffset() is None:
+        raise ValueError(f"{found['timestamp']!r} has no time zone")
+    commit = Commit(
         version=_natural(found["version"]),
         id=_text(found["id"]),
-        timestamp=datetime.fromisoformat(found["timestamp"]).isoformat(timespec="milliseconds"),
+        timestamp=made.isoformat(timespec="milliseconds"),
         shards=None if shards is None else tuple(map(_shard, range(len(shards)), shards)),
         quads=_natural(found["quads"]),
         positions=tuple(map(position_of, found["positions"])),
@@ -297,7 +390,17 @@ def _commit(found: dict[str, Any]) -> Commit:
         },
         operations=_natural(found["operations"]),
         archives=archives,
+        restored=None if restored is None else _natural(restored),
+        undone={name: _natural(batch) for name, batch in found.get("undone", {}).items()},
     )
+    if commit.shards == () or len(commit.shards or ()) > MAX_SHARDS:
+        raise ValueError(f"{len(shards)} shards")
+    if commit.restored is not None and commit.restored >= commit.version:
+        raise ValueError(f"version {commit.restored} is restored")
+    if found["format"] != _format(commit, number):
+        expected = f"with {len(shards)} shards, of {number}" if shards is not None else "as it is"
+        raise ValueError(f"format {found['format']!r} of a commit {expected}")
+    return commit
 
 
 def _shard(number: int, found: dict[str, Any]) -> Shard:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
-from urllib.parse import quote
+from typing import Any, Final, TypeAlias
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from ...codec import DEFAULT_LIMITS, Limits
-from ...errors import JellyError
+from ...errors import JellyError, OptionsError
 from ...io.sources import Source
 from ...patch.replay.position import Replayed
 from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
-from .commits import Commit, CommitLog
+from .commits import Commit, CommitLog, make_log
 from .frames import stage_frame
-from .layout import ShardBy, local_path, make_root
+from .layout import ShardBy
 from .settings import text
+from .storage import AnyRoot, Storage, storage_at
 from .tasks import on_spark
 
 #: What patches can be read from: logs in their order, or a DataFrame of the format ``jelly-patch``.
@@ -31,14 +30,11 @@ _FIRST: Final = 0
 #: What Spark says of a streaming query in the threads that run it.
 _QUERY: Final = "sql.streaming.queryId"
 
-#: Where the checkpoints of streaming queries are, in the root.
-CHECKPOINTS: Final = "_checkpoints"
-
 
 def apply_patches(
     spark: SparkSession,
     src: Patches,
-    root: str | os.PathLike[str],
+    root: AnyRoot,
     *,
     shards: int | None = None,
     shard_by: ShardBy | None = None,
@@ -48,6 +44,8 @@ def apply_patches(
     check_prev: bool = True,
     retries: int = DEFAULT_RETRIES,
     create: bool = True,
+    checkpoint: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Applied:
     """Apply a log of patches to a sharded store, from where the store stands in it.
@@ -70,8 +68,8 @@ def apply_patches(
         Jelly-Patch or RDF Patch text, compressed or not; or what
         ``spark.read.format("jelly-patch")`` or ``spark.readStream`` give, as it is.
     :param root: a folder that the driver and every executor see under this path, or its ``file:``
-        URL; made if it is not there. It needs hard links and whole renames: a file system, not an
-        object store.
+        URL, on a file system with hard links and whole renames; or the URL of a folder in a bucket:
+        ``s3://``, ``gs://``, ``az://``. Made if it is not there, but for the bucket.
     :param shards: number of shards of a new store, by default 16; of an existing one if given.
     :param shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
         a named graph. By default subject.
@@ -84,6 +82,10 @@ def apply_patches(
         version meanwhile.
     :param create: whether the root is made if it is not there. Where it has been made already, say
         no: of a mount that is away nothing but an empty folder is left.
+    :param checkpoint: where Spark keeps the checkpoint of a streaming DataFrame, as it calls the
+        place; by default in the root, if that is a folder. The same one in each call.
+    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
+        they lack, the environment says. Tasks are sent them; nothing else has them.
     :param limits: what is believed of logs; data sources have options of their own.
     :raises CommitConflictError: another writer was faster as often as that. Nothing was applied,
         and the call may be made again.
@@ -94,12 +96,15 @@ def apply_patches(
         applied, and this one is of another log with ids.
     :raises IncompleteLogError: rows or files of a DataFrame are missing, doubled or in another
         order than that in which they were read; or it has no rows, see docs/spark-options.md.
-    :raises RootError: the root has another layout or is none, is no local path, or is not the same
-        folder for the executors; or it is not there, with ``create=False``.
+    :raises RootError: the root has another layout or is none, or is not the same folder for the
+        executors; or it is not there, with ``create=False``.
+    :raises StorageError: an object store is not reached, or refuses.
     :raises JellyError: the log cannot be read, or says what Oxigraph cannot hold; nothing was
         applied.
     """
     streams = isinstance(src, DataFrame) and src.isStreaming
+    if checkpoint is not None:
+        checkpoint = text("checkpoint", checkpoint)
     if streams and (batch is not None or application is None):
         raise ValueError("a streaming DataFrame needs an application, and numbers batches")
     settings = Settings(
@@ -112,15 +117,16 @@ def apply_patches(
         retries=retries,
         create=create,
     )
+    storage = storage_at(root, storage_options)
     if not isinstance(src, DataFrame):
-        return _apply(spark, stage_sources(_logs(src), limits), root, settings)
+        return _apply(spark, stage_sources(_logs(src), limits), storage, settings)
     if streams:
-        return _drain(src, root, settings)
-    return _apply(spark, stage_frame(src, continues=application is not None), root, settings)
+        return _drain(src, storage, settings, checkpoint)
+    return _apply(spark, stage_frame(src, continues=application is not None), storage, settings)
 
 
 def batch_sink(
-    root: str | os.PathLike[str],
+    root: AnyRoot,
     *,
     application: str,
     shards: int | None = None,
@@ -129,6 +135,7 @@ def batch_sink(
     retries: int = DEFAULT_RETRIES,
     create: bool = True,
     on_applied: Callable[[Applied], object] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Callable[[DataFrame, int], None]:
     """What ``DataStreamWriter.foreachBatch`` takes to apply patches, each batch exactly once::
 
@@ -145,7 +152,7 @@ def batch_sink(
     See :func:`apply_patches` for the others. A batch has to end with the end of a transaction: a
     file with an end for each patch that it begins is read as such.
 
-    :raises RootError: the root is no local path. What is in it is looked at with each batch.
+    :raises RootError: no root can be there. What is in it is looked at with each batch.
     :raises TypeError, ValueError: a setting is of another type, or out of range.
     """
     if on_applied is not None and not callable(on_applied):
@@ -159,12 +166,11 @@ def batch_sink(
         retries=retries,
         create=create,
     )
-    local_path(root)
-    return _sink(root, settings, on_applied)
+    return _sink(storage_at(root, storage_options), settings, on_applied)
 
 
 def _sink(
-    root: str | os.PathLike[str],
+    storage: Storage,
     settings: Settings,
     on_applied: Callable[[Applied], object] | None,
 ) -> Callable[[DataFrame, int], None]:
@@ -172,20 +178,17 @@ def _sink(
 
     def sink(frame: DataFrame, batch: int) -> None:
         stage = stage_frame(frame, continues=True)
-        applied = _apply(frame.sparkSession, stage, root, replace(settings, batch=batch))
+        applied = _apply(frame.sparkSession, stage, storage, replace(settings, batch=batch))
         if on_applied is not None:
             on_applied(applied)
 
     return sink
 
 
-def _apply(
-    spark: SparkSession, stage: Staging, root: str | os.PathLike[str], settings: Settings
-) -> Applied:
+def _apply(spark: SparkSession, stage: Staging, storage: Storage, settings: Settings) -> Applied:
     if settings.application is not None:
         settings = replace(settings, query=_query(spark))
-    # Executors have working folders of their own.
-    return apply_batch(stage, on_spark(spark), os.path.abspath(local_path(root)), settings)
+    return apply_batch(stage, on_spark(spark), storage.everywhere(), settings)
 
 
 def _query(spark: SparkSession) -> str | None:
@@ -205,16 +208,24 @@ def _logs(src: Source | Sequence[Source]) -> Sequence[Source]:
     return src if isinstance(src, list | tuple) else [src]  # type: ignore[list-item]
 
 
-def _drain(frame: DataFrame, root: str | os.PathLike[str], settings: Settings) -> Applied:
+def _drain(
+    frame: DataFrame, storage: Storage, settings: Settings, checkpoint: str | None
+) -> Applied:
     """Apply all that a stream has now."""
     application = settings.application or ""
-    layout = make_root(root, settings.shards, settings.shard_by, create=settings.create)
-    log = CommitLog(root, layout)
+    checkpoint = checkpoint or storage.checkpoint(application)
+    if checkpoint is None:
+        raise OptionsError(
+            "a root in an object store has no place for the checkpoint of a stream: checkpoint= "
+            "gives one that Spark can write to",
+            source=storage.name,
+        )
+    log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
     before = log.head()
     applied: list[Applied] = []
     errors: list[JellyError] = []
     # It is there now.
-    sink = _sink(root, replace(settings, create=False), applied.append)
+    sink = _sink(storage, replace(settings, create=False), applied.append)
 
     def guarded(batch: DataFrame, number: int) -> None:
         try:
@@ -223,10 +234,9 @@ def _drain(frame: DataFrame, root: str | os.PathLike[str], settings: Settings) -
             errors.append(error)
             raise
 
-    checkpoint = log.root.absolute() / CHECKPOINTS / quote(application, safe="")
     query = (
         frame.writeStream.foreachBatch(guarded)
-        .option("checkpointLocation", checkpoint.as_uri())
+        .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)
         .start()
     )

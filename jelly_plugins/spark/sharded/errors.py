@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ...errors import JellyError
 
 
 class RootError(JellyError):
     """A folder that is no root of a sharded store, is a damaged one, or one of another layout."""
+
+
+class StorageError(RootError):
+    """An object store that is not reached, refuses, or cannot do what it is asked.
+
+    What it says of the reason has no credentials in it.
+    """
 
 
 class CommitConflictError(JellyError):
@@ -26,3 +36,13 @@ class CheckpointError(JellyError):
 
 class IncompleteLogError(JellyError):
     """The rows of a DataFrame are not those of whole logs, in the order in which they were read."""
+
+
+@contextmanager
+def of_shard(version: int, shard: int) -> Iterator[None]:
+    """Let errors say which shard of which version they are about."""
+    try:
+        yield
+    except JellyError as error:
+        error.message = f"version {version}, shard {shard}: {error.message}"
+        raise

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -34,8 +33,8 @@ from .commits import Place
 from .completeness import Segment, Segments, check_complete
 from .errors import IncompleteLogError
 from .layout import Root
-from .probe import check_probe
 from .resolve import Run, Stager
+from .storage import Attempt
 from .tasks import failures_as_errors
 
 #: What is read of the format's columns; in the place of the source, a number for it.
@@ -106,12 +105,12 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
             + (f"; {', '.join(missing)} is missing" if missing else "")
         )
 
-    def stage(folder: Path, layout: Root) -> Staged:
+    def stage(attempt: Attempt, layout: Root) -> Staged:
         def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            check_probe(folder)
+            attempt.check()
             context = TaskContext.get()
             assert context is not None
-            return stage_part(folder, layout, context.partitionId(), batches)
+            return stage_part(attempt, layout, context.partitionId(), batches)
 
         columns_ = [
             (xxhash64(name) if name == "source" else frame[name])
@@ -127,7 +126,7 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
 
 
 def stage_part(
-    folder: Path, layout: Root, partition: int, batches: Iterable[pa.RecordBatch]
+    attempt: Attempt, layout: Root, partition: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Stage the operations of one partition: what a task does.
 
@@ -137,7 +136,7 @@ def stage_part(
     # A second attempt of the task must not write into the files of the first.
     name = f"{partition:06d}-{uuid4().hex}"
     reading = _Reading()
-    rows = Stager(folder, layout, name).stage(reading.columns(batches))
+    rows = Stager(attempt, layout, name).stage(reading.columns(batches))
     try:
         yield from _batches(map(_to_json, rows))
     except IncompleteLogError as error:

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 from uuid import uuid4
 
 from ...patch.replay.position import Position
+from .documents import checksum_in, parse_json, seal
 from .errors import RootError
-from .layout import read_json, seal
+from .storage import Storage
 
 #: The archives, in the root.
 FOLDER: Final = "_positions"
@@ -60,13 +60,13 @@ class Packed:
 
 
 def unpacked(
-    root: Path, inline: Iterable[Position], archives: tuple[Archive, ...]
+    storage: Storage, inline: Iterable[Position], archives: tuple[Archive, ...]
 ) -> tuple[Position, ...]:
     """All positions of a commit, one for each log.
 
     :raises RootError: an archive is not there, or damaged.
     """
-    found = dict(_archived(root, archives))
+    found = dict(_archived(storage, archives))
     for each in inline:
         # Those that have changed last stand last.
         found.pop(each.log, None)
@@ -75,7 +75,7 @@ def unpacked(
 
 
 def packed(
-    root: Path,
+    storage: Storage,
     positions: Iterable[Position],
     archives: tuple[Archive, ...],
     lively: frozenset[str],
@@ -85,7 +85,7 @@ def packed(
     :param archives: those that the commit before has named.
     :param lively: logs that are not worth an archive, because their positions change all the time.
     """
-    known = _archived(root, archives)
+    known = _archived(storage, archives)
     wanted = {each.log: each for each in positions}
     if known.keys() - wanted.keys():
         # Something is to be no more: an archive cannot say that.
@@ -94,7 +94,7 @@ def packed(
     if len(inline) <= INLINE + len(lively):
         return Packed(tuple(inline.values()), archives, {})
     small = [each for each in archives if each.positions < FULL]
-    merged = dict(_archived(root, tuple(small))) if len(small) >= TOGETHER else {}
+    merged = dict(_archived(storage, tuple(small))) if len(small) >= TOGETHER else {}
     if merged:
         archives = tuple(each for each in archives if each not in small)
     merged.update(inline)
@@ -109,11 +109,6 @@ def packed(
         new[name] = data
     kept = tuple(wanted[log] for log in merged if log in lively)
     return Packed(kept, (*archives, *made), new)
-
-
-def checksum_in(sealed: bytes) -> str:
-    """The checksum at the end of a sealed file."""
-    return sealed[-36:-4].decode()
 
 
 def plain(position: Position) -> dict[str, Any]:
@@ -142,40 +137,41 @@ def position_of(found: dict[str, Any]) -> Position:
     return position
 
 
-def check_archives(root: Path, archives: Iterable[Archive]) -> None:
+def check_archives(storage: Storage, archives: Iterable[Archive]) -> None:
     """Read archives again.
 
     :raises RootError: one is not there, or damaged.
     """
     for archive in archives:
-        _read(root, archive)
+        _read(storage, archive)
 
 
 @lru_cache(maxsize=2)
-def _archived(root: Path, archives: tuple[Archive, ...]) -> Mapping[str, Position]:
+def _archived(storage: Storage, archives: tuple[Archive, ...]) -> Mapping[str, Position]:
     """What archives say, the later ones before the earlier ones."""
     found: dict[str, Position] = {}
     for archive in archives:
-        found.update((each.log, each) for each in _remembered(root, archive))
+        found.update((each.log, each) for each in _remembered(storage, archive))
     return MappingProxyType(found)
 
 
 @lru_cache(maxsize=256)
-def _remembered(root: Path, archive: Archive) -> tuple[Position, ...]:
+def _remembered(storage: Storage, archive: Archive) -> tuple[Position, ...]:
     """What an archive has, which never changes."""
-    return _read(root, archive)
+    return _read(storage, archive)
 
 
-def _read(root: Path, archive: Archive) -> tuple[Position, ...]:
-    path = root / FOLDER / archive.file
+def _read(storage: Storage, archive: Archive) -> tuple[Position, ...]:
+    name = f"{FOLDER}/{archive.file}"
+    place = storage.place(name)
     try:
-        content = read_json(path)
+        content = parse_json(storage.read(name), place)
         if content.get("checksum") != archive.checksum:
-            raise RootError("damaged: not the file that the commit names", source=str(path))
+            raise RootError("damaged: not the file that the commit names", source=place)
         return tuple(map(position_of, content["positions"]))
     except OSError as error:
-        raise RootError(f"positions cannot be read: {error.strerror}", source=str(path)) from error
+        raise RootError(f"positions cannot be read: {error.strerror}", source=place) from error
     except RootError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RootError(f"damaged: {error!r}", source=str(path)) from error
+        raise RootError(f"damaged: {error!r}", source=place) from error

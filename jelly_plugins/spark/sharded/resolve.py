@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from ...reserved import refuse_graph
 from .commits import Commit
 from .layout import Root, shard_of
 from .staging import Ranges, StageWriter
+from .storage import Attempt
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -57,13 +57,14 @@ class Run(NamedTuple):
 class Stager:
     """Stages the operations of a log, or of a part of one.
 
-    :param folder: where to; parts may share it.
+    :param attempt: where to; parts share it.
     :param root: says how they are spread over shards.
     :param part: name of the part.
     """
 
-    def __init__(self, folder: Path, root: Root, part: str = "0") -> None:
-        self._writer: Final = StageWriter(folder / part, root.shards)
+    def __init__(self, attempt: Attempt, root: Root, part: str = "0") -> None:
+        self._attempt: Final = attempt
+        self._writer: Final = StageWriter(attempt.folder(part), root.shards)
         self._shards: Final = root.shards
         self._by_graph: Final = root.shard_by == "graph"
         self._part: Final = part
@@ -90,6 +91,7 @@ class Stager:
         if self._count:
             yield self._run()
         self._writer.flush()
+        self._attempt.finish(self._part)
 
     def _stage(self, batch: OperationColumns) -> list[Operation]:
         """Stage a batch; give its other rows."""

@@ -19,10 +19,10 @@ from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from ...errors import JellyError, TermError
 from ...oxigraph.loading.loader import SMALL
-from .checksums import list_files
-from .errors import RootError
-from .layout import new_store_name, sync_folder
+from .errors import RootError, of_shard
+from .layout import new_store_name
 from .staging import Block, Ranges, read_staged
+from .storage import Attempt, Piece, Storage
 
 #: Bytes of text that are applied at once: what bounds an attempt's memory.
 CHUNK: Final = 32 << 20
@@ -36,21 +36,24 @@ _LARGE: Final = 50
 class ShardWork:
     """What is to be done for one shard.
 
-    :ivar root: folder of the sharded store.
+    :ivar storage: where the sharded store's root lies.
+    :ivar attempt: what has staged the operations.
     :ivar shard: number of the shard.
     :ivar version: the version that is being made.
-    :ivar base: the shard's store so far, relative to the root; None if it is empty.
+    :ivar base: the shard's store so far, with the checksum of the list of its files; None if it is
+        empty.
     :ivar quads: number of quads in it.
-    :ivar staged: files of operations in order, each with the transactions that count, as ranges.
+    :ivar staged: operations in order, each piece with the transactions that count, as ranges.
     :ivar checked: whether Oxigraph has seen the terms in them, so that their syntax is right.
     """
 
-    root: str
+    storage: Storage
+    attempt: Attempt
     shard: int
     version: int
-    base: str | None
+    base: tuple[str, str | None] | None
     quads: int
-    staged: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+    staged: tuple[tuple[Piece, tuple[tuple[int, int], ...]], ...]
     checked: bool
 
 
@@ -80,36 +83,35 @@ def apply_shard(work: ShardWork) -> ShardResult:
     """
     blocks = _blocks(work)
     first = next(blocks, None)
+    base = None if work.base is None else work.base[0]
     if first is None:
-        return ShardResult(shard=work.shard, store=work.base, quads=work.quads, operations=0)
-    root = Path(work.root)
+        return ShardResult(shard=work.shard, store=base, quads=work.quads, operations=0)
     name = new_store_name(work.shard, work.version)
-    folder = root / name
-    folder.parent.mkdir(exist_ok=True)
-    base = None if work.base is None else root / work.base
-    if base is not None:
-        _copy(base, folder)
-    size = sum(Path(staged).stat().st_size for staged, _ in work.staged)
-    kind = _Large if size >= work.quads * _LARGE else _Small
     operations = 0
-    try:
-        applying = kind(Store(str(folder)), work.quads, work.checked)
-        for chunk in _chunks(chain((first,), blocks)):
-            applying.apply(chunk)
-            operations += sum(block.statements for block in chunk)
-        quads = applying.finish()
-    except (SyntaxError, ValueError) as error:
-        if isinstance(error, JellyError):
-            raise
-        raise TermError(f"Oxigraph refuses a statement of shard {work.shard}: {error}") from error
-    except RuntimeError as error:
-        message = f"{work.base or name} cannot be read, or its copy not written: {error}"
-        raise RootError(message, source=work.root) from error
-    # Closed: until then Oxigraph may write.
-    del applying
-    checksum = list_files(folder, base)
-    for each in (folder, folder.parent, root):
-        sync_folder(each)
+    with of_shard(work.version, work.shard):
+        made = work.storage.make(name, work.base)
+    with made as making:
+        if making.base is not None:
+            _copy(making.base, making.folder)
+        size = sum(piece.size for piece, _ in work.staged)
+        kind = _Large if size >= work.quads * _LARGE else _Small
+        try:
+            applying = kind(Store(str(making.folder)), work.quads, work.checked)
+            for chunk in _chunks(chain((first,), blocks)):
+                applying.apply(chunk)
+                operations += sum(block.statements for block in chunk)
+            quads = applying.finish()
+        except (SyntaxError, ValueError) as error:
+            if isinstance(error, JellyError):
+                raise
+            message = f"Oxigraph refuses a statement of shard {work.shard}: {error}"
+            raise TermError(message) from error
+        except RuntimeError as error:
+            message = f"{base or name} cannot be read, or its copy not written: {error}"
+            raise RootError(message, source=work.storage.name) from error
+        # Closed: until then Oxigraph may write.
+        del applying
+        checksum = making.finish()
     return ShardResult(
         shard=work.shard, store=name, quads=quads, operations=operations, checksum=checksum
     )
@@ -128,8 +130,9 @@ def _copy(base: Path, folder: Path) -> None:
 
 
 def _blocks(work: ShardWork) -> Iterator[Block]:
-    for name, ranges in work.staged:
-        yield from read_staged(Path(name), Ranges(ranges))
+    for piece, ranges in work.staged:
+        with work.attempt.open(piece) as file:
+            yield from read_staged(file, Ranges(ranges), work.storage.place(piece.name))
 
 
 def _chunks(blocks: Iterator[Block]) -> Iterator[list[Block]]:

@@ -16,7 +16,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -149,11 +149,6 @@ def staged_file(folder: Path, shard: int) -> Path:
     return folder / f"{shard:05d}"
 
 
-def attempt_folder(staged: Path) -> Path:
-    """The folder of the attempt, in whose parts a staged file is."""
-    return staged.parent.parent
-
-
 class Ranges:
     """Numbers that grow, kept as ranges.
 
@@ -190,22 +185,22 @@ class Ranges:
         return bool(self._firsts)
 
 
-def read_staged(path: Path, taken: Ranges) -> Iterator[Block]:
+def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
     """The blocks of a file, in order, as far as their transactions count.
 
+    :param source: what errors call the file.
     :raises TruncatedError: the file is not whole.
     """
-    with path.open("rb") as file:
-        while head := file.read(_BLOCK.size):
-            if len(head) < _BLOCK.size:
-                raise TruncatedError("a staged file ends inside a block", source=str(path))
-            transaction, adds, statements, size = _BLOCK.unpack(head)
-            if size > _MOST_TEXT:
-                raise WireError(f"a staged block of {size} bytes", source=str(path))
-            if transaction not in taken:
-                file.seek(size, 1)
-                continue
-            text = file.read(size)
-            if len(text) < size:
-                raise TruncatedError("a staged file ends inside a block", source=str(path))
-            yield Block(adds, statements, text)
+    while head := file.read(_BLOCK.size):
+        if len(head) < _BLOCK.size:
+            raise TruncatedError("a staged file ends inside a block", source=source)
+        transaction, adds, statements, size = _BLOCK.unpack(head)
+        if size > _MOST_TEXT:
+            raise WireError(f"a staged block of {size} bytes", source=source)
+        if transaction not in taken:
+            file.seek(size, 1)
+            continue
+        text = file.read(size)
+        if len(text) < size:
+            raise TruncatedError("a staged file ends inside a block", source=source)
+        yield Block(adds, statements, text)

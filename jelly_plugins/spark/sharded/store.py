@@ -6,8 +6,7 @@ that are asked. Each of them stays open as long as the object lives.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,21 +25,26 @@ from ...io.sinks import Destination
 from ...io.streams import encode, write_delimited
 from ...oxigraph.rows import graph_text
 from ...oxigraph.terms import GraphName, describe
-from .checksums import damages
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .dumping import default_threads, dump_stores
-from .errors import RootError
-from .layout import Root, local_path, open_root, shard_of
+from .errors import RootError, of_shard
+from .layout import Root, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, scope_of
+from .restoring import restore
 from .settings import whole_number
 from .solutions import solutions
+from .storage import AnyRoot, OpenStore, storage_at
+from .versions import Time, find_version
 
 if TYPE_CHECKING:
     from datetime import timedelta
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from ...patch.model import Patch
 
 _QUADS: Final = StreamOptions(
     physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
@@ -52,31 +56,41 @@ class ShardedStore:
 
     Iterating over it gives its quads, and ``len()`` their number.
 
-    :param root: its folder.
+    :param root: its folder, or the URL of a folder in a bucket: ``s3://``, ``gs://``, ``az://``.
     :param version: the version to open; by default the newest.
-    :raises RootError: there is no sharded store, or the version is gone.
-    :raises TypeError, ValueError: the version is not a whole number.
+    :param timestamp: instead of a version, a time: the version is opened that was the newest then.
+        A ``datetime`` with a time zone, or text such as ``2026-11-21T15:45:59Z`` (RFC 3339).
+    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
+        they lack, the environment says.
+    :raises RootError: there is no sharded store, or the version is gone, or there was none at the
+        time.
+    :raises TypeError, ValueError: the version is not a whole number, or the time none with a time
+        zone; or both are given.
 
-    :ivar root: its folder.
     :ivar layout: number of shards, and what they are made by.
     :ivar commit: what the version is made of.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, version: int | None = None) -> None:
-        self.root: Final = local_path(root)
-        self.layout: Final[Root] = open_root(root)
-        if version is not None:
-            version = whole_number("version", version)
-        self._log: Final = CommitLog(root, self.layout)
-        self.commit: Final[Commit] = (
-            self._log.head() if version is None else self._log.read(version)
-        )
-        if self.commit.shards is None:
-            raise RootError(
-                f"the stores of version {version} were removed by a vacuum", source=os.fspath(root)
-            )
+    def __init__(
+        self,
+        root: AnyRoot,
+        *,
+        version: int | None = None,
+        timestamp: Time | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._storage: Final = storage_at(root, storage_options)
+        self._log: Final = CommitLog(self._storage, open_root(self._storage))
+        self.commit: Final[Commit] = find_version(self._log, version, timestamp)
+        assert self.commit.shards is not None
         self._shards: Final = self.commit.shards
-        self._open: dict[int, Store] = {}
+        self.layout: Final[Root] = self._log.layout_of(self.commit)
+        self._open: dict[int, tuple[Store, OpenStore]] = {}
+
+    @property
+    def root(self) -> Path | str:
+        """Where it lies: the path of a folder, or a URL."""
+        return self._storage.root
 
     # Versions
 
@@ -90,18 +104,22 @@ class ShardedStore:
         return self._log.head()
 
     def history(self) -> Iterator[Commit]:
-        """All versions, the newest first. One whose ``shards`` are None cannot be opened any more.
+        """All versions, the newest first. One that is not ``readable`` cannot be opened any more.
 
         :raises RootError: a commit is damaged.
         """
         return self._log.history()
 
-    def at(self, version: int) -> ShardedStore:
-        """The store at another version.
+    def at(self, version: int | None = None, *, timestamp: Time | None = None) -> ShardedStore:
+        """The store at another version; without one, at the newest.
 
-        :raises RootError: there is none of this number, or it is gone.
+        :raises RootError: there is none of this number or at this time, or it is gone.
         """
-        return ShardedStore(self.root, version=version)
+        return ShardedStore(self._storage, version=version, timestamp=timestamp)
+
+    def restore(self, version: int | None = None, *, timestamp: Time | None = None) -> Commit:
+        """Make an earlier version the newest again, see :func:`.restore`."""
+        return restore(self._storage, version, timestamp=timestamp)
 
     # Quads
 
@@ -120,18 +138,23 @@ class ShardedStore:
     def shard(self, number: int) -> Store | None:
         """One of the shards, open for reading only; None if nothing was ever in it.
 
+        It can be read as long as this object lives: then what was fetched of a bucket goes.
+
         :raises RootError: its store is not there.
         """
-        name = self._shards[number].store
-        if name is None:
+        shard = self._shards[number]
+        if shard.store is None:
             return None
         if number not in self._open:
+            with of_shard(self.version, number):
+                opened = self._storage.open(shard.store, shard.checksum)
             try:
-                self._open[number] = Store.read_only(str(self.root / name))
+                self._open[number] = Store.read_only(str(opened.folder)), opened
             except (OSError, RuntimeError, ValueError) as error:
-                message = f"{name} cannot be opened: {error}"
-                raise RootError(message, source=str(self.root)) from error
-        return self._open[number]
+                opened.doubt()
+                message = f"{shard.store} cannot be opened: {error}"
+                raise RootError(message, source=self._storage.name) from error
+        return self._open[number][0]
 
     def _store(self, number: int) -> Store:
         """A shard that there is something in."""
@@ -145,8 +168,10 @@ class ShardedStore:
         try:
             yield
         except (OSError, RuntimeError) as error:
+            if number in self._open:
+                self._open[number][1].doubt()
             message = f"{self._shards[number].store} cannot be read: {error}"
-            raise RootError(message, source=str(self.root)) from error
+            raise RootError(message, source=self._storage.name) from error
 
     def shard_number(self, term: NamedNode | BlankNode | DefaultGraph) -> int:
         """The shard that the quads of a subject, or of a graph, are in, as the store has it."""
@@ -194,6 +219,37 @@ class ShardedStore:
         key = subject if self.layout.shard_by == "subject" else graph
         return range(self.layout.shards) if key is None else (self.shard_number(key),)
 
+    def quads_of_shard(self, number: int) -> Iterator[Quad]:
+        """The quads of one shard."""
+        return self._quads(number, None, None, None, None)
+
+    # Changes
+
+    def changes(self, from_version: int, to_version: int | None = None) -> Iterator[Patch]:
+        """What was changed between two versions: a patch for each version behind the first.
+
+        Each is one transaction, with the quads and namespaces that its version has changed in the
+        end; empty if it has changed none. Its ``id`` is its version's, its ``prev`` that of the
+        version before, and ``version`` the number. From version 0 on, an empty patch of that
+        version comes first. Versions that cannot be opened any more are passed over: the next patch
+        says what they have changed, too. Applied one after the other to a store that is as the
+        first version was, they make it as the last one is.
+
+        Patches stream: each is to be read before the next is asked for. It takes about as long as
+        to read, twice, all shards that have changed; memory does not grow.
+
+        :param from_version: the version to begin behind; 0 is the empty store.
+        :param to_version: the last version; by default this one.
+        :return: patches, for :func:`jelly_plugins.patch.write_patches` and the like; if there may
+            be quoted triples, with options that say so, ``PatchOptions(rdf_star=True)``.
+        :raises RootError: one of these versions cannot be opened.
+        :raises TypeError, ValueError: they are no versions, or in the wrong order.
+        """
+        from .feed import changes, steps
+
+        to_version = self.version if to_version is None else to_version
+        return changes(self._storage, steps(self._storage, from_version, to_version))
+
     # Queries
 
     def select(self, query: str, *, unchecked: bool = False) -> Iterator[dict[str, str | None]]:
@@ -231,9 +287,10 @@ class ShardedStore:
         from .query_tasks import select_on_spark
 
         scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
-        names = (self._shards[number].store for number in self._numbers(scope))
-        folders = [os.path.abspath(self.root / name) for name in names if name is not None]
-        return select_on_spark(spark, folders, query, scope.variables)
+        shards = (self._shards[number] for number in self._numbers(scope))
+        stores = [(shard.store, shard.checksum) for shard in shards if shard.store is not None]
+        storage = self._storage.everywhere()
+        return select_on_spark(spark, storage, stores, query, scope.variables)
 
     def _numbers(self, scope: Scope) -> Iterable[int]:
         if scope.keys is None:
@@ -297,15 +354,15 @@ class ShardedStore:
         """
         problems: list[str] = []
         try:
-            open_root(self.root)
+            open_root(self._storage)
             self._log.read(self.version)
-            check_archives(self.root, self.commit.archives)
+            check_archives(self._storage, self.commit.archives)
         except (JellyError, OSError) as error:
             problems.append(f"version {self.version}: {error}")
         for first, last in self._log.gaps():
             which = f"version {first}" if first == last else f"versions {first} to {last}"
             problems.append(f"{which}: not there, and newer ones are: commits were lost")
-        for name in unclaimed(self._log, self.layout):
+        for name in unclaimed(self._log):
             problems.append(
                 f"{name}: not of any commit: an attempt that is at work or did not end, or a "
                 "commit that was lost"
@@ -320,12 +377,12 @@ class ShardedStore:
                 f"version {self.version}: the shards have {total} quads, and the commit "
                 f"{self.commit.quads}"
             )
-        return [f"{self.root}: {problem}" for problem in problems]
+        return [f"{self._storage.name}: {problem}" for problem in problems]
 
     def _verify_shard(self, number: int, shard: Shard) -> Iterator[str]:
         assert shard.store is not None
         if shard.checksum is not None:
-            found = list(damages(self.root / shard.store, shard.checksum))
+            found = list(self._storage.damages(shard.store, shard.checksum))
             if found:
                 yield from (f"{shard.store}/{each}" for each in found)
                 return
@@ -333,7 +390,7 @@ class ShardedStore:
             yield f"{shard.store}: was made without checksums; its quads were read, and no more"
         count = strangers = 0
         try:
-            for quad in self._quads(number, None, None, None, None):
+            for quad in self.quads_of_shard(number):
                 count += 1
                 if self._shard_of(quad.subject, quad.graph_name) != number:
                     strangers += 1
@@ -355,4 +412,4 @@ class ShardedStore:
             It must be longer than the longest batch takes and than any reader keeps a version open.
         :param dry_run: remove nothing, and say what would be.
         """
-        return vacuum(self.root, keep=keep, grace=grace, dry_run=dry_run)
+        return vacuum(self._storage, keep=keep, grace=grace, dry_run=dry_run)

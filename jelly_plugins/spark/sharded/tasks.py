@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
@@ -17,12 +16,12 @@ from pyspark.sql import SparkSession
 
 from ...errors import JellyError
 from .apply import Runner
-from .probe import check_probe
 from .shard import ShardResult, ShardWork, apply_shard
-from .staging import attempt_folder
 
 #: Does the work of one shard.
 Task: TypeAlias = Callable[[ShardWork], ShardResult]
+
+_Work = TypeVar("_Work")
 
 _REASON: Final = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 
@@ -35,31 +34,26 @@ def on_spark(spark: SparkSession, task: Task = apply_shard) -> Runner:
     """
 
     def run(works: Sequence[ShardWork]) -> list[ShardResult]:
-        return [
-            ShardResult(**result)
-            for result in run_each(spark, [asdict(work) for work in works], _Task(task))
-        ]
+        return [ShardResult(**result) for result in run_each(spark, works, _Task(task))]
 
     return run
 
 
 class _Task:
-    """A task's function from and to what JSON can say."""
+    """A task's function, to what JSON can say."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
 
-    def __call__(self, work: dict[str, Any]) -> dict[str, Any]:
-        known = ShardWork(**work)
-        staged, _ = known.staged[0]
-        check_probe(attempt_folder(Path(staged)))
-        return asdict(self._task(known))
+    def __call__(self, work: ShardWork) -> dict[str, Any]:
+        work.attempt.check()
+        return asdict(self._task(work))
 
 
 def run_each(
     spark: SparkSession,
-    works: Sequence[dict[str, Any]],
-    function: Callable[[dict[str, Any]], dict[str, Any]],
+    works: Sequence[_Work],
+    function: Callable[[_Work], dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Call a function with each of ``works``, in a task of its own.
 

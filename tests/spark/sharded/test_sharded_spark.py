@@ -15,7 +15,7 @@ from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.patch import add
 from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
 from jelly_plugins.spark.sharded import Applied, CheckpointError, IncompleteLogError
-from jelly_plugins.spark.sharded import apply as apply_module
+from jelly_plugins.spark.sharded.storage import local
 
 from .logs import Writer, assert_same, log_file, patch, quad, replayed
 
@@ -264,7 +264,7 @@ def test_an_executor_that_does_not_see_the_root_is_told(
     """Here the probe is taken away; with another file system see ``test_sharded_cluster``."""
     log = log_file(tmp_path / "0.jellyp", [Writer().patch()])
     root = tmp_path / "root"
-    monkeypatch.setattr(apply_module, "put_probe", lambda folder: folder.mkdir(parents=True))
+    monkeypatch.setattr(local, "put_probe", lambda folder: folder.mkdir(parents=True))
     for source in (log, spark.read.format("jelly-patch").load(log)):
         with pytest.raises(JellyError, match="does not see what the driver has written"):
             apply_patches(spark, source, root, shards=2)

@@ -21,10 +21,11 @@ from pyspark.sql import SparkSession
 
 from jelly_plugins import read_frames
 from jelly_plugins.oxigraph import read_quads
-from jelly_plugins.spark.sharded import checksums, queries
+from jelly_plugins.spark.sharded import queries
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.errors import RootError
 from jelly_plugins.spark.sharded.queries import QueryError, Scope, scope_of
+from jelly_plugins.spark.sharded.storage import checksums
 from jelly_plugins.spark.sharded.store import ShardedStore, solutions
 
 from .logs import Writer, apply, log_file, quads, replayed
@@ -49,6 +50,7 @@ def single(root: Path) -> Store:
     return store
 
 
+@pytest.mark.usefixtures("kind")
 def test_every_version_can_be_opened(root: Path) -> None:
     store = ShardedStore(root)
     logs = sorted(str(each) for each in root.parent.glob("*.jellyp"))
@@ -61,6 +63,7 @@ def test_every_version_can_be_opened(root: Path) -> None:
         store.at(4)
 
 
+@pytest.mark.usefixtures("kind")
 def test_patterns_find_what_a_single_store_finds(root: Path, single: Store) -> None:
     store = ShardedStore(root)
     some = list(single)
@@ -84,6 +87,7 @@ def test_patterns_find_what_a_single_store_finds(root: Path, single: Store) -> N
     assert Quad(NamedNode("urn:no"), NamedNode("urn:p"), Literal("")) not in store
 
 
+@pytest.mark.usefixtures("kind")
 def test_one_shard_is_opened_where_the_key_is_given(root: Path) -> None:
     store = ShardedStore(root)
     by_subject = store.layout.shard_by == "subject"
@@ -96,6 +100,7 @@ def test_one_shard_is_opened_where_the_key_is_given(root: Path) -> None:
     assert list(store._open) == [store.shard_number(key)]
 
 
+@pytest.mark.usefixtures("kind")
 def test_a_dump_has_all_quads(root: Path, single: Store) -> None:
     target = root.parent / "all.jelly.gz"
     store = ShardedStore(root)
@@ -226,6 +231,7 @@ def _commit_file(root: Path, version: int) -> Path:
     return root / "_commits" / f"{version:012d}.json"
 
 
+@pytest.mark.usefixtures("kind")
 def test_verify_finds_commits_that_are_gone(root: Path) -> None:
     stores = {name for name in _used(root) if "/v3-" in name}
     assert stores
@@ -238,6 +244,7 @@ def test_verify_finds_commits_that_are_gone(root: Path) -> None:
     assert len(list(ShardedStore(root))) == len(ShardedStore(root))
 
 
+@pytest.mark.usefixtures("kind")
 @pytest.mark.parametrize("all_of_them", [False, True])
 def test_verify_finds_stores_whose_commit_is_gone(root: Path, all_of_them: bool) -> None:
     if all_of_them:
@@ -400,6 +407,7 @@ def test_a_vacuum_leaves_what_is_young(root: Path) -> None:
     assert vacuum(root, keep=1, grace=timedelta(hours=1)).stores == ["shard=1/v4-attempt"]
 
 
+@pytest.mark.usefixtures("kind")
 def test_patches_go_on_after_a_vacuum(root: Path) -> None:
     ShardedStore(root).vacuum(keep=1, grace=NOW)
     shard_by = ShardedStore(root).layout.shard_by
@@ -410,6 +418,7 @@ def test_patches_go_on_after_a_vacuum(root: Path) -> None:
     assert ShardedStore(root).version == 4
 
 
+@pytest.mark.usefixtures("kind")
 def test_a_vacuum_of_nothing_is_refused(root: Path) -> None:
     with pytest.raises(ValueError, match="newest version is always kept"):
         vacuum(root, keep=0)
@@ -487,6 +496,7 @@ def _counted(found: Iterator[dict[str, str | None]]) -> Counter[frozenset[tuple[
     return Counter(frozenset(each.items()) for each in found)
 
 
+@pytest.mark.usefixtures("kind")
 def test_queries_that_shards_can_answer_are_answered(root: Path, single: Store) -> None:
     store = ShardedStore(root)
     queries = STARS if store.layout.shard_by == "subject" else GRAPHS
@@ -505,6 +515,7 @@ def test_queries_that_shards_cannot_answer_are_refused(query: str) -> None:
             scope_of(query, shard_by)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("kind")
 def test_queries_that_join_over_shards_are_refused(root: Path) -> None:
     store = ShardedStore(root)
     by_subject = store.layout.shard_by == "subject"
@@ -514,6 +525,7 @@ def test_queries_that_join_over_shards_are_refused(root: Path) -> None:
         list(store.select(query, unchecked=True))
 
 
+@pytest.mark.usefixtures("kind")
 @pytest.mark.parametrize(
     "query",
     [
@@ -532,6 +544,7 @@ def test_a_service_is_no_damage(root: Path, query: str) -> None:
         store.select_dataframe(None, query, unchecked=True)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("kind")
 def test_the_word_service_may_be_in_a_query(root: Path) -> None:
     """As a name, a prefix, in a text, an IRI, or a comment."""
     query = """
@@ -554,6 +567,7 @@ def test_what_a_query_makes_oxigraph_raise_is_an_error(monkeypatch: pytest.Monke
         Scope.all("SELECT * {}")
 
 
+@pytest.mark.usefixtures("kind")
 def test_a_key_in_the_query_is_asked_of_one_shard(root: Path) -> None:
     store = ShardedStore(root)
     list(store.select("SELECT * { GRAPH <urn:g> { <urn:s1> ?p ?o } }"))

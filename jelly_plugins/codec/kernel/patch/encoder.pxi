@@ -8,6 +8,8 @@ cdef dict PATCH_TABLE_NAMES = {
 
 
 cdef object HEADER_KIND = OperationKind.HEADER
+# No kind of operations, and nothing that a caller can give.
+cdef object NO_KIND = object()
 cdef frozenset WRITTEN_KINDS = frozenset((
     OperationKind.ADD, OperationKind.DELETE, OperationKind.HEADER,
     OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT,
@@ -30,7 +32,7 @@ cdef class PatchTermWriter(TermWriter):
 
     def add_operations(self, encoder, operations, Py_ssize_t width):
         """Write operations as rows of an encoder, and end its frames where they end."""
-        cdef object kind_before = None
+        cdef object kind_before = NO_KIND
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
         self._enter()
@@ -48,7 +50,7 @@ cdef class PatchTermWriter(TermWriter):
                 else:
                     self._hand_over(encoder)
                     encoder._add(kind, value)
-                    kind_before = None
+                    kind_before = NO_KIND
                 writing = False
         except JellyError as error:
             self._hand_over(encoder)
@@ -62,13 +64,13 @@ cdef class PatchTermWriter(TermWriter):
     cdef object _add_row(self, encoder, kind, value, Py_ssize_t width):
         """Write a statement, a header or a bound of a transaction as a row of an encoder.
 
-        :return: the kind of rows that may follow without a look at the encoder's state, or None.
+        :return: the kind of rows that may follow without a look at the encoder's state.
         """
         row = patch_rules.ROW_OF[kind]
         after = patch_rules.NEXT[encoder._state].get(row)
         if after is None:
             raise encoder._misplaced(row)
-        found = None
+        found = NO_KIND
         if kind is ADD_KIND or kind is DELETE_KIND:
             self._write_statement(encoder, kind, value, width)
             found = kind

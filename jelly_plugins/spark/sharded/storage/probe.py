@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from .errors import RootError
+from ..errors import RootError
 
 _NAME: Final = "probe"
 

@@ -10,19 +10,24 @@ for reading only: all files are listed but its own text log and its lock, which 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import xxhash
 
-from .errors import RootError
-from .layout import read_json, seal, write_file
+from ..documents import parse_json, seal
+from ..errors import RootError
+from .durable import write_file
 
 #: The list, in the folder of a store.
 LIST: Final = "_files.json"
 
 _BLOCK: Final = 1 << 20
+
+#: Device, inode and size of a file.
+Identity: TypeAlias = tuple[int, int, int]
 
 
 def list_files(folder: Path, base: Path | None = None) -> str:
@@ -34,20 +39,53 @@ def list_files(folder: Path, base: Path | None = None) -> str:
     :return: the list's checksum.
     :raises OSError: a file cannot be read, or the list not written.
     """
-    known = {} if base is None else _known(base)
-    files: dict[str, list[Any]] = {}
+    files = survey(folder, {} if base is None else _known(base))
+    write_file(folder / LIST, seal({"files": files}))
+    return _read(folder)[1]
+
+
+def survey(folder: Path, known: Mapping[str, tuple[Identity, str]]) -> dict[str, tuple[int, str]]:
+    """The files of a store that is complete and closed, by name: size and checksum of each.
+
+    Those that have nothing of what is stored are removed.
+
+    :param known: files of which it has hard links, by name, and their checksums.
+    """
+    files: dict[str, tuple[int, str]] = {}
     for path in sorted(folder.iterdir()):
         if _is_idle(path.name):
             path.unlink()
             continue
-        found = path.stat()
+        found = identity(path)
         before = known.get(path.name)
-        if before is None or before[0] != (found.st_dev, found.st_ino, found.st_size):
-            files[path.name] = [found.st_size, _checksum(path)]
-        else:
-            files[path.name] = [found.st_size, before[1]]
-    write_file(folder / LIST, seal({"files": files}))
-    return _read(folder)[1]
+        same = before is not None and before[0] == found
+        files[path.name] = (found[2], before[1] if before and same else _checksum(path))
+    return files
+
+
+def identity(path: Path) -> Identity:
+    """What tells a file from any other."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size
+
+
+def files_of(folder: Path, checksum: str | None) -> dict[str, tuple[int, str]]:
+    """The files of a store by name, each with its size and checksum.
+
+    :param checksum: of the list, as the commit has it; without it, the files are read.
+    :raises RootError: the list is not there, or another one.
+    """
+    try:
+        if checksum is None:
+            paths = [path for path in folder.iterdir() if not _is_idle(path.name)]
+            return {path.name: (path.stat().st_size, _checksum(path)) for path in paths}
+        files, found = _read(folder)
+    except OSError as error:
+        message = f"a store cannot be read: {error.strerror}"
+        raise RootError(message, source=str(folder)) from error
+    if found != checksum:
+        raise RootError(f"{LIST} is not the list that the commit names", source=str(folder))
+    return files
 
 
 def damages(folder: Path, checksum: str) -> Iterator[str]:
@@ -87,7 +125,7 @@ def _is_idle(name: str) -> bool:
     return name == "LOCK" or name == "LOG" or name.startswith("LOG.old")
 
 
-def _known(base: Path) -> dict[str, tuple[tuple[int, int, int], str]]:
+def _known(base: Path) -> dict[str, tuple[Identity, str]]:
     """The checksums of a store by name, each with what tells a file from any other."""
     try:
         files, _ = _read(base)
@@ -96,18 +134,15 @@ def _known(base: Path) -> dict[str, tuple[tuple[int, int, int], str]]:
         return {}
     known = {}
     for name, (_, checksum) in files.items():
-        try:
-            found = (base / name).stat()
-        except FileNotFoundError:
-            continue
-        known[name] = ((found.st_dev, found.st_ino, found.st_size), checksum)
+        with suppress(FileNotFoundError):
+            known[name] = identity(base / name), checksum
     return known
 
 
 def _read(folder: Path) -> tuple[dict[str, tuple[int, str]], str]:
     """The files of a list, and its checksum."""
     path = folder / LIST
-    found = read_json(path)
+    found = parse_json(path.read_bytes(), str(path))
     try:
         files = {name: (size, checksum) for name, (size, checksum) in found["files"].items()}
         return files, found["checksum"]

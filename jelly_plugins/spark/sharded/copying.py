@@ -1,0 +1,165 @@
+"""Sharded stores from one place to another: folders and buckets, a version or all of them.
+
+Files are copied as they are, and compared with the checksums that they were written with. What
+versions share in the one place they share in the other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .commits import Commit, CommitLog, Shard
+from .errors import RootError
+from .layout import Root, make_root, new_store_name, open_root
+from .storage import AnyRoot, Storage, storage_at
+from .storage.durable import copy_file
+from .store import ShardedStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What was copied.
+
+    :ivar version: the newest version of the copy; 0 if there was none to copy.
+    :ivar versions: how many it has.
+    :ivar stores: number of stores of shards.
+    :ivar size: bytes of their files, those that are shared counted once.
+    """
+
+    version: int
+    versions: int
+    stores: int
+    size: int
+
+
+def copy_store(
+    source: AnyRoot,
+    target: AnyRoot,
+    *,
+    version: int | None = None,
+    history: bool = False,
+    source_options: Mapping[str, Any] | None = None,
+    target_options: Mapping[str, Any] | None = None,
+) -> Copied:
+    """Copy a sharded store to a place where there is none, and verify the copy.
+
+    Its positions in logs, and the batches that were applied, go with it: what was applied to the
+    one is passed over by the other.
+
+    :param target: a folder or the URL of one in a bucket, without a version of a store.
+    :param version: the version to copy, by default the newest; it becomes version 1.
+    :param history: copy all versions instead, with their numbers; of those that were vacuumed, that
+        they have been.
+    :param source_options: settings and credentials of a bucket that is copied from, see
+        docs/sharded-store.md; likewise ``target_options``.
+    :raises RootError: there is no store, or no such version, to copy; or there is one already in
+        the target; or something is damaged. What was copied until then can be removed.
+    :raises TypeError, ValueError: ``version`` is no whole number, or ``history`` is asked for too.
+    """
+    if history and version is not None:
+        raise ValueError("a version is copied, or the whole history")
+    copying = _Copying(storage_at(source, source_options), storage_at(target, target_options))
+    return copying.history() if history else copying.version(version)
+
+
+class _Copying:
+    """A copy that is being made."""
+
+    def __init__(self, source: Storage, target: Storage) -> None:
+        layout = open_root(source)
+        self._source = source
+        self._target = target
+        self._from = CommitLog(source, layout)
+        self._layout = layout
+        #: What stores have become, by their names.
+        self._made: dict[str, Shard] = {}
+        self._size = 0
+
+    def version(self, version: int | None) -> Copied:
+        commit = ShardedStore(self._source, version=version).commit
+        log = self._begin(self._from.layout_of(commit))
+        if commit.version:
+            self._copy(log, replace(commit, version=1, restored=None), None)
+        return self._done(log)
+
+    def history(self) -> Copied:
+        log = self._begin(self._layout)
+        before: Commit | None = None
+        for version in self._from.versions():
+            before = self._copy(log, self._from.read(version), before)
+        return self._done(log)
+
+    def _begin(self, layout: Root) -> CommitLog:
+        """Make the root of the copy."""
+        log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
+        if log.versions():
+            raise RootError("a sharded store is here already", source=self._target.name)
+        if open_root(self._target).shards != layout.shards:
+            message = f"a root is here already, and not of {layout.shards} shards"
+            raise RootError(message, source=self._target.name)
+        return log
+
+    def _done(self, log: CommitLog) -> Copied:
+        copy = ShardedStore(self._target)
+        problems = copy.verify()
+        if problems:
+            raise RootError(f"the copy is not whole: {problems[0]}", source=self._target.name)
+        versions = log.versions()
+        stores = len(self._made)
+        return Copied(version=copy.version, versions=len(versions), stores=stores, size=self._size)
+
+    def _copy(self, log: CommitLog, commit: Commit, before: Commit | None) -> Commit:
+        """Copy one version.
+
+        :param log: of the copy.
+        :param before: the copy of the one before.
+        """
+        shards = commit.shards
+        if shards is not None:
+            bases = before.shards if before is not None else None
+            if bases is None or len(bases) != len(shards):
+                bases = (Shard(),) * len(shards)
+            shards = tuple(
+                self._shard(commit.version, number, shard, bases[number])
+                for number, shard in enumerate(shards)
+            )
+        archives = before.archives if before is not None else ()
+        log.publish(replace(commit, shards=shards, archives=archives))
+        return log.read(commit.version)
+
+    def _shard(self, version: int, number: int, shard: Shard, base: Shard) -> Shard:
+        if shard.store is None:
+            return shard
+        if shard.store not in self._made:
+            name = new_store_name(number, version)
+            checksum = self._store(shard.store, shard.checksum, name, base)
+            self._made[shard.store] = replace(shard, store=name, checksum=checksum)
+        return self._made[shard.store]
+
+    def _store(self, store: str, checksum: str | None, name: str, base: Shard) -> str:
+        """Copy a store; give the checksum of the list of its files."""
+        wanted = self._source.files(store, checksum)
+        known = None if base.store is None else (base.store, base.checksum)
+        there = {} if known is None else self._target.files(*known)
+        with self._source.open(store, checksum) as opened, self._target.make(name, known) as making:
+            making.folder.mkdir()
+            for file, listed in wanted.items():
+                if making.base is not None and there.get(file) == listed:
+                    os.link(making.base / file, making.folder / file)
+                    continue
+                try:
+                    copy_file(opened.folder / file, making.folder / file)
+                except OSError as error:
+                    message = f"{store}/{file} cannot be copied: {error.strerror}"
+                    raise RootError(message, source=self._source.name) from error
+                self._size += listed[0]
+            made = making.finish()
+        copied = self._target.files(name, made)
+        for file, listed in wanted.items():
+            if copied.get(file) != listed:
+                message = f"{store}/{file}: damaged: its checksum is another"
+                raise RootError(message, source=self._source.name)
+        return made

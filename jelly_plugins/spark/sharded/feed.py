@@ -1,0 +1,199 @@
+"""The changes of a sharded store as patches: one for each version, with what it has changed.
+
+A patch is one transaction. Its ``id`` is made of the id of its version's commit, which no other
+version of any store has, and its ``prev`` is the id of the patch of the version before. What begins
+at the empty store begins with a patch that changes nothing, or some first version could be applied
+to what is not empty. So whoever applies the patches knows by their own rules which of them were
+applied, and that none is missing.
+
+They are computed by comparing versions, so they can be had of any two versions that can be opened.
+No Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, pairwise
+from typing import Any, Final, NamedTuple
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from pyoxigraph import Quad as StoredQuad
+
+from ...codec import DEFAULT_GRAPH, Iri, Literal, PatchOptions
+from ...codec import Quad as GenericQuad
+from ...codec.common.conversion import convert
+from ...io.sinks import Destination
+from ...io.streams import GENERIC
+from ...oxigraph.rows import describe_text, row_of
+from ...patch.formats import PatchFormat
+from ...patch.model import (
+    BEGIN,
+    COMMIT,
+    ID,
+    PREV,
+    Operation,
+    Patch,
+    add,
+    add_namespace,
+    delete,
+    delete_namespace,
+)
+from ...patch.writer import write_patches
+from .commits import Commit, CommitLog
+from .comparing import differences
+from .layout import open_root
+from .storage import Storage
+from .store import ShardedStore
+from .versions import find_version
+
+#: The header that says which version a patch leads to.
+VERSION: Final = "version"
+_INTEGER: Final = "http://www.w3.org/2001/XMLSchema#integer"
+
+
+class Step(NamedTuple):
+    """From one version to the next one that can be opened.
+
+    :ivar before: number of the version that it leads from; likewise ``after``, to which it leads.
+    """
+
+    before: int
+    after: int
+
+
+def patch_id(commit: Commit) -> str:
+    """The IRI that the patch of a version has as its ``id``.
+
+    >>> patch_id(Commit(shards=(), id="0c9f5b1e2d3a4f60918273645566778b"))
+    'urn:uuid:0c9f5b1e-2d3a-4f60-9182-73645566778b'
+    """
+    try:
+        return UUID(commit.id).urn
+    except ValueError:
+        # Of another program.
+        return uuid5(NAMESPACE_OID, commit.id).urn
+
+
+def steps(storage: Storage, from_version: int, to_version: int | None = None) -> list[Step]:
+    """The steps between two versions; those that cannot be opened any more are passed over.
+
+    :param to_version: by default the newest.
+    :raises RootError: one of the two cannot be opened.
+    :raises ValueError: they are in the wrong order.
+    """
+    log = CommitLog(storage, open_root(storage))
+    first = find_version(log, from_version).version
+    last = find_version(log, to_version).version
+    if last < first:
+        raise ValueError(f"from version {first} to version {last}: these are in the wrong order")
+    inner = [version for version in log.versions() if first < version < last]
+    known = [version for version in inner if log.read(version).readable]
+    ends = [last] if last > first else []
+    return [Step(*each) for each in pairwise([first, *known, *ends])]
+
+
+def changes(storage: Storage, wanted: Iterable[Step]) -> Iterator[Patch]:
+    """The patches of steps. They stream: each is to be read before the next is asked for.
+
+    :raises RootError: a version cannot be opened any more, or read.
+    """
+    for step in wanted:
+        old = ShardedStore(storage, version=step.before)
+        new = old.at(step.after)
+        before = patch_id(old.commit)
+        if not step.before:
+            before = _beginning(storage)
+            yield Patch([BEGIN, COMMIT], _headers(before, 0))
+        yield Patch(_operations(old, new), _headers(patch_id(new.commit), step.after, before))
+
+
+def _beginning(storage: Storage) -> str:
+    """What stands for the empty version of a store: made of the id of the version behind it."""
+    first = CommitLog(storage, open_root(storage)).read(1)
+    return uuid5(NAMESPACE_OID, f"before {first.id}").urn
+
+
+def _headers(id_: str, version: int, prev: str | None = None) -> list[tuple[str, Any]]:
+    follows = [] if prev is None else [(PREV, Iri(prev))]
+    return [(ID, Iri(id_)), *follows, (VERSION, Literal(str(version), None, _INTEGER))]
+
+
+def _operations(old: ShardedStore, new: ShardedStore) -> Iterator[Operation]:
+    yield BEGIN
+    yield from _namespaces(old.commit.namespaces, new.commit.namespaces)
+    if not _is_resharded(old.commit, new.commit):
+        for is_new, quad in differences(old, new):
+            yield (add if is_new else delete)(_statement(quad))
+    yield COMMIT
+
+
+def _is_resharded(old: Commit, new: Commit) -> bool:
+    """Whether a version has the quads of the one right before it, in another number of shards."""
+    assert old.shards is not None
+    assert new.shards is not None
+    return (
+        new.version == old.version + 1
+        and new.restored is None
+        and len(new.shards) != len(old.shards)
+    )
+
+
+def _namespaces(
+    old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
+) -> Iterator[Operation]:
+    """What was bound, and what is not any more."""
+    for graph in sorted({*old, *new}):
+        before, after = old.get(graph, {}), new.get(graph, {})
+        where = _term(graph) if graph else DEFAULT_GRAPH
+        for name in sorted(before.keys() - after.keys()):
+            yield delete_namespace(name, Iri(before[name]), where)
+        for name, iri in sorted(after.items()):
+            if before.get(name) != iri:
+                yield add_namespace(name, Iri(iri), where)
+
+
+def _statement(quad: StoredQuad) -> GenericQuad:
+    subject, predicate, object_, graph = row_of(quad)
+    return GenericQuad(
+        _term(subject), _term(predicate), _term(object_), _term(graph) if graph else DEFAULT_GRAPH
+    )
+
+
+def _term(text: str) -> Any:
+    return convert(text, GENERIC, describe_text)
+
+
+def write_changes(
+    storage: Storage,
+    wanted: Iterable[Step],
+    dst: Destination,
+    format: PatchFormat = PatchFormat.JELLY_PATCH,  # noqa: A002
+) -> None:
+    """Write the patches of steps as a log.
+
+    :raises RootError: a version cannot be opened any more, or read.
+    """
+    # There may be quoted triples anywhere.
+    options = PatchOptions(rdf_star=True) if format is PatchFormat.JELLY_PATCH else None
+    write_patches(changes(storage, wanted), dst, format=format, options=options)
+
+
+def newest_behind(
+    log: CommitLog, version: int, most: int | None = None, last: Commit | None = None
+) -> Commit:
+    """The version that a follower comes to, which is at a version now.
+
+    :param most: versions to take at once, at most.
+    :param last: take none behind this one.
+    :raises RootError: the version at which it is cannot be opened any more, or is none.
+    """
+    found = find_version(log, version)
+    end = log.head().version if last is None else last.version
+    wanted = [each for each in log.versions() if version < each <= end]
+    if most is None:
+        # The last ones can be opened for sure.
+        wanted = wanted[-1:]
+    readable = (commit for commit in map(log.read, wanted) if commit.readable)
+    for commit in islice(readable, most):
+        found = commit
+    return found

@@ -1,0 +1,199 @@
+"""What is asked of an object store, and what goes wrong with it as errors of the library.
+
+No error of the client's own goes further, nor stands behind another one: what it says is cleared of
+credentials first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import ObjectStore
+
+from ...errors import StorageError
+from ..interface import UncertainError
+from .connecting import said_by
+
+#: Bytes from which on an object is put in parts, and of each of these; likewise of what is got.
+PART: Final = 16 << 20
+CHUNK: Final = 4 << 20
+#: Parts of one object, and objects, that are on their way at once: what bounds the memory.
+_AT_ONCE: Final = 2
+_OBJECTS_AT_ONCE: Final = 8
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class Found(NamedTuple):
+    """An object that is there.
+
+    :ivar name: relative to the root.
+    :ivar size: in bytes.
+    :ivar changed: when it was put.
+    """
+
+    name: str
+    size: int
+    changed: datetime
+
+
+class Client:
+    """An object store, at a root.
+
+    :param store: the store.
+    :param root: its URL, for what is said.
+    :param options: the settings, of which nothing is said.
+    """
+
+    def __init__(self, store: ObjectStore, root: str, options: Mapping[str, Any]) -> None:
+        self._store: Final = store
+        self._root: Final = root
+        self._options: Final = options
+
+    # Reading
+
+    def get(self, name: str) -> bytes:
+        """All of an object.
+
+        :raises FileNotFoundError: there is none.
+        """
+
+        def get() -> bytes:
+            return bytes(obstore.get(self._store, name).bytes())
+
+        return self._ask("got", name, get)
+
+    def get_range(self, name: str, start: int, size: int) -> bytes:
+        """Some bytes of an object, fewer where it ends.
+
+        :raises FileNotFoundError: there is none.
+        """
+
+        def get() -> bytes:
+            return bytes(obstore.get_range(self._store, name, start=start, length=size))
+
+        return self._ask("got", name, get) if size else b""
+
+    def chunks(self, name: str, start: int, size: int) -> Iterator[bytes]:
+        """Some bytes of an object, in pieces, fewer where it ends.
+
+        :raises FileNotFoundError: there is none.
+        """
+        if size <= CHUNK:
+            yield self.get_range(name, start, size)
+            return
+
+        def get() -> Iterator[bytes]:
+            found = obstore.get(self._store, name, options={"range": (start, start + size)})
+            return iter(found.stream(min_chunk_size=CHUNK))
+
+        stream = self._ask("got", name, get)
+        while chunk := self._ask("got", name, lambda: bytes(next(stream, b""))):
+            yield chunk
+
+    def size(self, name: str) -> int | None:
+        """How many bytes an object has; None if there is none."""
+        try:
+            return self._ask("found", name, lambda: obstore.head(self._store, name)["size"])
+        except FileNotFoundError:
+            return None
+
+    def names(self, folder: str) -> list[str]:
+        """Names of what is directly in a folder."""
+
+        def names() -> list[str]:
+            found = obstore.list_with_delimiter(self._store, folder or None)
+            paths = [*found["common_prefixes"], *(each["path"] for each in found["objects"])]
+            return sorted(path.rpartition("/")[2] for path in paths)
+
+        return self._ask("listed", folder, names)
+
+    def objects(self, folder: str) -> Sequence[Found]:
+        """All objects in a folder and those in it."""
+
+        def found() -> list[Found]:
+            return [
+                Found(each["path"], each["size"], each["last_modified"])
+                for batch in obstore.list(self._store, f"{folder}/", chunk_size=1000)
+                for each in batch
+            ]
+
+        return self._ask("listed", folder, found)
+
+    # Writing
+
+    def create(self, name: str, data: bytes) -> None:
+        """Put an object that is not there yet, see :meth:`.Storage.create`."""
+
+        def put() -> None:
+            obstore.put(self._store, name, data, mode="create")
+
+        try:
+            self._ask("put", name, put)
+        except FileNotFoundError:
+            raise StorageError(_NOWHERE, source=f"{self._root}/{name}") from None
+        except StorageError as error:
+            raise UncertainError(error) from None
+
+    def put(self, name: str, data: bytes | Path | Iterable[bytes]) -> None:
+        """Put an object whose name is nobody else's, or is to have other bytes now."""
+
+        def put() -> None:
+            obstore.put(self._store, name, data, chunk_size=PART, max_concurrency=_AT_ONCE)
+
+        try:
+            self._ask("put", name, put)
+        except FileNotFoundError:
+            raise StorageError(_NOWHERE, source=f"{self._root}/{name}") from None
+
+    def delete(self, names: Sequence[str]) -> None:
+        """Remove objects, as far as they are there."""
+
+        def delete() -> None:
+            obstore.delete(self._store, names)
+
+        try:
+            if names:
+                self._ask("removed", names[0], delete)
+        except FileNotFoundError:
+            # Where they are removed one by one, the others are not.
+            if len(names) > 1:
+                self.each(lambda name: self.delete([name]), names)
+
+    def each(
+        self,
+        function: Callable[[_T], _R],
+        values: Iterable[_T],
+        at_once: int = _OBJECTS_AT_ONCE,
+    ) -> list[_R]:
+        """Call a function with each of some values, several at a time."""
+        wanted = list(values)
+        if len(wanted) < 2:
+            return [function(each) for each in wanted]
+        with ThreadPoolExecutor(min(at_once, len(wanted))) as pool:
+            return list(pool.map(function, wanted))
+
+    def _ask(self, what: str, name: str, function: Callable[[], _R]) -> _R:
+        """Do something; whatever is wrong is said as the library does."""
+        problem: Exception
+        try:
+            return function()
+        except FileNotFoundError:
+            problem = FileNotFoundError(f"{self._root}/{name}")
+        except AlreadyExistsError:
+            problem = FileExistsError(f"{self._root}/{name}")
+        except (BaseError, OSError, ValueError, RuntimeError) as error:
+            said = said_by(error, self._options)
+            problem = StorageError(f"cannot be {what}: {said}", source=f"{self._root}/{name}")
+        # Outside of the handler: what it has caught may say what nobody is to read.
+        raise problem
+
+
+_NOWHERE: Final = "cannot be put: there is no such bucket"

@@ -1,0 +1,132 @@
+"""Which object store a URL means, with what settings; and what of them nobody is to read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
+
+from obstore.exceptions import BaseError
+from obstore.store import MemoryStore, from_url
+
+from .....errors import OptionsError
+from ...errors import RootError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+#: How URLs begin of what is this process's own, for tests.
+_MEMORY: Final = "memory"
+
+#: Settings of the HTTP client, and of how often it tries; all others are the object store's.
+_CLIENT: Final = frozenset(
+    (
+        *("allow_http", "allow_invalid_certificates", "connect_timeout", "default_headers"),
+        *("pool_idle_timeout", "pool_max_idle_per_host", "proxy_url", "proxy_ca_certificate"),
+        *("proxy_excludes", "root_certificate", "read_timeout", "timeout", "user_agent"),
+    )
+)
+_RETRIES: Final = "max_retries"
+_RETRY_SECONDS: Final = "retry_timeout"
+
+#: Settings that are no secrets.
+_PUBLIC: Final = re.compile(
+    r"(?i).*(region|endpoint|endpoint_url|bucket|bucket_name|container_name|account_name|"
+    r"timeout|retries|allow_\w+|user_agent|request|signature|algorithm|cache_dir|cache_bytes)"
+)
+_SECRET_VARIABLE: Final = re.compile(r"(AWS|AZURE|GOOGLE)_\w*(KEY|SECRET|TOKEN|SAS|PASSWORD)\w*")
+
+#: What may be in a URL behind a question mark lets whoever has it in.
+_QUERY: Final = re.compile(r"\?[^\s\"'>]+")
+_USER: Final = re.compile(r"//[^\s/@\"']+@")
+_LEAST_SECRET: Final = 4
+_HIDDEN: Final = "(hidden)"
+
+_memories: Final[dict[str, MemoryStore]] = {}
+
+
+def root_url(url: str) -> str:
+    """The URL of a root in an object store, as it is called.
+
+    :raises RootError: it has a part that such a URL does not have.
+    """
+    parts = urlsplit(url)
+    place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+    if parts.password is not None or (parts.username is not None and parts.scheme[:4] != "abfs"):
+        said = "a URL of a root has no user and no password; storage_options have"
+        raise RootError(said, source=place)
+    if parts.query or parts.fragment:
+        raise RootError("a URL of a root has no query and no fragment", source=place)
+    if not parts.netloc or any(part in (".", "..", "") for part in parts.path.split("/")[1:-1]):
+        raise RootError("not the URL of a bucket, or of a folder in one", source=place)
+    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
+
+
+def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
+    """An object store, at the folder that a URL names. Nothing is asked of it yet.
+
+    :param options: settings, see docs/sharded-store.md; what they lack, the environment says.
+    :raises OptionsError: one is not known there, or has not the form that it has to have.
+    """
+    if url.startswith(f"{_MEMORY}:"):
+        return _memories.setdefault(url, MemoryStore())
+    client: dict[str, Any] = {}
+    retries: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+    for name, value in options.items():
+        if name == _RETRIES:
+            retries[name] = whole(name, value)
+        elif name == _RETRY_SECONDS:
+            retries[name] = timedelta(seconds=whole(name, value))
+        else:
+            (client if name in _CLIENT else config)[name] = value
+    found: ObjectStore | None = None
+    said = ""
+    try:
+        found = from_url(
+            url,
+            client_options=client or None,  # type: ignore[arg-type]
+            retry_config=retries or None,  # type: ignore[arg-type]
+            **config,
+        )
+    except (BaseError, ValueError, TypeError, OSError) as error:
+        # A setting may be in another's place.
+        said = _without(_first_line(error), map(str, options.values()))
+    if found is None:
+        # Outside of the handler: what it has caught may say what nobody is to read.
+        raise OptionsError(f"the storage's settings cannot be used: {said}", source=url)
+    return found
+
+
+def whole(name: str, value: Any) -> int:
+    """A setting that is a whole number, as such or as text; what else it is nobody is told.
+
+    :raises OptionsError: it is none.
+    """
+    text = str(value)
+    if not (text.isascii() and text.isdecimal()):
+        raise OptionsError(f"{name} is a whole number")
+    return int(text)
+
+
+def said_by(error: Exception, options: Mapping[str, Any]) -> str:
+    """The first line of what an object store's client says, without credentials."""
+    secrets = [str(value) for name, value in options.items() if not _PUBLIC.fullmatch(name)]
+    return _without(_first_line(error), secrets)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n\nDebug source")[0].strip().partition("\n")[0]
+
+
+def _without(line: str, secrets: Iterable[str]) -> str:
+    known = set(secrets)
+    known.update(value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name))
+    forms = {form for each in known for form in (each, quote(each), quote(each, safe=""))}
+    for form in sorted(forms, key=len, reverse=True):
+        if len(form) >= _LEAST_SECRET:
+            line = line.replace(form, _HIDDEN)
+    return _USER.sub("//", _QUERY.sub(f"?{_HIDDEN}", line))

@@ -1,0 +1,112 @@
+"""Files of a store from an object store, through the cache, into a folder that has all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import xxhash
+
+from ...errors import RootError, StorageError
+from .cache import Cache
+from .client import Client
+from .lists import Part
+
+#: Files of one object are fetched together if this many times their bytes are all that lie there.
+_DENSE: Final = 2
+
+
+def fetch(client: Client, cache: Cache, parts: Mapping[str, Part], folder: Path) -> None:
+    """Fill a folder with the files of a store.
+
+    :raises RootError: one is not there, or is not what the list says.
+    """
+    absent: dict[str, list[tuple[str, Part]]] = {}
+    for name, part in parts.items():
+        if not cache.link(part.checksum, part.size, folder / name):
+            absent.setdefault(part.object, []).append((name, part))
+    runs = [run for found in absent.values() for run in _runs(found)]
+
+    def bring(run: list[tuple[str, Part]]) -> None:
+        for name, part in _bring(client, cache, run):
+            if not cache.link(part.checksum, part.size, folder / name):
+                # It was evicted at once, as from a cache that has no room at all.
+                for chunk in read(client, part):
+                    with (folder / name).open("ab") as file:
+                        file.write(chunk)
+
+    client.each(bring, runs)
+
+
+def read(client: Client, part: Part) -> Iterator[bytes]:
+    """The bytes of a file.
+
+    :raises RootError: in the place of its end: they are not what the list says.
+    """
+    digest = xxhash.xxh3_128()
+    size = 0
+    for chunk in _chunks(client, part.object, part.offset, part.size):
+        digest.update(chunk)
+        size += len(chunk)
+        yield chunk
+    _check(part, size, digest.hexdigest())
+
+
+def _chunks(client: Client, name: str, start: int, size: int) -> Iterator[bytes]:
+    """Some bytes of an object, fewer where it ends."""
+    try:
+        yield from client.chunks(name, start, size)
+    except FileNotFoundError:
+        raise RootError(f"{name}: is not there") from None
+    except StorageError:
+        # One that ends before they begin is refused by some.
+        there = client.size(name)
+        if there is None or there > start:
+            raise
+        raise RootError(f"{name}: ends before byte {start + size}") from None
+
+
+def _check(part: Part, size: int, checksum: str) -> None:
+    if size < part.size:
+        raise RootError(f"{part.object}: ends before byte {part.offset + part.size}")
+    if checksum != part.checksum:
+        raise RootError(f"{part.object}: damaged: its checksum is another")
+
+
+def _runs(found: Iterable[tuple[str, Part]]) -> list[list[tuple[str, Part]]]:
+    """Files of one object, those together that are got by one request."""
+    files = sorted(found, key=lambda each: each[1].offset)
+    start = files[0][1].offset
+    end = max(part.offset + part.size for _, part in files)
+    if sum(part.size for _, part in files) * _DENSE >= end - start:
+        return [files]
+    return [[each] for each in files]
+
+
+def _bring(client: Client, cache: Cache, run: list[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
+    """Fetch files of one object into the cache, with one request."""
+    if len(run) == 1:
+        [(name, part)] = run
+        _store(cache, part, read(client, part))
+        yield name, part
+        return
+    start = run[0][1].offset
+    end = max(part.offset + part.size for _, part in run)
+    data = b"".join(_chunks(client, run[0][1].object, start, end - start))
+    for name, part in run:
+        content = data[part.offset - start :][: part.size]
+        _check(part, len(content), xxhash.xxh3_128_hexdigest(content))
+        _store(cache, part, [content])
+        yield name, part
+
+
+def _store(cache: Cache, part: Part, chunks: Iterable[bytes]) -> None:
+    temporary = cache.coming(part.checksum, part.size)
+    try:
+        with temporary.open("xb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        cache.come(part.checksum, part.size, temporary)
+    finally:
+        temporary.unlink(missing_ok=True)

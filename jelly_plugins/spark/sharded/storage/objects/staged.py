@@ -1,0 +1,154 @@
+"""Operations on their way through an object store: one object for each part of a log.
+
+An object begins with the length of its index, in eight bytes, and the index: for each shard the
+number of its bytes, as JSON. Behind it are the operations, shard after shard. So who reads those of
+a shard gets some bytes of each object, however many shards there are.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final, cast
+
+from ...errors import RootError
+from ..interface import STAGING, Attempt, Piece
+from .cache import Folder
+from .client import CHUNK, PART, Client
+
+_LENGTH: Final = struct.Struct("<Q")
+#: Bytes that are got for an index, which is longer only if there are very many shards.
+_INDEX: Final = 1 << 16
+
+
+class ObjectAttempt(Attempt):
+    """Staged operations in an object store. They are gathered in folders of the cache's.
+
+    :param storage: gives, in each process, what asks the object store, and the cache.
+    """
+
+    def __init__(self, storage: Any, name: str) -> None:
+        self.name = name
+        self._storage: Final = storage
+        self._folders: dict[str, Folder] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ObjectAttempt, (self._storage, self.name)
+
+    @property
+    def _client(self) -> Client:
+        return cast("Client", self._storage.client)
+
+    def begin(self) -> None:
+        """Whoever sees another object store than the driver does not find what was staged."""
+
+    def check(self) -> None:
+        """See :meth:`begin`."""
+
+    def folder(self, part: str) -> Path:
+        if part not in self._folders:
+            self._folders[part] = self._storage.own_folder()
+        return self._folders[part].path / part
+
+    def finish(self, part: str) -> None:
+        folder = self._folders.pop(part, None)
+        if folder is None:
+            return
+        path = folder.path / part
+        if path.exists():
+            # One request, where pieces would be three.
+            small = sum(file.stat().st_size for file in path.iterdir()) < PART
+            content = _content(path)
+            self._client.put(self._object(part), b"".join(content) if small else content)
+        folder.close()
+
+    def pieces(self, part: str) -> Mapping[int, Piece]:
+        name = self._object(part)
+        try:
+            data = self._client.get_range(name, 0, _INDEX)
+            [length] = _LENGTH.unpack_from(data)
+            start = _LENGTH.size + length
+            if start > len(data):
+                data += self._client.get_range(name, len(data), start - len(data))
+        except FileNotFoundError:
+            raise RootError(
+                "staged operations are not there: an executor does not see the object store that "
+                "the driver sees, or another process has removed them",
+                source=self._storage.place(name),
+            ) from None
+        except struct.error as error:
+            raise RootError(f"damaged: {error}", source=self._storage.place(name)) from error
+        found: dict[int, Piece] = {}
+        try:
+            for shard, size in json.loads(data[_LENGTH.size : start]):
+                found[int(shard)] = Piece(name, start, int(size))
+                start += size
+        except (ValueError, TypeError) as error:
+            raise RootError(f"damaged: {error}", source=self._storage.place(name)) from error
+        return found
+
+    def open(self, piece: Piece) -> BinaryIO:
+        return cast("BinaryIO", io.BufferedReader(_Reading(self._client, piece)))
+
+    def end(self) -> None:
+        for folder in self._folders.values():
+            folder.close()
+        self._folders.clear()
+        self._storage.discard([f"{STAGING}/{self.name}"])
+
+    def _object(self, part: str) -> str:
+        return f"{STAGING}/{self.name}/{part}"
+
+
+def _content(folder: Path) -> Iterator[bytes]:
+    """An object, in pieces."""
+    paths = sorted(folder.iterdir())
+    index = json.dumps([(int(path.name), path.stat().st_size) for path in paths]).encode()
+    yield _LENGTH.pack(len(index)) + index
+    for path in paths:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                yield chunk
+
+
+class _Reading(io.RawIOBase):
+    """Some bytes of an object, got in large pieces."""
+
+    def __init__(self, client: Client, piece: Piece) -> None:
+        super().__init__()
+        self._client: Final = client
+        self._piece: Final = piece
+        self._place = 0
+        self._chunk = b""
+        self._begin = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._piece.size}
+        self._place = bases[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._begin <= self._place < self._begin + len(self._chunk):
+            self._begin = self._place
+            size = min(CHUNK, max(0, self._piece.size - self._place))
+            start = self._piece.offset + self._place
+            try:
+                self._chunk = self._client.get_range(self._piece.name, start, size)
+            except FileNotFoundError as error:
+                raise RootError("staged operations are gone", source=str(error)) from None
+        found = self._chunk[self._place - self._begin :][: len(buffer)]
+        buffer[: len(found)] = found
+        self._place += len(found)
+        return len(found)

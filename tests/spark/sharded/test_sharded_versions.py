@@ -1,0 +1,345 @@
+"""Earlier versions: opened by number and by time, listed, and restored."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import ChainError
+from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
+from jelly_plugins.spark.sharded import restoring
+from jelly_plugins.spark.sharded.cleaning import vacuum
+from jelly_plugins.spark.sharded.commits import CommitLog
+from jelly_plugins.spark.sharded.copying import copy_store
+from jelly_plugins.spark.sharded.documents import seal
+from jelly_plugins.spark.sharded.errors import CheckpointError, CommitConflictError, RootError
+from jelly_plugins.spark.sharded.layout import make_root
+from jelly_plugins.spark.sharded.restoring import restore
+from jelly_plugins.spark.sharded.store import ShardedStore
+from jelly_plugins.spark.sharded.versions import Time, parse_time
+from tests.cli.command import jelly
+
+from .logs import Writer, apply, assert_same, log_file, patch, quad, replayed
+from .places import FolderOfObjects
+
+NOW = timedelta()
+
+
+@pytest.fixture(params=["folder", "objects"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """A root that is not there yet."""
+    path = tmp_path / "root"
+    return FolderOfObjects(path) if request.param == "objects" else path
+
+
+def _add(root: Any, number: int, **settings: Any) -> Any:
+    """Apply one patch with one new quad, which names the one before."""
+    return apply(root, _log(number), **{"shards": 2, **settings})
+
+
+def _log(*numbers: int, prev: bool = True, ids: bool = True) -> bytes:
+    made = []
+    for number in numbers:
+        rows = [BEGIN, add(quad(f"s{number}")), COMMIT]
+        made.append(patch(number, rows, prev=prev) if ids else Patch(rows))
+    file = BytesIO()
+    write_patches(made, file)
+    return file.getvalue()
+
+
+def _subjects(root: Any, **version: Any) -> set[str]:
+    return {quad.subject.value.removeprefix("urn:") for quad in ShardedStore(root, **version)}
+
+
+def _at(root: Path, times: dict[int, str]) -> None:
+    """Set when versions were made."""
+    for version, time in times.items():
+        path = root / f"_commits/{version:012d}.json"
+        found = json.loads(path.read_bytes())
+        del found["checksum"]
+        path.write_bytes(seal(found | {"timestamp": time}))
+
+
+# By time
+
+
+def test_a_version_is_opened_by_the_time_at_which_it_was_the_newest(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for number in range(3):
+        _add(root, number)
+    _at(root, {1: "2026-01-01T00:00:00+00:00", 2: "2026-01-02T00:00:00.500+01:00"})
+    _at(root, {3: "2026-01-03T00:00:00+00:00"})
+    times: dict[Time, int] = {
+        "2026-01-01T00:00:00Z": 1,
+        "2026-01-01T22:59:59.999Z": 1,
+        "2026-01-02T00:00:00.5+01:00": 2,
+        datetime(2026, 1, 2, 23, 59, tzinfo=UTC): 2,
+        "2026-01-03t00:00:00z": 3,
+        datetime(2027, 1, 1, tzinfo=UTC): 3,
+    }
+    for time, version in times.items():
+        assert ShardedStore(root, timestamp=time).version == version
+        assert ShardedStore(root).at(timestamp=time).version == version
+    first = r"no version at 2025-12-31T00:00:00\+00:00: the first was made at 2026-01-01T"
+    with pytest.raises(RootError, match=first):
+        ShardedStore(root, timestamp="2025-12-31T00:00:00Z")
+    vacuum(root, keep=1, grace=NOW)
+    with pytest.raises(RootError, match="the stores of version 2 were removed by a vacuum"):
+        ShardedStore(root, timestamp="2026-01-02T12:00:00Z")
+
+
+def test_what_is_no_time_is_refused(place: Any) -> None:
+    _add(place, 0)
+    for time in ("yesterday", "2026-01-01", "2026-01-01T00:00:00", datetime(2026, 1, 1)):
+        with pytest.raises(ValueError, match="timestamp is"):
+            ShardedStore(place, timestamp=time)
+    with pytest.raises(TypeError, match="not a datetime or a str"):
+        parse_time(5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="not by both"):
+        ShardedStore(place, version=1, timestamp="2026-01-01T00:00:00Z")
+
+
+def test_nothing_was_there_before_the_first_version(tmp_path: Path) -> None:
+    make_root(tmp_path / "root", 2)
+    with pytest.raises(RootError, match=r"no version at .*: there is none"):
+        ShardedStore(tmp_path / "root", timestamp="2030-01-01T00:00:00Z")
+
+
+def test_times_are_in_the_order_of_versions_though_clocks_differ(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    _add(root, 0)
+    _at(root, {1: "2100-01-01T00:00:00.000+00:00"})
+    _add(root, 1)
+    made = [commit.timestamp for commit in ShardedStore(root).history()]
+    assert made == ["2100-01-01T00:00:00.000+00:00"] * 2
+    assert ShardedStore(root, timestamp="2100-01-01T00:00:00Z").version == 2
+
+
+# Restoring
+
+
+def test_a_restored_version_is_a_new_one(place: Any, tmp_path: Path) -> None:
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{number}.jellyp", [writer.patch()]) for number in range(3)]
+    for log in logs:
+        apply(place, log)
+    before = ShardedStore(place)
+    made = before.restore(1)
+    assert (made.version, made.restored, made.operations) == (4, 1, 0)
+    old = before.at(1).commit
+    for name in ("shards", "quads", "positions", "applications", "namespaces"):
+        assert getattr(made, name) == getattr(old, name)
+    assert_same(place, replayed(logs[0]))
+    assert set(before) == set(before.at(3)) == replayed(*logs)
+    # What was undone is applied from where the version stood.
+    assert apply(place, *logs).replayed.patches == 2
+    assert_same(place, replayed(*logs))
+    # The newest one is as it is.
+    assert ShardedStore(place).restore(5).version == 5
+    with pytest.raises(RootError, match="no version 9"):
+        restore(place, 9)
+    with pytest.raises(ValueError, match="a version is needed"):
+        restore(place)
+
+
+def test_a_version_is_restored_by_its_time(place: Any) -> None:
+    _add(place, 0)
+    time = ShardedStore(place).commit.made()
+    _add(place, 1)
+    found = ShardedStore(place, timestamp=time).version
+    # Both may have been made within a millisecond.
+    assert restore(place, timestamp=time).restored == (1 if found == 1 else None)
+
+
+def test_the_empty_store_can_be_restored(place: Any) -> None:
+    _add(place, 0)
+    assert restore(place, 0).shards == ShardedStore(place, version=0).commit.shards
+    assert _subjects(place) == set()
+    assert _add(place, 0).committed
+    assert _subjects(place) == {"s0"}
+
+
+def test_what_follows_what_was_undone_is_refused_and_not_passed_over(place: Any) -> None:
+    for number in range(3):
+        _add(place, number)
+    restore(place, 1)
+    # The second version has stood where this patch ends, and is no part of what is there now.
+    with pytest.raises(ChainError):
+        _add(place, 2)
+    assert _add(place, 1).committed
+    assert _add(place, 2).committed
+    assert not _add(place, 1).committed
+    assert _subjects(place) == {"s0", "s1", "s2"}
+    # A version that was undone is restored in its turn: that it was undone is undone.
+    restore(place, 2)
+    with pytest.raises(ChainError):
+        apply(place, _log(3), shards=2)
+    restore(place, 3)
+    assert not _add(place, 1).committed
+    assert _add(place, 3).committed
+
+
+def test_batches_that_were_undone_have_to_come_again(place: Any) -> None:
+    def batch(number: int, application: str = "a", **settings: Any) -> Any:
+        log = _log(number, ids=False)
+        return apply(place, log, shards=2, application=application, batch=number, **settings)
+
+    for number in range(4):
+        batch(number)
+    batch(0, "b")
+    made = restore(place, 2)
+    assert made.undone == {"a": 3, "b": 0}
+    with pytest.raises(CheckpointError, match=r"undone batches 2 to 3 of application 'a'"):
+        batch(4)
+    with pytest.raises(CheckpointError, match=r"undone batches 0 to 0 of application 'b'"):
+        batch(1, "b")
+    assert not batch(1).committed
+    assert batch(2).committed
+    with pytest.raises(CheckpointError, match=r"undone batches 3 to 3"):
+        batch(4)
+    # Others' commits keep it.
+    batch(0, "c")
+    assert ShardedStore(place).commit.undone == {"a": 3, "b": 0}
+    assert batch(3).committed
+    assert batch(4).committed
+    assert ShardedStore(place).commit.undone == {"b": 0}
+    assert _subjects(place) == {"s0", "s1", "s2", "s3", "s4"}
+    # Restored once more before it has caught up.
+    restore(place, 1)
+    assert ShardedStore(place).commit.undone == {"a": 4, "b": 0, "c": 0}
+
+
+def test_who_does_not_know_of_restores_must_not_read_on(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for number in range(2):
+        _add(root, number, application="a", batch=number)
+    restore(root, 1)
+    formats = [
+        json.loads((root / f"_commits/{version:012d}.json").read_bytes())["format"]
+        for version in (1, 2, 3)
+    ]
+    assert formats == [1, 1, 3]
+    assert _add(root, 1, application="a", batch=1).committed
+    assert json.loads((root / "_commits/000000000004.json").read_bytes())["format"] == 1
+    path = root / "_commits/000000000003.json"
+    found = json.loads(path.read_bytes())
+    for changes in ({"format": 1}, {"restored": 3}, {"restored": "1"}, {"undone": {"a": -1}}):
+        path.write_bytes(seal({**found, **changes, "checksum": None}))
+        with pytest.raises(RootError):
+            ShardedStore(root, version=3)
+
+
+def test_a_restore_loses_against_another_writer(
+    place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        _add(place, number)
+    publish = CommitLog.publish
+
+    def late(self: CommitLog, commit: Any) -> None:
+        monkeypatch.setattr(CommitLog, "publish", publish)
+        _add(place, 2)
+        publish(self, commit)
+
+    monkeypatch.setattr(CommitLog, "publish", late)
+    with pytest.raises(CommitConflictError):
+        restore(place, 1)
+    assert _subjects(place) == {"s0", "s1", "s2"}
+
+
+# With a vacuum
+
+
+def test_a_vacuum_keeps_what_was_restored(place: Any) -> None:
+    for number in range(4):
+        _add(place, number)
+    restore(place, 1)
+    assert vacuum(place, keep=1, grace=NOW).versions == [4, 3, 2, 1]
+    assert _subjects(place) == {"s0"}
+    assert ShardedStore(place).verify() == []
+    with pytest.raises(RootError, match="stores of version 1 were removed"):
+        restore(place, 1)
+    assert [commit.readable for commit in ShardedStore(place).history()] == [True] + [False] * 4
+    assert _add(place, 1).committed
+
+
+def test_a_restore_while_a_vacuum_is_at_it(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the vacuum forgets versions: it sees the restore. After that: the restore does."""
+    for number in range(4):
+        _add(place, number)
+    forget = CommitLog.forget
+
+    def meanwhile(self: CommitLog, version: int) -> None:
+        monkeypatch.setattr(CommitLog, "forget", forget)
+        forget(self, 2)
+        with pytest.raises(RootError, match="stores of version 2 were removed"):
+            restore(place, 2)
+        with monkeypatch.context() as patched:
+            # Not seen in time.
+            old = ShardedStore(place, version=1).commit
+            patched.setattr(restoring, "find_version", lambda *_: old)
+            forget(self, 1)
+            with pytest.raises(RootError, match="a vacuum has removed the stores of version 1"):
+                restore(place, 1)
+        restore(place, 3)
+        forget(self, version)
+
+    monkeypatch.setattr(CommitLog, "forget", meanwhile)
+    vacuum(place, keep=1, grace=NOW)
+    store = ShardedStore(place)
+    assert (store.version, store.commit.restored, store.verify()) == (7, 3, [])
+    assert _subjects(place) == {"s0", "s1", "s2"}
+    assert _subjects(place, version=6) == {"s0", "s1", "s2", "s3"}
+
+
+# The command
+
+
+def test_the_command_shows_and_restores_versions(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for number in range(3):
+        _add(root, number)
+    _at(root, {1: "2026-01-01T00:00:00+00:00", 2: "2026-01-02T00:00:00+00:00"})
+    time = "2026-01-01T12:00:00Z"
+    done = jelly("spark", "restore", root, "--timestamp", time)
+    assert done.text.startswith("version 4 of ")
+    assert done.text.endswith(": 1 quads, 0 operations, as version 1 was\n")
+    assert jelly("spark", "restore", root, "--version", "2").code == 0
+    lines = jelly("spark", "history", root).text.splitlines()
+    assert [line.split(" of ")[0] for line in lines] == [f"version {n}" for n in (5, 4, 3, 2, 1)]
+    text = jelly("spark", "history", root, "--json").text
+    found = [json.loads(line) for line in text.splitlines()]
+    assert [each["restored"] for each in found] == [2, 1, None, None, None]
+    assert [each["quads"] for each in found] == [2, 1, 3, 2, 1]
+    assert found[0]["positions"][0]["patch"] == "<urn:patch:1>"
+    verified = jelly("spark", "verify", "--root", root, "--timestamp", time)
+    assert verified.text.startswith("version 1: ")
+    copied = jelly("spark", "copy", root, tmp_path / "copy", "--timestamp", time)
+    assert (copied.code, _subjects(tmp_path / "copy")) == (0, {"s0"})
+    for wrong in (
+        ("restore", root),
+        ("restore", root, "--version", "1", "--timestamp", time),
+        ("restore", root, "--timestamp", "yesterday"),
+    ):
+        done = jelly("spark", *wrong)
+        assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def test_copies_of_restored_versions(place: Any, tmp_path: Path) -> None:
+    for number in range(3):
+        _add(place, number, application="a", batch=number)
+    restore(place, 1)
+    copy_store(place, tmp_path / "all", history=True)
+    copy_store(place, tmp_path / "one")
+    assert next(ShardedStore(tmp_path / "all").history()).restored == 1
+    one = ShardedStore(tmp_path / "one").commit
+    assert (one.version, one.restored, one.undone) == (1, None, {"a": 2})
+    for root in (tmp_path / "all", tmp_path / "one"):
+        assert _subjects(root) == {"s0"}
+        with pytest.raises(CheckpointError):
+            _add(root, 3, application="a", batch=3)
