@@ -1,5 +1,6 @@
 """Jelly-RDF for Python: a fast way to move RDF in and out of Python's stores.
 
+>>> from jelly_plugins import Iri, Literal, Triple, read, write
 >>> statements = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("o", langtag="en"))]
 >>> import io
 >>> file = io.BytesIO()
@@ -10,41 +11,53 @@ True
 
 from __future__ import annotations
 
-from .codec import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    Frame,
-    Iri,
-    Limits,
-    Literal,
-    LogicalType,
-    PatchOptions,
-    PatchStatementType,
-    PatchStreamType,
-    PhysicalType,
-    Quad,
-    StreamOptions,
-    Triple,
-    native,
-)
-from .errors import (
-    ChainError,
-    ConflictError,
-    JellyError,
-    LimitError,
-    LookupTableError,
-    MissingExtraError,
-    OptionsError,
-    OrderError,
-    ServiceError,
-    SourceError,
-    StatementError,
-    TermError,
-    TextError,
-    TruncatedError,
-    WireError,
-)
-from .io.streams import read, read_frames, write, write_frames
+from typing import TYPE_CHECKING
+
+from . import lazy
+
+if TYPE_CHECKING:
+    from .codec import (
+        DEFAULT_GRAPH,
+        BlankNode,
+        Frame,
+        GraphName,
+        Iri,
+        Limits,
+        Literal,
+        LogicalType,
+        PatchOptions,
+        PatchStatementType,
+        PatchStreamType,
+        PhysicalType,
+        Quad,
+        Statement,
+        StreamOptions,
+        Term,
+        TermFactory,
+        Triple,
+        native,
+    )
+    from .errors import (
+        ChainError,
+        ConflictError,
+        JellyError,
+        LimitError,
+        LookupTableError,
+        MissingExtraError,
+        OptionsError,
+        OrderError,
+        ServiceError,
+        SourceError,
+        StatementError,
+        TermError,
+        TextError,
+        TruncatedError,
+        WireError,
+    )
+    from .formats.conversion import convert
+    from .io.sinks import Destination, Writable
+    from .io.sources import Readable, Source
+    from .io.streams import FrameReader, read, read_frames, write, write_frames
 
 __version__ = "0.1.0"
 
@@ -53,7 +66,10 @@ __all__ = [
     "BlankNode",
     "ChainError",
     "ConflictError",
+    "Destination",
     "Frame",
+    "FrameReader",
+    "GraphName",
     "Iri",
     "JellyError",
     "LimitError",
@@ -69,19 +85,33 @@ __all__ = [
     "PatchStreamType",
     "PhysicalType",
     "Quad",
+    "Readable",
     "ServiceError",
+    "Source",
     "SourceError",
+    "Statement",
     "StatementError",
     "StreamOptions",
+    "Term",
     "TermError",
+    "TermFactory",
     "TextError",
     "Triple",
     "TruncatedError",
     "WireError",
+    "Writable",
     "__version__",
+    "convert",
     "native",
     "read",
     "read_frames",
     "write",
     "write_frames",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy.attributes(
+        __name__,
+        __all__,
+        ("errors", "codec", "io.streams", "io.sinks", "io.sources", "formats.conversion"),
+    )

@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, Self, TypeAlias
 
 from .codec import (
     DEFAULT_BATCH_BYTES,
@@ -52,6 +52,34 @@ TRIPLES: Final = pyarrow.schema(
 )
 #: Statements with graphs; null is the default graph.
 QUADS: Final = TRIPLES.append(pyarrow.field("graph", pyarrow.string()))
+
+
+class Rows(Protocol):
+    """A ``pyarrow.Table`` or ``RecordBatch``, for type checkers: pyarrow has no types of its own,
+    and here are those of what is used most."""
+
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def to_pylist(self) -> list[dict[str, str | None]]: ...
+    def to_pydict(self) -> dict[str, list[str | None]]: ...
+    def __getitem__(self, key: str | int, /) -> Any: ...
+    def __getattr__(self, name: str, /) -> Any: ...
+
+
+class BatchReader(Protocol):
+    """A ``pyarrow.RecordBatchReader``, for type checkers; see :class:`Rows`."""
+
+    def __iter__(self) -> Iterator[Rows]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+    def __arrow_c_stream__(self, requested_schema: object = None, /) -> object: ...
+    def read_all(self) -> Rows: ...
+    def read_next_batch(self) -> Rows: ...
+    def close(self) -> None: ...
+    def __getattr__(self, name: str, /) -> Any: ...
+
 
 #: What is written: a table, a batch, some batches, or what gives out Arrow's C stream, as data
 #: frames of other libraries do.
@@ -115,7 +143,7 @@ def read(
     limits: Limits = DEFAULT_LIMITS,
     batch_rows: int = DEFAULT_BATCH_ROWS,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
-) -> pyarrow.RecordBatchReader:
+) -> BatchReader:
     """Read a Jelly-RDF stream batch by batch, in memory that does not grow with it.
 
     Blank node labels are kept as they are; their scope is the stream.
@@ -136,7 +164,8 @@ def read(
     assert decoder.options is not None
     schema = TRIPLES if decoder.options.physical_type is PhysicalType.TRIPLES else QUADS
     batches = (record_batch(each, schema) for each in found if each is not None)
-    return pyarrow.RecordBatchReader.from_batches(schema, batches)
+    reader: BatchReader = pyarrow.RecordBatchReader.from_batches(schema, batches)
+    return reader
 
 
 def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Columns | None]:

@@ -15,14 +15,15 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from .. import __version__, native
 from ..errors import JellyError
 from . import convert, demo, inspect, patch, service, spark, store, validate
 from .console import WrongUsageError
+from .help import add_examples
 from .settings import EXIT_USAGE, help_without_command
+from .signals import exit_code
+from .version import version_text
 
 EXIT_FAILED: Final = 1
-EXIT_INTERRUPTED: Final = 130
 EXIT_PIPE_CLOSED: Final = 141
 
 # What the parser of the command line raises. Typer exports one kind of it, and its parents are
@@ -46,10 +47,12 @@ class JellyGroup(TyperGroup):
 def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
-        sys.stdout.flush()
+        _flush()
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "jelly"
-        _complain(f"{error.format_message().rstrip('.')} (see {command} --help)")
+        # Typer has some of its messages from a library that opens them so.
+        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        _complain(f"{message} (see {command} --help)")
         raise typer.Exit(EXIT_USAGE) from error
     except WrongUsageError as error:
         _complain(str(error))
@@ -58,7 +61,7 @@ def _errors_in_one_line() -> Iterator[None]:
         _complain(str(error))
         raise typer.Exit(EXIT_FAILED) from error
     except KeyboardInterrupt as error:
-        raise typer.Exit(EXIT_INTERRUPTED) from error
+        raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
         # Whoever read has had enough. What is buffered has nowhere to go, at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -69,6 +72,14 @@ def _errors_in_one_line() -> Iterator[None]:
         raise typer.Exit(EXIT_FAILED) from error
 
 
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = error.filename or "standard output"
+        raise
+
+
 def _complain(message: str) -> None:
     print(f"jelly: {' '.join(message.split())}", file=sys.stderr)
 
@@ -77,7 +88,6 @@ app = typer.Typer(
     cls=JellyGroup,
     name="jelly",
     help="Read, write, check and load Jelly, the binary streaming RDF format.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -86,8 +96,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print(f"jelly {__version__}")
-        print(f"kernel: {'native' if native else 'python'}")
+        print(version_text())
         raise typer.Exit
 
 
@@ -118,3 +127,4 @@ app.command()(service.publish)
 app.command()(service.subscribe)
 app.add_typer(patch.app, name="patch")
 app.add_typer(spark.app, name="spark")
+add_examples(app)

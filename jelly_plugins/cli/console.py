@@ -27,14 +27,17 @@ class WrongUsageError(Exception):
 
 
 @contextmanager
-def open_sources(names: list[str], doing: str) -> Iterator[list[Source]]:
+def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Iterator[list[Source]]:
     """The sources to read; ``-`` is stdin. On a terminal a bar shows how far large files are read.
 
     :param doing: what the bar says.
+    :param printing: whether something is printed meanwhile. Where that is on the terminal too, it
+        shows how far things are, and there is no bar that would stand between the lines.
     """
     sources: list[Source] = [sys.stdin.buffer if name == STANDARD else name for name in names]
     sizes = [_size(name) or 0 for name in names]
-    if not sys.stderr.isatty() or min(sizes) < _WORTH_A_BAR:
+    shared = printing and sys.stdout.isatty()
+    if shared or not sys.stderr.isatty() or min(sizes) < _WORTH_A_BAR:
         yield sources
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
@@ -50,7 +53,7 @@ def open_sources(names: list[str], doing: str) -> Iterator[list[Source]]:
 
 
 @contextmanager
-def counting(doing: str, what: str = "statements") -> Iterator[Callable[[int, int], object] | None]:
+def counting(doing: str, what: str = "statement") -> Iterator[Callable[[int, int], object] | None]:
     """What is called with the numbers of statements and of bytes so far, to show them on a
     terminal; None if there is none.
 
@@ -64,14 +67,15 @@ def counting(doing: str, what: str = "statements") -> Iterator[Callable[[int, in
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with _progress(*columns) as bar:
         task = bar.add_task(doing, total=None)
-        yield lambda number, _: bar.update(task, description=f"{doing} {number:,} {what}")
+        yield lambda number, _: bar.update(task, description=f"{doing} {counted(number, what)}")
 
 
 def _progress(*columns: Any) -> Any:
     from rich.console import Console
     from rich.progress import Progress
 
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    # What is printed is for whoever reads stdout, letter by letter, and none of the bar's business.
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
 
 
 def _size(name: str) -> int | None:
@@ -153,6 +157,15 @@ def print_fields(fields: Mapping[str, object]) -> None:
 def note(message: str) -> None:
     """Say something on stderr that is no error."""
     print(f"jelly: {message}", file=sys.stderr)
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "statement"), counted(1000, "statement")
+    ('1 statement', '1,000 statements')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def size_text(size: int) -> str:

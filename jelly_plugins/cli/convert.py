@@ -9,6 +9,7 @@ import typer
 
 from ..codec import PhysicalType
 from ..codec.text.ntriples import Notation
+from ..formats.conversion import Frames
 from ..formats.names import Format
 from ..messages.formats import Dialect
 from . import console, settings
@@ -16,6 +17,7 @@ from .console import WrongUsageError
 from .settings import BlankNodesChoice
 
 if TYPE_CHECKING:
+    from ..codec import StreamOptions
     from ..formats.convert import OptionChanges
 
 
@@ -25,12 +27,36 @@ class Physical(StrEnum):
     GRAPHS = "graphs"
 
 
+def parse_frames(text: str) -> Frames:
+    """A range of frames, for an option.
+
+    >>> parse_frames("2..5"), parse_frames("..5").first, parse_frames("2..").last
+    (Frames(first=2, last=5), 0, None)
+    """
+    first, dots, last = text.partition("..")
+    if all(not each or (each.isascii() and each.isdecimal()) for each in (first, last)) and (
+        first or last
+    ):
+        found = Frames(int(first or 0), int(last) if last else None if dots else int(first))
+        if found.last is None or found.first <= found.last:
+            return found
+    raise typer.BadParameter(f"{text!r} is no range of frames such as 2..5, 2.., ..5 or 2")
+
+
+def _options_of(name: str) -> StreamOptions:
+    """The options of a Jelly file."""
+    from ..io.streams import FrameReader
+
+    with console.open_sources([name], "read") as [source], FrameReader(source) as frames:
+        return frames.options
+
+
 def convert(
     sources: Annotated[
         list[str],
         typer.Argument(
             metavar="SRC",
-            help="File, compressed or not; - for stdin. Several Jelly files become one.",
+            help="File, compressed or not; - for stdin. Several become one.",
         ),
     ],
     output: settings.Output = "-",
@@ -73,8 +99,35 @@ def convert(
     stream_name: Annotated[
         str | None, typer.Option("--stream-name", help="Name of the stream written.")
     ] = None,
+    delimited: Annotated[
+        bool,
+        typer.Option(
+            "--delimited/--not-delimited",
+            help="Whether the Jelly written has lengths before frames, or is one frame alone.",
+        ),
+    ] = True,
+    options_from: Annotated[
+        str | None,
+        typer.Option(
+            "--options-from",
+            metavar="FILE",
+            help="Write Jelly with the stream options that a Jelly file has.",
+        ),
+    ] = None,
+    take_frames: Annotated[
+        Frames | None,
+        typer.Option(
+            "--take-frames",
+            parser=parse_frames,
+            metavar="FROM..TO",
+            help="Read these frames of Jelly only, both counted in, from 0: 2..5, 2.., ..5 or 2.",
+        ),
+    ] = None,
     namespaces: Annotated[
         bool, typer.Option("--namespaces", help="Keep prefixes of Turtle and the like.")
+    ] = False,
+    used_namespaces: Annotated[
+        bool, typer.Option("--used-namespaces", help="Keep those that some IRI begins with.")
     ] = False,
     generalized: Annotated[
         bool | None,
@@ -121,16 +174,18 @@ def convert(
     context: settings.ContextFiles = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Convert Jelly, rt and rpb to other RDF formats and back.
+    """Convert between Jelly and other RDF formats, and between those.
 
-    Or Jelly to other Jelly, and several files to one. Formats are told by the files' endings (.gz,
-    .bz2 and .zst after them compress). Memory stays flat. With --messages the files are RDF Message
+    Or Jelly to other Jelly, and several files, of whatever formats, to one. Formats are told by the
+    files' endings (.gz, .bz2 and .zst after them compress). Memory stays flat. jelly-text is Jelly
+    in the text form of Protocol Buffers. With --messages the files are RDF Message
     Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly.
     """
+    from ..formats.conversion import convert as convert_
     from ..formats.convert import OptionChanges
-    from ..formats.convert import convert as convert_
 
     changes = OptionChanges(
+        like=None if options_from is None else _options_of(options_from),
         preset=preset,
         physical_type=None if physical is None else PhysicalType[physical.name],
         flat=flat,
@@ -147,7 +202,10 @@ def convert(
             "--frame-rows": frame_rows,
             "--frame-bytes": frame_bytes,
             "--restart-every": restart_every,
+            "--not-delimited": not delimited,
+            "--take-frames": take_frames,
             "--namespaces": namespaces,
+            "--used-namespaces": used_namespaces,
             "--flat": flat,
             "--generalized": generalized,
             "--concatenated": concatenated,
@@ -175,21 +233,25 @@ def convert(
         return
     if from_dialect or to_dialect or context:
         raise WrongUsageError("--from-dialect, --to-dialect and --context go with --messages")
-    source_format, target_format = _formats(
+    source_formats, target_format = _formats(
         sources, output, settings.plain_format(from_), settings.plain_format(to)
     )
+    if take_frames is not None and set(source_formats) - {Format.JELLY, Format.JELLY_TEXT}:
+        raise WrongUsageError("--take-frames is for Jelly, which has frames")
     dst = console.destination(output, force=force, binary=target_format.is_binary)
-    with console.open_sources(sources, "convert") as opened:
+    with console.open_sources(sources, "convert", printing=output == console.STANDARD) as opened:
         result = convert_(
             opened,
             dst,
-            source_format=source_format,
+            source_format=source_formats,
             target_format=target_format,
             changes=changes,
+            take_frames=take_frames,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
             restart_every=restart_every,
-            namespaces=namespaces,
+            delimited=delimited,
+            namespaces="used" if used_namespaces else namespaces,
             base=base,
             blank_nodes=blank_nodes.value,
             concatenated=concatenated,
@@ -222,7 +284,7 @@ def _convert_messages(
     source = settings.log_format(sources[0], from_)
     target = settings.log_format(output, to, "--to")
     dst = console.destination(output, force=force, binary=target is LogFormat.JELLY)
-    with console.open_sources(sources, "convert") as [opened]:
+    with console.open_sources(sources, "convert", printing=output == console.STANDARD) as [opened]:
         result = convert_messages(
             opened,
             dst,
@@ -237,28 +299,24 @@ def _convert_messages(
 
 def _formats(
     sources: list[str], output: str, from_: Format | None, to: Format | None
-) -> tuple[Format, Format]:
-    """The formats of both sides, as told, or the only ones that make sense."""
+) -> tuple[list[Format], Format]:
+    """The formats of the sources and of the output, as told, or the only ones that make sense."""
     target = console.told_format(output, to)
     if target is None:
         console.refuse_ending(output, "logs of patches are written by jelly patch")
-    told = {console.told_format(name, from_) for name in sources}
-    if len(told) > 1:
-        raise WrongUsageError(
-            "sources of several formats: --from names one for all, -o names the output"
-        )
-    source = told.pop()
-    if source is None:
-        if target is Format.JELLY:
-            raise WrongUsageError(f"the format of {sources[0]} is not known: --from names it")
-        source = Format.JELLY
+    told: list[Format] = []
+    for name in sources:
+        found = console.told_format(name, from_)
+        if found is None:
+            if target is Format.JELLY:
+                raise WrongUsageError(f"the format of {name} is not known: --from names it")
+            found = Format.JELLY
+        told.append(found)
     if target is None:
-        one_jelly = source.is_binary and len(sources) == 1
+        one_jelly = len(told) == 1 and told[0].is_binary
+        if len(set(told)) > 1:
+            raise WrongUsageError(
+                "sources of several formats: -o names the output, or --to what becomes of them"
+            )
         target = Format.N_QUADS if one_jelly else Format.JELLY
-    if not (source.is_binary or target.is_binary):
-        raise WrongUsageError(
-            f"{source} to {target}: one side of a conversion must be Jelly, rt or rpb"
-        )
-    if len(sources) > 1 and not source is target is Format.JELLY:
-        raise WrongUsageError("several sources must be Jelly files, and become one Jelly file")
-    return source, target
+    return told, target

@@ -17,6 +17,7 @@ def demo() -> None:
 
     Works in a temporary folder, without network, server or configuration.
     """
+    from ..codec import native
     from ..tools.demo import demonstrate
 
     print("Seven minutes of a weather station in Warsaw (ASSIST-IoT weather, CC BY 4.0)\n")
@@ -26,6 +27,12 @@ def demo() -> None:
         print("\nThe copy says something else than the store.")
         raise typer.Exit(1)
     print(f"\nThe copy says the same as the store. {sizes}.")
+    if not native:
+        print(
+            "\nThe codec ran in Python, at a tenth of its speed or less: no kernel is compiled "
+            "here.\nWith a C compiler, pip install --force-reinstall --no-deps --no-binary :all: "
+            "jelly-plugins builds it."
+        )
 
 
 def _print_step(step: Step) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,12 +12,16 @@ from .console import WrongUsageError
 
 if TYPE_CHECKING:
     from ..tools.inspection import FrameReport, StreamReport
+    from ..tools.term_counts import TermCounts
 
 
 def inspect(
     source: settings.SourceArgument,
     frames: Annotated[
         bool, typer.Option("--frames", help="Print a line for each frame, as it is read.")
+    ] = False,
+    detail: Annotated[
+        bool, typer.Option("--detail", help="Count terms too: kinds, repeats, lengths, datatypes.")
     ] = False,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
@@ -35,8 +39,8 @@ def inspect(
     With --messages the messages of a log are counted, in Jelly or any other syntax.
     """
     if messages:
-        if frames or concatenated:
-            raise WrongUsageError("--frames and --concatenated do not go with --messages")
+        if frames or concatenated or detail:
+            raise WrongUsageError("--frames, --detail and --concatenated do not go with --messages")
         _inspect_log(
             source,
             as_json=as_json,
@@ -51,11 +55,12 @@ def inspect(
     from ..tools.inspection import inspect as inspect_
 
     show_frame = _print_frame_json if as_json else _print_frame
-    with console.open_sources([source], "inspect") as [opened]:
+    with console.open_sources([source], "inspect", printing=frames) as [opened]:
         report = inspect_(
             opened,
             limits=settings.limits_from(limit),
             concatenated=concatenated,
+            detail=detail,
             on_frame=show_frame if frames else None,
         )
     if as_json:
@@ -87,7 +92,10 @@ def _inspect_log(source: str, *, as_json: bool, **arguments: Any) -> None:
 
 def _print_frame(frame: FrameReport) -> None:
     rows = ", ".join(f"{number} {kind.lower()}" for kind, number in frame.rows.items())
-    line = f"frame {frame.index}: {frame.statements} statements, {frame.size} bytes; rows: {rows}"
+    line = (
+        f"frame {frame.index}: {console.counted(frame.statements, 'statement')}, "
+        f"{console.counted(frame.size, 'byte')}; rows: {rows}"
+    )
     if frame.metadata:
         line += f"; metadata: {', '.join(frame.metadata)}"
     print(line)
@@ -100,7 +108,9 @@ def _print_frame_json(frame: FrameReport) -> None:
 def _as_dict(report: StreamReport) -> dict[str, Any]:
     from ..tools.inspection import options_as_dict
 
-    return asdict(report) | {
+    terms = report.terms
+    return asdict(replace(report, terms=None)) | {
+        "terms": None if terms is None else terms.as_dict(),
         "options": options_as_dict(report.options),
         "bytes_per_statement": report.bytes_per_statement,
     }
@@ -137,5 +147,27 @@ def _print_report(report: StreamReport) -> None:
     if report.metadata:
         print("\nmetadata (frames that have it)")
         console.print_fields({f"  {key}": f"{n:,}" for key, n in report.metadata.items()})
+    if report.terms is not None:
+        _print_terms(report.terms)
     if report.unlisted:
         print(f"\n{report.unlisted:,} more namespaces and metadata keys are not listed")
+
+
+def _print_terms(terms: TermCounts) -> None:
+    found = terms.as_dict()
+    print("\nterms")
+    for position, kinds in found["positions"].items():
+        each = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+        console.print_fields({f"  {position:<10}": each})
+    print(f"\ndistinct terms{'' if terms.complete else ' (there are more)'}")
+    for kind, number in found["distinct"].items():
+        uses = sum(kinds.get(kind, 0) for kinds in found["positions"].values())
+        mean = found["characters"][kind] / uses
+        said = f"{number:>12,}, used {uses / number:.1f} times each, "
+        said += f"{mean:.0f} characters on average, {found['longest'][kind]:,} at most"
+        console.print_fields({f"  {kind:<18}": said})
+    for what in ("datatypes", "languages", "predicates"):
+        if found[what]:
+            print(f"\n{what}, the most frequent first")
+            for name, number in found[what].items():
+                print(f"  {number:>12,}  {name}")

@@ -18,7 +18,15 @@ from ..formats.names import Format
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .settings import StoreFolder
-from .store import graph_name, is_store, open_store, refuse_no_store, refuse_other_folder
+from .store import (
+    Filling,
+    graph_name,
+    is_store,
+    open_to_read,
+    refuse_no_store,
+    refuse_other_folder,
+    store_to_fill,
+)
 
 if TYPE_CHECKING:
     from ..io.sinks import Destination
@@ -133,14 +141,15 @@ def apply(
     limits = settings.limits_from(limit)
     into = {} if graph is None else {"graph": graph_name(graph)}
     console.require_files([log])
-    # What is not to be changed is not to be made either.
-    opened_store = open_store(store) if is_store(store) or not dry_run else _empty_store()
     from ..oxigraph import replay
     from ..patch.replay.position import Replayed
 
     done = Replayed()
     try:
-        with _replaying(log, follow) as (source, show):
+        with (
+            _unchanged(store) if dry_run else store_to_fill(store) as filling,
+            _replaying(log, follow) as (source, show),
+        ):
 
             def progress(so_far: Replayed) -> None:
                 nonlocal done
@@ -149,7 +158,7 @@ def apply(
                     show(so_far.operations, 0)
 
             done = replay(
-                opened_store,
+                filling.store,
                 source,
                 **into,
                 strict=strict,
@@ -169,10 +178,12 @@ def apply(
     _print_replayed(done, dry_run, as_json)
 
 
-def _empty_store() -> Any:
+@contextmanager
+def _unchanged(folder: str) -> Iterator[Filling]:
+    """The store in a folder, which is not to be changed; if there is none, none is made there."""
     from ..formats.reading import pyoxigraph_module
 
-    return pyoxigraph_module().Store()
+    yield Filling(open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store())
 
 
 @contextmanager
@@ -180,7 +191,7 @@ def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
     """The log to read, and what shows how far it was applied, if anything does: of a file that
     grows, no share can be told."""
     if follow:
-        with console.counting("apply", "operations") as show:
+        with console.counting("apply", "operation") as show:
             yield log, show
     else:
         with console.open_sources([log], "apply") as [source]:
@@ -205,7 +216,7 @@ def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
 
 
 def _transactions(number: int) -> str:
-    return f"{number:,} transaction{'' if number == 1 else 's'}"
+    return console.counted(number, "transaction")
 
 
 def _position_text(position: Position) -> str:
@@ -217,7 +228,7 @@ def _position_text(position: Position) -> str:
 def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
     """Show where an Oxigraph store on disk stands in its logs."""
     refuse_no_store(store)
-    opened_store = open_store(store)
+    opened_store = open_to_read(store)
     from ..oxigraph import count, namespaces, positions
 
     stands = positions(opened_store)
@@ -288,7 +299,7 @@ def convert(
     statement_type = None
     if triples is not None:
         statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
-    with console.open_sources(sources, "convert") as opened:
+    with console.open_sources(sources, "convert", printing=output == STANDARD) as opened:
         convert_(
             opened,
             dst,
@@ -376,7 +387,7 @@ def _statements(
     from ..io.streams import read
 
     if name != STANDARD and is_store(name):
-        return open_store(name)
+        return open_to_read(name)
     form = console.told_format(name, given)
     if form is None:
         raise WrongUsageError(f"the format of {name} is not known: --from names it")
@@ -468,7 +479,7 @@ def show(
     """
     from ..patch.logs.listing import lines, summaries
 
-    with _reading([log], "show", from_, generalized, limit) as patches:
+    with _reading([log], "show", from_, generalized, limit, printing=True) as patches:
         if as_json:
             for each in summaries(patches):
                 console.print_json(asdict(each))
@@ -619,12 +630,14 @@ def _reading(
     from_: LogFormat | None,
     generalized: bool,
     limit: list[str] | None,
+    *,
+    printing: bool = False,
 ) -> Iterator[Iterator[Patch]]:
     """The patches of some logs, one log after another."""
     from ..patch import read_patches
 
     limits = settings.limits_from(limit)
-    with console.open_sources(logs, doing) as opened:
+    with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
             read_patches(source, format=_format(from_), generalized=generalized, limits=limits)
             for source in opened

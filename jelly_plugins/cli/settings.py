@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..formats.names import Format, format_named
+from ..formats.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from .console import WrongUsageError
 
@@ -49,7 +49,10 @@ def parse_any_format(name: str) -> str:
     try:
         return syntax_named(name).format
     except ValueError:
-        raise typer.BadParameter(f"{name!r} is none of the formats {ANY_FORMATS[1:-1]}") from None
+        hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *LogFormat])
+        raise typer.BadParameter(
+            f"{name!r} is none of the formats {ANY_FORMATS[1:-1]}{hint}"
+        ) from None
 
 
 def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
@@ -189,8 +192,9 @@ def limits_from(settings: list[str] | None) -> Limits:
     for setting in settings or ():
         name, _, value = setting.partition("=")
         if name not in known or not value.isdecimal():
+            hint = "" if name in known else did_you_mean(name, known)
             raise WrongUsageError(
-                f"--limit {setting}: NAME=NUMBER is needed; names: {', '.join(sorted(known))}"
+                f"--limit {setting}: NAME=NUMBER is needed; names: {', '.join(sorted(known))}{hint}"
             )
         asked[name] = int(value)
     try:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from glob import escape, glob
+from traceback import clear_frames
 from typing import Annotated, Any, Final
 
 import typer
 
+from ..errors import SourceError
 from ..formats.names import Format
 from ..formats.reading import pyoxigraph_module
 from . import console, settings
@@ -15,14 +21,14 @@ from .settings import BlankNodesChoice, StoreFolder
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
+#: What bulk loads write beside a store's files, until it becomes one of them.
+_LEFT_BY_LOADS: Final = "bulk-*.sst"
 
 
 def load(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SRC", help="Jelly, rt and rpb files, compressed or not; - for stdin."
-        ),
+        typer.Argument(metavar="SRC", help="Files in any format, compressed or not; - for stdin."),
     ],
     store: StoreFolder,
     from_: settings.From = None,
@@ -40,6 +46,9 @@ def load(
             help="Each file whole or not at all, or batch by batch in constant memory.",
         ),
     ] = True,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
+    ] = None,
     reify: Annotated[
         bool,
         typer.Option("--reify", help="Reify quoted triples that are no objects; else refuse them."),
@@ -49,7 +58,7 @@ def load(
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Load Jelly, rt and rpb files into an Oxigraph store on disk.
+    """Load files of any format into an Oxigraph store on disk.
 
     The store is made if it is not there.
     """
@@ -57,12 +66,15 @@ def load(
     limits = settings.limits_from(limit)
     into = graph_name(graph)
     console.require_files(sources)
-    opened_store = open_store(store)
+    from ..formats.conversion import as_jelly, as_of
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import load as load_rows
     from ..oxigraph import load as load_
 
-    with console.open_sources(sources, "load") as opened:
+    with (
+        store_to_fill(store) as filling,
+        console.open_sources(sources, "load", printing=len(sources) > 1) as opened,
+    ):
         for name, source in zip(sources, opened, strict=True):
             told = console.told_format(name, from_) or Format.JELLY
             shared: dict[str, Any] = {
@@ -73,17 +85,18 @@ def load(
                 "limits": limits,
             }
             if told.is_jena:
-                statements = load_rows(opened_store, source, format=JenaFormat(told), **shared)
-            elif told is Format.JELLY:
-                statements = load_(
-                    opened_store, source, concatenated=concatenated, strict=strict, **shared
-                )
+                statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
             else:
-                raise WrongUsageError(f"{name}: load takes jelly, rt and rpb, not {told}")
+                if told is not Format.JELLY:
+                    source = as_jelly(source, told, base=base, limits=limits)
+                with nullcontext() if told is Format.JELLY else as_of(name):
+                    statements = load_(
+                        filling.store, source, concatenated=concatenated, strict=strict, **shared
+                    )
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
-                print(f"{name}: {statements:,} statements")
+                print(f"{name}: {console.counted(statements, 'statement')}")
 
 
 def dump(
@@ -107,12 +120,13 @@ def dump(
     refuse_no_store(store)
     told = console.told_format(output, to)
     if told is None or not told.is_binary:
-        console.refuse_ending(
-            output, "dump writes jelly, rt and rpb, and jelly convert other formats of them"
-        )
+        written = "dump writes jelly, rt and rpb, and jelly convert other formats of them"
+        if to is not None:
+            raise WrongUsageError(f"--to {to}: {written}")
+        console.refuse_ending(output, written)
     dst = console.destination(output, force=force, binary=True)
     from_graph = graph_name(graph)
-    opened_store = open_store(store)
+    opened_store = open_to_read(store)
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import dump as dump_rows
     from ..oxigraph import dump as dump_
@@ -144,8 +158,81 @@ def refuse_other_folder(folder: str) -> None:
 
 
 def open_store(folder: str) -> Any:
-    """The store in a folder, made if there is none."""
-    return pyoxigraph_module().Store(folder)
+    """The store in a folder, to be written to; made if there is none.
+
+    What a load that was killed has left beside the store's own files is removed.
+
+    :raises SourceError: another process writes to the store.
+    """
+    try:
+        store = pyoxigraph_module().Store(folder)
+    except OSError as error:
+        if "LOCK" not in str(error):
+            raise
+        raise SourceError(
+            "the store is locked: another process has it open, and one at a time can write to it",
+            source=folder,
+        ) from error
+    # Nobody else writes to the store, so that whoever has begun these files is gone.
+    for name in glob(os.path.join(escape(folder), _LEFT_BY_LOADS)):
+        with suppress(OSError):
+            os.unlink(name)
+    return store
+
+
+class Filling:
+    """A store that something is put into.
+
+    :ivar store: it. No other name for it should outlive a call: a store is closed once there is
+        none, and cannot be before.
+    """
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+
+
+@contextmanager
+def store_to_fill(folder: str) -> Iterator[Filling]:
+    """The store in a folder, as :func:`open_store` gives it. One that is made for this is removed
+    if what is done with it fails, and has left nothing in it."""
+    folder_before, store_before = os.path.exists(folder), is_store(folder)
+    filling = Filling(open_store(folder))
+    try:
+        yield filling
+    except BaseException as error:
+        if not store_before and _is_empty(filling.store):
+            filling.store = None
+            _forget_variables(error)
+            _remove(folder, folder_too=not folder_before)
+        raise
+
+
+def _is_empty(store: Any) -> bool:
+    return not len(store) and not any(store.named_graphs())
+
+
+def _forget_variables(error: BaseException | None) -> None:
+    """Let go of what functions had that an error has ended."""
+    while error is not None:
+        clear_frames(error.__traceback__)
+        error = error.__context__
+    gc.collect()
+
+
+def _remove(folder: str, *, folder_too: bool) -> None:
+    """Remove a store that is closed."""
+    for entry in os.scandir(folder):
+        with suppress(OSError):
+            os.unlink(entry)
+    if folder_too:
+        with suppress(OSError):
+            os.rmdir(folder)
+
+
+def open_to_read(folder: str) -> Any:
+    """The store in a folder as it is now, to be read only: it may be on a read-only disk, and other
+    processes may write to it. What they write from now on is not seen."""
+    return pyoxigraph_module().Store.read_only(folder)
 
 
 def graph_name(iri: str | None) -> Any:

@@ -56,6 +56,12 @@ def validate(
             help="Compare what a backend (rdflib, oxigraph) holds of both: it may rewrite terms.",
         ),
     ] = None,
+    terms: Annotated[
+        bool,
+        typer.Option(
+            "--terms", help="Look at IRIs (relative, illegal) and language tags (malformed) too."
+        ),
+    ] = False,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
     strict: settings.Strict = False,
@@ -79,10 +85,11 @@ def validate(
         "limits": settings.limits_from(limit),
         "concatenated": concatenated,
         "strict": strict,
+        "terms": terms,
         "on_frame": (_print_frame_json if as_json else _print_frame) if frames else None,
     }
     try:
-        with console.open_sources([source], "validate") as [opened]:
+        with console.open_sources([source], "validate", printing=frames) as [opened]:
             if frames and against:
                 result = validate_frames(opened, files, **shared)
             else:
@@ -97,7 +104,7 @@ def validate(
         console.print_json(_as_dict(result))
     else:
         _print_result(result)
-    if result.comparison is not None and not result.comparison:
+    if result.bad_terms or (result.comparison is not None and not result.comparison):
         raise typer.Exit(1)
 
 
@@ -141,7 +148,7 @@ def _rdf_files(folder: str) -> list[str]:
 
 
 def _print_frame(frame: FrameValidation) -> None:
-    said = "missing" if frame.statements is None else f"{frame.statements:,} statements"
+    said = "missing" if frame.statements is None else console.counted(frame.statements, "statement")
     if frame.comparison is not None:
         said += ", the same" if frame.comparison else f", different: {frame.comparison.reason}"
     print(f"frame {frame.index}: {said}")
@@ -160,12 +167,16 @@ def _print_frame_json(frame: FrameValidation) -> None:
 def _print_result(result: Validation) -> None:
     said = "read" if result.deviations else "valid"
     print(
-        f"{result.source}: {said}, {result.statements:,} statements in {result.frames:,} "
-        f"frame{'' if result.frames == 1 else 's'}, "
+        f"{result.source}: {said}, {console.counted(result.statements, 'statement')} in "
+        f"{console.counted(result.frames, 'frame')}, "
         f"physical type {result.options.physical_type.name}"
     )
     for message in result.deviations:
         print(f"not valid, and read all the same: {message}")
+    for problem in result.term_problems:
+        print(problem)
+    if more := result.bad_terms - len(result.term_problems):
+        print(f"and {console.counted(more, 'more problem')}")
     comparison = result.comparison
     if comparison is None:
         return
@@ -191,6 +202,8 @@ def _as_dict(result: Validation) -> dict[str, Any]:
         "statements": result.statements,
         "different_frames": result.different_frames,
         "deviations": result.deviations,
+        "bad_terms": result.bad_terms,
+        "term_problems": result.term_problems,
         "comparison": _comparison_as_dict(result.comparison),
     }
 

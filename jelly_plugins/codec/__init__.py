@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from .absence import AskedForPythonError, warn_of_sources
 from .common.framing import FrameSplitter, delimit, is_delimited
 from .common.limits import DEFAULT_LIMITS, Limits
 from .common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
@@ -17,6 +18,7 @@ from .common.terms import (
     DefaultGraph,
     Describe,
     GenericFactory,
+    GraphName,
     Iri,
     Kind,
     Literal,
@@ -31,13 +33,13 @@ from .patch.columns import OperationColumns
 from .patch.decoder import PatchFrame
 from .patch.operations import Header, Namespace, Operation, OperationKind
 from .patch.options import PatchOptions, PatchStatementType, PatchStreamType
-from .rdf.decoder import Frame
+from .rdf.decoder import AnyFrame, Frame
 from .rdf.options import LogicalType, PhysicalType, StreamOptions
 from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 
 try:
     if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
-        raise ImportError("JELLY_PURE_PYTHON asks for the Python codec")
+        raise AskedForPythonError
     from ._native import (
         ColumnDecoder,
         ColumnEncoder,
@@ -49,13 +51,16 @@ try:
         TextDecoder,
         TextEncoder,
         are_plain,
+        count_rows,
     )
-except ImportError:
+except ImportError as error:
+    warn_of_sources(error)
     from .patch.columns import PatchColumnDecoder
     from .patch.decoder import PatchDecoder
     from .patch.encoder import PatchEncoder
     from .rdf.decoder import Decoder
     from .rdf.encoder import Encoder
+    from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
     from .text.plain import are_plain
     from .text.transcoding import TextDecoder, TextEncoder
@@ -70,6 +75,7 @@ __all__ = [
     "DEFAULT_FRAME_ROWS",
     "DEFAULT_GRAPH",
     "DEFAULT_LIMITS",
+    "AnyFrame",
     "BlankNode",
     "Column",
     "ColumnDecoder",
@@ -82,6 +88,7 @@ __all__ = [
     "Frame",
     "FrameSplitter",
     "GenericFactory",
+    "GraphName",
     "Header",
     "Iri",
     "Kind",
@@ -109,6 +116,7 @@ __all__ = [
     "TextEncoder",
     "Triple",
     "are_plain",
+    "count_rows",
     "delimit",
     "describe",
     "is_delimited",

@@ -46,6 +46,7 @@ from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
 from .text import columns as reference_columns
 from .rdf import decoder as reference_decoder
 from .rdf import encoder as reference_encoder
+from .rdf import row_counts as reference_counts
 from .text import lines, ntriples
 from .patch import rules as patch_rules
 from . import explain
@@ -91,6 +92,7 @@ include "kernel/common/validator.pxi"
 include "kernel/common/reader.pxi"
 include "kernel/common/validation.pxi"
 include "kernel/rdf/decoder.pxi"
+include "kernel/rdf/row_counts.pxi"
 include "kernel/patch/reader.pxi"
 include "kernel/patch/decoder.pxi"
 include "kernel/text/direct_text.pxi"

@@ -1,4 +1,5 @@
-"""Jelly to RDF text, RDF text to Jelly, Jelly to other Jelly: one function, in flat memory.
+"""Jelly to RDF text, RDF text to Jelly, Jelly to other Jelly: one function, in flat memory. What is
+made of several such steps is in ``conversion``.
 
 N-Triples and N-Quads say all that Jelly can. Turtle, TriG, RDF/XML and JSON-LD are written by
 pyoxigraph, and what they cannot say is refused. No text has frames: their boundaries are left out,
@@ -8,33 +9,47 @@ and what hangs on them (metadata) is counted in the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
+from typing import Literal as TypingLiteral
 
 from ..backends import BlankNodes, get_backend
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
     DEFAULT_LIMITS,
+    AnyFrame,
     Encoder,
-    Frame,
+    Iri,
     Limits,
+    Literal,
     LogicalType,
     PhysicalType,
+    Statement,
     StreamOptions,
     TextEncoder,
     Triple,
-    delimit,
 )
 from ..codec.common.options import FLAGS, TABLES
 from ..codec.text.ntriples import Notation
 from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, StatementError, TermError, TextError
+from ..io.marks import without_mark
 from ..io.sinks import Destination, Writable, is_replaceable, open_output
 from ..io.sources import Input, Source, rewinder
-from ..io.streams import BATCH, FrameBytes, FrameReader, TextPieces
+from ..io.streams import (
+    BATCH,
+    AnyFrameReader,
+    FrameBytes,
+    FrameReader,
+    TextPieces,
+    write_bare,
+    write_delimited,
+)
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
 from .names import Format
@@ -59,6 +74,8 @@ class Conversion:
 class OptionChanges:
     """What is asked of the stream options of an output; None leaves an option as it would be.
 
+    :ivar like: options to take over, but for the logical type, which is about frames, and the
+        version; what else is asked for is changed in these.
     :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
     :ivar flat: one flat stream, whatever the frames of the source were.
 
@@ -68,6 +85,7 @@ class OptionChanges:
     ('DATASETS', 64)
     """
 
+    like: StreamOptions | None = None
     preset: str | None = None
     physical_type: PhysicalType | None = None
     flat: bool = False
@@ -80,6 +98,9 @@ class OptionChanges:
 
     def applied(self, options: StreamOptions) -> StreamOptions:
         """``options`` with the changes; the logical type follows the physical type."""
+        if self.like is not None:
+            kept = {name: getattr(options, name) for name in ("logical_type", "version")}
+            options = replace(self.like, **kept)
         asked = ("physical_type", "stream_name", *FLAGS, *TABLES)
         options = options.changed(self.preset, {name: getattr(self, name) for name in asked})
         return replace(options, logical_type=self._logical_type(options))
@@ -95,6 +116,9 @@ class OptionChanges:
         return grouped if options.grouped else flat
 
 
+#: Whether prefixes are written as namespaces: none, all, or those that are of use.
+Namespaces: TypeAlias = bool | TypingLiteral["used"]
+
 #: Formats that have a statement to a line, which the codec reads and writes itself.
 _LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
 
@@ -109,7 +133,7 @@ def convert(
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
     restart_every: int | None = None,
-    namespaces: bool = False,
+    namespaces: Namespaces = False,
     base: str | None = None,
     blank_nodes: BlankNodes = "fresh",
     concatenated: bool = False,
@@ -117,6 +141,7 @@ def convert(
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
     value_forms: bool = False,
+    delimited: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Convert between Jelly, or one of Apache Jena's binary formats, and other formats.
@@ -129,13 +154,16 @@ def convert(
     :param frame_bytes: bytes after which a frame ends.
     :param restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``.
-    :param namespaces: write the prefixes of RDF text as namespaces.
+    :param namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` those that an
+        IRI begins with, before the first such.
     :param base: IRI that relative ones in RDF text are resolved against.
     :param blank_nodes: of several Jelly sources, see ``transcode``. One source keeps its labels.
     :param concatenated: a Jelly source may hold several streams.
     :param lossy: see ``transcode``.
     :param notation: of quoted triples in N-Triples and N-Quads.
     :param strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
+    :param delimited: whether the Jelly written has its frames delimited; otherwise it is one frame
+        that stands alone.
     :param value_forms: where RDF Thrift or RDF Protobuf is written, see ``jena.write``.
     :raises JellyError: a source cannot be read, or the target cannot say what it says.
     :raises ValueError: both sides are text, or several sources do not become one Jelly stream.
@@ -164,6 +192,7 @@ def convert(
             concatenated=concatenated,
             lossy=lossy,
             strict=strict,
+            delimited=delimited,
             limits=limits,
         )
         return Conversion(statements=statements)
@@ -178,7 +207,7 @@ def convert(
             dst,
             source_format=source_format,
             target_format=JenaFormat(target_format),
-            namespaces=namespaces,
+            namespaces=bool(namespaces),
             value_forms=value_forms,
             generalized=generalized,
             base=base,
@@ -208,6 +237,7 @@ def convert(
             restart_every=restart_every,
             namespaces=namespaces,
             base=base,
+            delimited=delimited,
             limits=limits,
         )
     return jelly_to_text(
@@ -233,8 +263,9 @@ def text_to_jelly(
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     restart_every: int | None = None,
-    namespaces: bool = False,
+    namespaces: Namespaces = False,
     base: str | None = None,
+    delimited: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Conversion:
     """Write RDF text as a Jelly stream; see :func:`convert` for the parameters.
@@ -247,11 +278,6 @@ def text_to_jelly(
     """
     physical_type = PhysicalType.QUADS if format.has_graphs else PhysicalType.TRIPLES
     options = changes.applied(StreamOptions.flat(physical_type))
-    rewind = rewinder(src)
-    #: The encoder of text reads the format that goes with its physical type.
-    lines = format in _LINES and format.has_graphs is (
-        options.physical_type is not PhysicalType.TRIPLES
-    )
     settings: dict[str, Any] = {
         "namespaces": namespaces,
         "frame_rows": frame_rows,
@@ -259,30 +285,70 @@ def text_to_jelly(
         "restart_every": restart_every,
         "limits": limits,
     }
+    return write_encoding(
+        partial(open_encoding, src, format, base=base, settings=settings),
+        dst,
+        options,
+        again=None if changes.rdf_star is False else rewinder(src),
+        delimited=delimited,
+    )
+
+
+#: What gives the frames of a stream: its statements, or lines that are statements.
+Encoding: TypeAlias = "StatementEncoding | LineEncoding"
+
+
+@contextmanager
+def open_encoding(
+    src: Source,
+    format: Format,  # noqa: A002
+    options: StreamOptions,
+    *,
+    base: str | None,
+    settings: dict[str, Any],
+) -> Iterator[Encoding]:
+    """The frames that RDF text becomes.
+
+    :param settings: of the encoder, but for ``options``.
+    """
+    graphs = options.physical_type is not PhysicalType.TRIPLES
+    # The encoder of text reads the format that goes with its physical type.
+    if format in _LINES and format.has_graphs is graphs:
+        with Input(src) as source:
+            yield LineEncoding(source, options, settings)
+    else:
+        generalized, limits = options.generalized_statements, settings["limits"]
+        with TextReader(
+            src, format, base=base, generalized=generalized, limits=limits
+        ) as statements:
+            yield StatementEncoding(statements, options, settings)
+
+
+def write_encoding(
+    opened: Callable[[StreamOptions], AbstractContextManager[Encoding]],
+    dst: Destination,
+    options: StreamOptions,
+    *,
+    again: Callable[[], object] | None,
+    delimited: bool = True,
+) -> Conversion:
+    """Write what is encoded as a stream; with ``rdf_star``, and once more, if that turns out to be
+    needed.
+
+    :param opened: what is encoded, with some options.
+    :param again: makes the sources ready to be read again; None if they cannot be, or if it is for
+        whoever asks to declare quoted triples.
+    """
     while True:
-        reader: Input | TextReader
-        if lines:
-            reader = Input(src)
-        else:
-            reader = TextReader(
-                src, format, base=base, generalized=options.generalized_statements, limits=limits
-            )
-        with reader:
-            encoding: _Encoding | _LineEncoding
-            if isinstance(reader, Input):
-                encoding = _LineEncoding(reader, options, settings)
-            else:
-                encoding = _Encoding(reader, options, settings)
+        with opened(options) as encoding:
             try:
-                with open_output(dst) as out:
-                    for frame in encoding:
-                        out.write(delimit(frame))
+                (write_delimited if delimited else write_bare)(encoding, dst)
                 return Conversion(statements=encoding.statements)
             except _UndeclaredError:
                 untouched = not encoding.frames or is_replaceable(dst)
-                if rewind is None or not untouched or changes.rdf_star is False:
+                if again is None or options.rdf_star or not untouched:
                     raise
-        rewind()
+        again()
         options = replace(options, rdf_star=True)
 
 
@@ -290,7 +356,17 @@ class _UndeclaredError(StatementError):
     """A quoted triple in a stream whose options do not declare ``rdf_star``."""
 
 
-class _Encoding:
+class StatementReader(Protocol):
+    """What statements are read from: a :class:`.TextReader`, or something like it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def prefixes(self) -> dict[str, str]: ...
+    def __iter__(self) -> Iterator[Statement]: ...
+
+
+class StatementEncoding:
     """Statements of a text as frames.
 
     :ivar statements: number of statements that were encoded.
@@ -299,7 +375,7 @@ class _Encoding:
 
     def __init__(
         self,
-        reader: TextReader,
+        reader: StatementReader,
         options: StreamOptions,
         settings: dict[str, Any],
     ) -> None:
@@ -308,7 +384,7 @@ class _Encoding:
         self._reader = reader
         self._namespaces = settings["namespaces"]
         self._declared: dict[str, str] = {}
-        self._encoder = Encoder(options, **settings)
+        self._encoder = Encoder(options, **settings | {"namespaces": bool(self._namespaces)})
 
     def __iter__(self) -> Iterator[bytes]:
         for frame in self._encode():
@@ -321,7 +397,7 @@ class _Encoding:
             statements = (as_triple(each, self._reader.name) for each in self._reader)
         while batch := list(islice(statements, BATCH)):
             if self._namespaces:
-                self._declare()
+                self._declare(batch)
             try:
                 frames = self._encoder.add(batch)
             except JellyError as error:
@@ -329,15 +405,23 @@ class _Encoding:
             self.statements += len(batch)
             yield from frames
         if self._namespaces:
-            self._declare()
+            self._declare([])
         yield from self._encoder.finish()
 
-    def _declare(self) -> None:
-        """Write the prefixes that the text has declared since the last time."""
-        for name, iri in self._reader.prefixes.items():
-            if self._declared.get(name) != iri:
-                self._declared[name] = iri
-                self._encoder.add_namespace(name, iri)
+    def _declare(self, batch: list[Any]) -> None:
+        """Write the prefixes that the text has declared since the last time, all or those that
+        what comes next uses."""
+        new = {
+            name: iri
+            for name, iri in self._reader.prefixes.items()
+            if self._declared.get(name) != iri
+        }
+        if new and self._namespaces == "used":
+            used = tuple(iris_of(batch))
+            new = {k: iri for k, iri in new.items() if any(each.startswith(iri) for each in used)}
+        for name, iri in new.items():
+            self._declared[name] = iri
+            self._encoder.add_namespace(name, iri)
 
     def _explained(self, error: JellyError, batch: list[Any]) -> JellyError:
         """The error as one of the text: frames and rows of the output say nothing about it."""
@@ -348,13 +432,31 @@ class _Encoding:
         return type(error)(error.message, source=self._reader.name)
 
 
-class _LineEncoding:
-    """Lines of N-Triples or N-Quads as frames, without terms in between; see :class:`_Encoding`."""
+def iris_of(statements: Iterable[tuple[Any, ...]]) -> set[str]:
+    """The IRIs of statements, those of datatypes and in quoted triples too."""
+    found: set[str] = set()
+    for term in set(chain.from_iterable(statements)):
+        if isinstance(term, Iri):
+            found.add(term.value)
+        elif isinstance(term, Literal) and term.datatype is not None:
+            found.add(term.datatype)
+        elif isinstance(term, Triple):
+            found |= iris_of([term])
+    return found
+
+
+class LineEncoding:
+    """Lines of N-Triples or N-Quads as frames, without terms in between; see
+    :class:`StatementEncoding`."""
 
     def __init__(self, source: Input, options: StreamOptions, settings: dict[str, Any]) -> None:
         self.frames = 0
         self._source = source
-        self._encoder = TextEncoder(options, generalized=options.generalized_statements, **settings)
+        self._encoder = TextEncoder(
+            options,
+            generalized=options.generalized_statements,
+            **settings | {"namespaces": bool(settings["namespaces"])},
+        )
 
     @property
     def statements(self) -> int:
@@ -367,7 +469,7 @@ class _LineEncoding:
 
     def _encode(self) -> Iterator[bytes]:
         feed = self._encoder.feed
-        for piece in self._source.pieces():
+        for piece in without_mark(self._source.pieces()):
             try:
                 frames = feed(piece)
             except JellyError as error:
@@ -441,12 +543,10 @@ def jelly_to_text(
         counter.statements = pieces.statements
     else:
         factory = _Lines(format, notation) if format in _LINES else _CheckedFactory(format)
-        with (
-            FrameReader(
-                source, factory=factory, limits=limits, concatenated=concatenated
-            ) as frames,
-            open_output(dst) as out,
-        ):
+        frames: AnyFrameReader = FrameReader(
+            source, factory=factory, limits=limits, concatenated=concatenated
+        )
+        with frames, open_output(dst) as out:
             if format in _LINES:
                 for frame in counter.counted(frames):
                     lines = " .\n".join(map(" ".join, frame.statements))
@@ -509,12 +609,12 @@ class _Counter:
         self.metadata = 0
         self.empty_graphs = 0
 
-    def count(self, frame: Frame) -> None:
+    def count(self, frame: AnyFrame) -> None:
         self.statements += len(frame.statements)
         self.metadata += len(frame.metadata)
         self.empty_graphs += len(frame.empty_graphs)
 
-    def counted(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+    def counted(self, frames: Iterable[AnyFrame]) -> Iterator[AnyFrame]:
         for frame in frames:
             self.count(frame)
             yield frame
@@ -583,7 +683,7 @@ _XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
 _PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
 
 
-def _serialize(frames: Iterator[Frame], out: Writable, format: Format) -> None:  # noqa: A002
+def _serialize(frames: Iterator[AnyFrame], out: Writable, format: Format) -> None:  # noqa: A002
     first = next(frames, None)
     opening = [] if first is None else [first]
     prefixes = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
 
@@ -13,6 +15,8 @@ class Format(StrEnum):
     """A format by its short name, which is also its usual file ending."""
 
     JELLY = "jelly"
+    #: Frames of Jelly in the text form of Protocol Buffers.
+    JELLY_TEXT = "jelly-text"
     N_TRIPLES = "nt"
     N_QUADS = "nq"
     TURTLE = "ttl"
@@ -41,6 +45,7 @@ class Format(StrEnum):
 _WITH_GRAPHS: Final = frozenset(
     {
         Format.JELLY,
+        Format.JELLY_TEXT,
         Format.N_QUADS,
         Format.TRIG,
         Format.JSON_LD,
@@ -51,6 +56,7 @@ _WITH_GRAPHS: Final = frozenset(
 
 _ENDINGS: Final = {f".{each}": each for each in Format} | {
     ".xml": Format.RDF_XML,
+    ".txtpb": Format.JELLY_TEXT,
     ".trdf": Format.RDF_THRIFT,
     ".pbrdf": Format.RDF_PROTOBUF,
 }
@@ -58,6 +64,7 @@ _ENDINGS: Final = {f".{each}": each for each in Format} | {
 
 #: What else people call the formats, besides their file endings; without hyphens.
 _ALIASES: Final = {
+    "jellytext": Format.JELLY_TEXT,
     "ntriples": Format.N_TRIPLES,
     "nquads": Format.N_QUADS,
     "turtle": Format.TURTLE,
@@ -66,6 +73,10 @@ _ALIASES: Final = {
     "rdfthrift": Format.RDF_THRIFT,
     "rdfprotobuf": Format.RDF_PROTOBUF,
 }
+
+
+#: What a format may be called, without hyphens.
+FORMAT_NAMES: Final = (*_ALIASES, *Format)
 
 
 def format_named(name: str) -> Format:
@@ -80,7 +91,20 @@ def format_named(name: str) -> Format:
     try:
         return _ALIASES.get(plain) or Format(plain)
     except ValueError:
-        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}") from None
+        hint = did_you_mean(plain, FORMAT_NAMES)
+        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}{hint}") from None
+
+
+def did_you_mean(given: str, names: Collection[str]) -> str:
+    """A question about what was perhaps misspelt, to end a message with.
+
+    >>> did_you_mean("turtel", ["turtle", "trig"])
+    '; did you mean turtle?'
+    >>> did_you_mean("x", ["turtle"])
+    ''
+    """
+    close = get_close_matches(given, list(names), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def format_of(name: str) -> Format | None:

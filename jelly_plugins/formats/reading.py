@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from ..backends import get_backend
 from ..codec import (
@@ -25,15 +25,18 @@ from ..codec import (
     Quad,
     Statement,
     Triple,
+    delimit,
 )
 from ..codec.common.limits import over
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
+from ..io.marks import without_mark
 from ..io.sources import PIECE, Closing, Input, Source
-from ..io.streams import GENERIC
+from ..io.streams import GENERIC, FrameReader
 from ..jena.codec import RowDecoder
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
+from .jelly_text import frames_of_text
 from .names import Format
 from .xml_entities import guarded
 
@@ -101,11 +104,11 @@ class TextReader(Closing):
         self._parser: Any = None
         if format is Format.N_TRIPLES:
             self._statements: Iterator[Statement] = parse_ntriples(
-                self._input.pieces(), generalized=generalized, limits=limits
+                without_mark(self._input.pieces()), generalized=generalized, limits=limits
             )
         elif format is Format.N_QUADS:
             self._statements = parse_nquads(
-                self._input.pieces(), generalized=generalized, limits=limits
+                without_mark(self._input.pieces()), generalized=generalized, limits=limits
             )
         elif format.is_jena:
             # A base direction has no place in Jelly.
@@ -121,6 +124,8 @@ class TextReader(Closing):
                 batch.statements
                 for batch in batches(self._input.pieces(), rows.decode, rows.finish)
             )
+        elif format is Format.JELLY_TEXT:
+            self._statements = self._of_frames(limits)
         else:
             self._statements = self._parse(format, base, limits)
 
@@ -148,10 +153,16 @@ class TextReader(Closing):
         """Close the source, if it was opened here."""
         self._input.close()
 
+    def _of_frames(self, limits: Limits) -> Iterator[Statement]:
+        frames = map(delimit, frames_of_text(self._input.pieces(), limits))
+        with FrameReader(cast(Source, PieceFile(frames)), limits=limits) as reader:
+            for frame in reader:
+                yield from frame.statements
+
     def _parse(self, name: Format, base: str | None, limits: Limits) -> Iterator[Statement]:
         width = 4 if name.has_graphs else 3
         make = _Terms(limits)
-        pieces = self._input.pieces()
+        pieces = without_mark(self._input.pieces())
         try:
             self._parser = pyoxigraph_module().parse(
                 io.BufferedReader(

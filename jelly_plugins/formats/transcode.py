@@ -18,9 +18,9 @@ from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyFrame,
     BlankNode,
     Encoder,
-    Frame,
     GenericFactory,
     Limits,
     PhysicalType,
@@ -30,7 +30,7 @@ from ..codec import (
 from ..errors import OptionsError, TermError
 from ..io.sinks import Destination
 from ..io.sources import Source
-from ..io.streams import FrameReader, encode_frames, write_delimited
+from ..io.streams import FrameReader, encode_frames, write_bare, write_delimited
 
 
 class ScopedFactory(GenericFactory):
@@ -99,7 +99,7 @@ class _Streams:
             strict=self._strict,
         )
 
-    def frames(self) -> Iterator[tuple[str, Frame]]:
+    def frames(self) -> Iterator[tuple[str, AnyFrame]]:
         """Each frame with the name of its source."""
         for source in self._sources:
             reader = source if isinstance(source, FrameReader) else self._open(source)
@@ -143,6 +143,7 @@ def transcode(
     concatenated: bool = False,
     lossy: bool = False,
     strict: bool = False,
+    delimited: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
@@ -162,6 +163,7 @@ def transcode(
     :param lossy: drop what the output cannot say: metadata of frames that are regrouped, empty
         graphs in physical type QUADS.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param delimited: whether frames are delimited; otherwise there may be one only.
     :return: the number of statements.
     :raises JellyError: a source cannot be read, or the output cannot say what it says.
 
@@ -189,6 +191,8 @@ def transcode(
         elif not options.version:
             options = replace(options, version=merged.version)
         regroup = frame_rows is not None or frame_bytes is not None
+        # All frames of a flat stream can be one.
+        regroup = regroup or not (delimited or options.grouped)
         if regroup and options.grouped:
             raise OptionsError(
                 "frames of a grouped logical type are its elements and cannot be regrouped; "
@@ -201,7 +205,8 @@ def transcode(
                 Encoder(
                     options,
                     frame_rows=frame_rows or limits.frame_rows,
-                    frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
+                    frame_bytes=frame_bytes
+                    or (DEFAULT_FRAME_BYTES if delimited else limits.frame_bytes),
                     restart_every=restart_every,
                     limits=limits,
                 ),
@@ -211,26 +216,26 @@ def transcode(
             frames = encode_frames(
                 counter, options=options, restart_every=restart_every, limits=limits
             )
-        write_delimited(frames, dst)
+        (write_delimited if delimited else write_bare)(frames, dst)
         return counter.statements
 
 
 class _Counter:
     """Frames that pass by, and how many statements they have."""
 
-    def __init__(self, frames: Iterator[Frame]) -> None:
+    def __init__(self, frames: Iterator[AnyFrame]) -> None:
         self._frames = frames
         self.statements = 0
 
-    def __iter__(self) -> Iterator[Frame]:
+    def __iter__(self) -> Iterator[AnyFrame]:
         for frame in self._frames:
             self.statements += len(frame.statements)
             yield frame
 
 
 def _adapted(
-    frames: Iterator[tuple[str, Frame]], options: StreamOptions, *, lossy: bool
-) -> Iterator[Frame]:
+    frames: Iterator[tuple[str, AnyFrame]], options: StreamOptions, *, lossy: bool
+) -> Iterator[AnyFrame]:
     """Frames whose statements have as many terms as the output's physical type asks for."""
     triples = options.physical_type is PhysicalType.TRIPLES
     for name, frame in frames:
@@ -268,7 +273,7 @@ def as_triple(statement: tuple[Any, ...], name: str, frame: int | None = None) -
     return statement[:3]
 
 
-def _regrouped(frames: Iterable[Frame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:
+def _regrouped(frames: Iterable[AnyFrame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:
     """Encode what frames say, in frames of the encoder's own size."""
     for frame in frames:
         if frame.metadata and not lossy:

@@ -7,6 +7,7 @@ beside it, which an error removes.
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import os
@@ -93,17 +94,32 @@ def _open_path(name: str) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:
         raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from error
     if temporary is None:
-        with file:
+        with _named(name), file:
             yield file
         return
     try:
-        with file:
+        with _named(name), file:
             yield file
         os.chmod(temporary, _mode(path))
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
+        raise
+
+
+#: What the system says where there is no more room, and where a disk fails.
+_NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Have errors of writing name the file, which the system's own do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _NO_ROOM:
+            error.filename = name
         raise
 
 

@@ -17,8 +17,15 @@ from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
 
+
+class Readable(Protocol):
+    """What bytes are read from: an open binary file of any kind."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
 #: What every reading function takes: a path, a URL, an open binary file, or the bytes themselves.
-Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable
 
 PIECE: Final = 1 << 16
 
@@ -176,7 +183,8 @@ def _open(src: Source, stack: ExitStack) -> tuple[str, Callable[[int], bytes]]:
         return "<bytes>", io.BytesIO(src).read
     if isinstance(src, str | os.PathLike):
         name = os.fspath(src)
-        file = stack.enter_context(_open_url(name) if "://" in name else _open_path(name))
+        opened = _open_url(name) if "://" in name else _open_path(name)
+        file: Readable = stack.enter_context(opened)
     elif hasattr(src, "read"):
         file = src
         name = str(getattr(src, "name", None) or f"<{type(src).__name__}>")
@@ -202,6 +210,11 @@ def _open_url(url: str) -> BinaryIO:
         ) from None
     try:
         file: BinaryIO = fsspec.open(url, "rb").open()
+    except ImportError as error:
+        # A protocol that needs a library of its own: those of HTTP are in the extra.
+        raise MissingExtraError(
+            f"{error}: pip install 'jelly-plugins[remote]' brings what HTTP needs", source=url
+        ) from error
     except Exception as error:
         # Each protocol has a library of its own, with exceptions of its own.
         raise SourceError(str(error) or type(error).__name__, source=url) from error

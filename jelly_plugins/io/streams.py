@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeAlias, TypeVar, overload
 
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
     DEFAULT_LIMITS,
+    AnyFrame,
     Decoder,
     Describe,
     Encoder,
@@ -31,7 +32,13 @@ from ..codec import (
     describe,
 )
 from ..codec.common.detection import StreamKind, kind_of
-from ..codec.rdf.decoder import first_options, opens_with_options
+from ..codec.rdf.decoder import (
+    GraphT,
+    IriT,
+    StatementT,
+    first_options,
+    opens_with_options,
+)
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, OptionsError, SourceError, TruncatedError
 from .sinks import Destination, open_output
@@ -165,6 +172,12 @@ class FrameBytes(_Opened[Input, bytes]):
         Jelly-RDF at all."""
         if decoder.options is None and (told := _other_kind(self._opening)):
             raise SourceError(f"this is {told}", source=self.name) from error
+        if decoder.options is None and self._opening and not self._opening.strip(b"\0"):
+            # Zeros are empty frames, whatever they are meant to be.
+            raise OptionsError(
+                "this is not Jelly, or an empty stream without its options: there are only zeros",
+                source=self.name,
+            ) from error
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)
@@ -186,7 +199,9 @@ def _frame_bytes(src: Source | FrameBytes, limits: Limits, *, strict: bool = Fal
     return src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits, strict=strict)
 
 
-class FrameReader(_Opened[FrameBytes, Frame]):
+class FrameReader(
+    _Opened[FrameBytes, Frame[StatementT, IriT, GraphT]], Generic[StatementT, IriT, GraphT]
+):
     """Reads a source frame by frame: an iterator, and a context manager that closes the source. For
     one thread at a time.
 
@@ -214,7 +229,7 @@ class FrameReader(_Opened[FrameBytes, Frame]):
         self._limits = limits
         self._concatenated = concatenated
         self._decoder = Decoder(factory, limits=limits)
-        self._peeked: list[Frame] = []
+        self._peeked: list[Frame[StatementT, IriT, GraphT]] = []
         #: Bytes of the frame that was decoded last, without a delimiter.
         self.data = b""
 
@@ -249,10 +264,10 @@ class FrameReader(_Opened[FrameBytes, Frame]):
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Frame:
+    def __next__(self) -> Frame[StatementT, IriT, GraphT]:
         return self._peeked.pop(0) if self._peeked else next(self._items)
 
-    def _decode(self) -> Generator[Frame]:
+    def _decode(self) -> Generator[Frame[StatementT, IriT, GraphT]]:
         try:
             for number, data in enumerate(self._source):
                 if self._concatenated and number and opens_with_options(data):
@@ -266,6 +281,10 @@ class FrameReader(_Opened[FrameBytes, Frame]):
             self._source.refuse(error, self._decoder)
         finally:
             self._source.close()
+
+
+#: A reader of frames in the terms of any library.
+AnyFrameReader: TypeAlias = FrameReader[Any, Any, Any]
 
 
 class TextPieces(_Opened[FrameBytes, bytes]):
@@ -294,7 +313,7 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         validator: TermFactory[Any] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         concatenated: bool = False,
-        on_frame: Callable[[Frame], object] | None = None,
+        on_frame: Callable[[AnyFrame], object] | None = None,
     ) -> None:
         super().__init__(_frame_bytes(src, limits), self._decode())
         self._notation = notation
@@ -342,6 +361,19 @@ class TextPieces(_Opened[FrameBytes, bytes]):
             self._source.close()
 
 
+@overload
+def read_frames(
+    src: Source, *, limits: Limits = ..., concatenated: bool = ..., strict: bool = ...
+) -> FrameReader: ...
+@overload
+def read_frames(
+    src: Source,
+    *,
+    factory: TermFactory[Any],
+    limits: Limits = ...,
+    concatenated: bool = ...,
+    strict: bool = ...,
+) -> AnyFrameReader: ...
 def read_frames(
     src: Source,
     *,
@@ -349,7 +381,7 @@ def read_frames(
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     strict: bool = False,
-) -> FrameReader:
+) -> AnyFrameReader:
     """Read a Jelly-RDF stream frame by frame; see :class:`FrameReader`.
 
     >>> from jelly_plugins import Iri, Literal, Triple
@@ -441,7 +473,7 @@ def encode(
 
 
 def encode_frames(
-    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    frames: Iterable[AnyFrame | Iterable[tuple[Any, ...]]],
     *,
     options: StreamOptions,
     describe: Describe = describe,
@@ -467,7 +499,7 @@ def encode_frames(
         limits=limits,
     )
     for item in frames:
-        frame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
+        frame: AnyFrame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
         for name, iri in frame.namespaces:
             encoder.add_namespace(name, describe(iri)[1])
         # Frames only come out here where one would be more than a reader takes.
@@ -485,6 +517,20 @@ def write_delimited(frames: Iterable[bytes], dst: Destination) -> None:
     with open_output(dst) as out:
         for frame in frames:
             out.write(delimit(frame))
+
+
+def write_bare(frames: Iterable[bytes], dst: Destination) -> None:
+    """Write the one frame of a stream that is not delimited; a path is replaced only then.
+
+    :raises OptionsError: there are more.
+    """
+    frame, *more = islice(frames, 2)
+    if more:
+        raise OptionsError(
+            "a stream that is not delimited is one frame, and this has several: ask for larger ones"
+        )
+    with open_output(dst) as out:
+        out.write(frame)
 
 
 def write(
@@ -520,7 +566,7 @@ def write(
 
 
 def write_frames(
-    frames: Iterable[Frame | Iterable[tuple[Any, ...]]],
+    frames: Iterable[AnyFrame | Iterable[tuple[Any, ...]]],
     dst: Destination,
     *,
     options: StreamOptions,

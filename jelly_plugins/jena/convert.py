@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ..codec import DEFAULT_LIMITS, Frame, Limits
+from ..codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ..errors import JellyError
 from ..formats.names import Format
 from ..formats.reading import TextReader
+from ..io.marks import without_mark
 from ..io.sinks import Destination, open_output
 from ..io.sources import Input, Source
 from ..io.streams import BATCH, FrameBytes, FrameReader
@@ -78,7 +79,7 @@ def to_jena(
 def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
     with Input(src) as source:
         try:
-            yield from lines.encode(source.pieces())
+            yield from lines.encode(without_mark(source.pieces()))
         except JellyError as error:
             raise _as_of(source.name, error) from error
 
@@ -97,7 +98,7 @@ def _rows_of_frames(
             _count(frame, left_out)
 
 
-def _count(frame: Frame, left_out: dict[str, int]) -> None:
+def _count(frame: AnyFrame, left_out: dict[str, int]) -> None:
     for what, number in (
         ("frame metadata entries", len(frame.metadata)),
         ("empty graphs", len(frame.empty_graphs)),

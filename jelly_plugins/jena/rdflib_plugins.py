@@ -9,7 +9,7 @@ from typing import Any, Final
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
 
 from ..backends import BlankNodes
-from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Frame, Limits, PhysicalType
+from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..rdflib import oxigraph_store
@@ -75,7 +75,7 @@ def load(
         blank_nodes=blank_nodes, generalized=generalized, named_graphs=whole
     )
     count = 0
-    held: list[Frame] = []
+    held: list[AnyFrame] = []
     with JenaReader(
         src,
         format=format,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..codec import DEFAULT_LIMITS, Frame, Kind, Limits, TermFactory
+from ..codec import DEFAULT_LIMITS, AnyFrame, Frame, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.common.positions import GRAPH, POSITIONS, undeclared
 from ..codec.common.terms import RDF_LANG_STRING, XSD_STRING, build
@@ -254,7 +254,7 @@ class RowDecoder:
     def expansion(self, size: int) -> None:
         self.terms.expansion = size
 
-    def decode(self, data: bytes, at: int = 0) -> tuple[Frame, int]:
+    def decode(self, data: bytes, at: int = 0) -> tuple[AnyFrame, int]:
         """Decode rows up to the end of the batch, or the last whole row.
 
         :param at: where they start.
@@ -275,7 +275,7 @@ class RowDecoder:
         frame.size = at - start
         return frame, at
 
-    def decode_row(self, data: bytes, at: int, frame: Frame) -> int:
+    def decode_row(self, data: bytes, at: int, frame: AnyFrame) -> int:
         """Decode one row into a batch.
 
         :return: the position after it, ``at`` if it is not complete.
@@ -302,7 +302,7 @@ class RowDecoder:
         if rest:
             raise TruncatedError("the input ends inside a row", row=self.row)
 
-    def _take(self, row: tuple[str, Any], frame: Frame) -> None:
+    def _take(self, row: tuple[str, Any], frame: AnyFrame) -> None:
         name, value = row
         if name == "prefixDecl":
             # What was read under the prefixes so far.

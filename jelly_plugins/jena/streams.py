@@ -13,8 +13,8 @@ from typing import Any, Final, Self, TypeVar
 
 from ..codec import (
     DEFAULT_LIMITS,
+    AnyFrame,
     Describe,
-    Frame,
     Limits,
     Statement,
     TermFactory,
@@ -171,7 +171,7 @@ class JenaReader(JenaSource):
             directions=directions,
             limits=limits,
         )
-        self._items: Generator[Frame] = self.batches(self._decoder.decode, self._decoder.finish)
+        self._items: Generator[AnyFrame] = self.batches(self._decoder.decode, self._decoder.finish)
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -186,7 +186,7 @@ class JenaReader(JenaSource):
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Frame:
+    def __next__(self) -> AnyFrame:
         return next(self._items)
 
 

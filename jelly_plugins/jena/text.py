@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ..codec import DEFAULT_LIMITS, Frame, Limits, TermFactory
+from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, TermFactory
 from ..codec.text.lines import Text
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import text_factory, validated_as
@@ -66,13 +66,13 @@ class RowTextDecoder(RowDecoder):
         frame, stop = self.decode(data, at)
         return self.lines(frame), stop
 
-    def _take(self, row: tuple[str, Any], frame: Frame) -> None:
+    def _take(self, row: tuple[str, Any], frame: AnyFrame) -> None:
         super()._take(row, frame)
         name, value = row
         if name == "prefixDecl":
             self.declared.append((value["prefix"], value["uri"]))
 
-    def lines(self, frame: Frame) -> bytes:
+    def lines(self, frame: AnyFrame) -> bytes:
         """The lines of a batch."""
         self.statements += len(frame.statements)
         return "".join(frame.statements).encode()

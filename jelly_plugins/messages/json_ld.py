@@ -18,11 +18,12 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
+from ..io.marks import without_mark
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax
-from .parsing import ParsedLog, batch_for, gathered, located, parsed, without_mark
+from .parsing import ParsedLog, batch_for, gathered, located, parsed
 from .settings import ReadSettings
 
 #: An object that cannot have a context in it, whichever way that is written.

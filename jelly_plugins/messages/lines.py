@@ -18,6 +18,7 @@ from ..codec import Decoder, GenericFactory, Limits, StreamOptions, TextEncoder
 from ..codec.common.limits import over
 from ..codec.text.lines import SPACE, STRING
 from ..errors import JellyError, TextError
+from ..io.marks import without_mark
 from ..io.sinks import Writable
 from ..io.sources import Input
 from .boundaries import DELIMITER
@@ -25,7 +26,7 @@ from .delimiters import HEADER, UNANNOUNCED, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax, label_announces
 from .kernel import count_lines, cut_rows, weave
 from .model import Message
-from .parsing import ParsedLog, without_mark
+from .parsing import ParsedLog
 from .rows import as_quads, batch_limits, log_options
 
 _VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}(?:#.*)?", re.DOTALL)

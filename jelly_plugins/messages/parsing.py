@@ -6,7 +6,6 @@ pyoxigraph parses the statements and writes them as N-Quads, without a Python ob
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -127,23 +126,6 @@ def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Itera
 def located(error: JellyError, name: str) -> JellyError:
     """An error that names its source."""
     return error.locate(source=name)
-
-
-def without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces of a text in UTF-8 without the byte order mark that it may open with.
-
-    >>> b"".join(without_mark([b"\\xef\\xbb", b"\\xbf<urn:a>"]))
-    b'<urn:a>'
-    """
-    iterator = iter(pieces)
-    opening = b""
-    for piece in iterator:
-        opening += piece
-        if len(opening) >= len(BOM_UTF8) or not BOM_UTF8.startswith(opening):
-            break
-    if opening := opening.removeprefix(BOM_UTF8):
-        yield opening
-    yield from iterator
 
 
 def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:

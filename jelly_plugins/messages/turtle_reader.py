@@ -12,10 +12,11 @@ from uuid import uuid4
 
 from ..errors import JellyError, TextError
 from ..formats.reading import PieceFile, pyoxigraph_module
+from ..io.marks import without_mark
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .formats import LogFormat, Syntax
-from .parsing import ParsedLog, located, parsed, without_mark
+from .parsing import ParsedLog, located, parsed
 from .settings import ReadSettings
 from .turtle_splitter import TurtleSplitter
 

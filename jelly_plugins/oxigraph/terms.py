@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, get_args
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Kind, Limits
@@ -51,6 +51,21 @@ _HELD: Final[tuple[tuple[type, ...], ...]] = (
     (NamedNode, BlankNode, Literal, Triple),
     (NamedNode, BlankNode, DefaultGraph),
 )
+
+
+def check_store(store: object) -> None:
+    """Refuse what is no store, such as the folder of one.
+
+    :raises TypeError: it is none.
+
+    >>> check_store("data.store")
+    Traceback (most recent call last):
+    TypeError: a pyoxigraph.Store is needed, not 'data.store'; Store(path) opens one on disk
+    """
+    if not isinstance(store, Store):
+        raise TypeError(
+            f"a pyoxigraph.Store is needed, not {store!r}; Store(path) opens one on disk"
+        )
 
 
 def describe(term: object) -> tuple[Any, ...]:

@@ -3,7 +3,9 @@ patches (:func:`replay`, :func:`record`).
 
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
 is installed. Importing this module also makes rdflib tell Jelly by file names, so that
-``graph.parse("x.jelly.gz")`` does without ``format``.
+``graph.parse("x.jelly.gz")`` does without ``format``. Where pyjelly is installed too, ``"jelly"``
+may be its plugin, of which a warning tells: :func:`activate` makes it ours. ``"jelly-plugins"``
+always is, and so are files by their names.
 
 What rdflib makes of a stream:
 
@@ -19,6 +21,7 @@ What is written reads back as it was, but for datatypes xsd:string. Blank nodes 
 each reading, unless ``blank_nodes="keep"`` is asked for.
 
 >>> from rdflib import RDF, Dataset, URIRef
+>>> from jelly_plugins.rdflib import read_statements
 >>> dataset = Dataset().add((URIRef("urn:s"), RDF.type, URIRef("urn:t"), URIRef("urn:g")))
 >>> jelly = dataset.serialize(format="jelly-plugins", encoding="utf-8")
 >>> for subject, _, _, graph in read_statements(jelly):
@@ -28,13 +31,19 @@ urn:s urn:g
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .. import lazy
 from . import _requirement  # noqa: F401
-from .patches.record import GraphRecorder, record
-from .patches.replay import positions, replay, set_position
-from .plugin.registration import activate, register_suffixes
-from .plugin.streams import read_graphs, read_statements, write_graphs
+from .plugin.registration import activate, register_suffixes, warn_of_others
+
+if TYPE_CHECKING:
+    from .patches.record import GraphRecorder, record
+    from .patches.replay import positions, replay, set_position
+    from .plugin.streams import read_graphs, read_statements, write_graphs
 
 register_suffixes()
+warn_of_others()
 
 __all__ = [
     "GraphRecorder",
@@ -47,3 +56,8 @@ __all__ = [
     "set_position",
     "write_graphs",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy.attributes(
+        __name__, __all__, ("plugin.streams", "patches.record", "patches.replay")
+    )

@@ -13,18 +13,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from .. import codec
 from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
-from ..codec.common.wire import BYTES, read_field, read_varint
 from ..codec.rdf.decoder import opens_with_options
 from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
 from ..io.sources import Source
-from ..io.streams import FrameReader
+from ..io.streams import GENERIC, AnyFrameReader, FrameReader
+from .term_counts import TermCounts
 
 #: Namespaces and metadata keys that a report lists; of more it has the number only.
 LISTED: Final = 1000
-
-_ROW_TAG: Final = 1 << 3 | BYTES
 
 
 class _Unread:
@@ -91,6 +90,7 @@ class StreamReport:
     :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
     :ivar namespaces: declarations, IRIs by name in order of appearance, at most :data:`LISTED`.
     :ivar metadata: number of frames with a metadata key, by key, at most :data:`LISTED`.
+    :ivar terms: counts of the terms, if they were asked for.
     :ivar unlisted: declarations and keys beyond :data:`LISTED`.
     """
 
@@ -111,6 +111,7 @@ class StreamReport:
     namespaces: dict[str, list[str]] = field(default_factory=dict)
     metadata: dict[str, int] = field(default_factory=dict)
     unlisted: int = 0
+    terms: TermCounts | None = None
 
     @property
     def bytes_per_statement(self) -> float | None:
@@ -127,29 +128,7 @@ def count_rows(data: bytes) -> Counter[Row]:
     >>> count_rows(Encoder(StreamOptions()).flush())
     Counter({<Row.OPTIONS: 1>: 1})
     """
-    kinds: Counter[int] = Counter()
-    pos = 0
-    end = len(data)
-    while pos < end:
-        tag, start, pos, _ = read_field(data, pos, end)
-        if tag == _ROW_TAG:
-            kinds[_row_number(data, start, pos)] += 1
-    return Counter({Row(number): count for number, count in kinds.items()})
-
-
-def _row_number(data: bytes, pos: int, end: int) -> int:
-    """The number of the one known field of a row."""
-    first = data[pos]
-    if first >> 3 in _ROW_NUMBERS and first < 0x80:
-        return first >> 3
-    while True:
-        tag, _ = read_varint(data, pos, end)
-        if tag >> 3 in _ROW_NUMBERS:
-            return tag >> 3
-        _, _, pos, _ = read_field(data, pos, end)
-
-
-_ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
+    return Counter({Row(number): count for number, count in codec.count_rows(data).items()})
 
 
 def inspect(
@@ -158,11 +137,13 @@ def inspect(
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     on_frame: Callable[[FrameReport], object] | None = None,
+    detail: bool = False,
 ) -> StreamReport:
     """Read a Jelly-RDF stream and report what it is made of.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param concatenated: options that stand first in a frame start a new stream.
+    :param detail: whether to count terms, which takes several times as long.
     :param on_frame: called with each frame's report, as soon as the frame was read.
     :raises JellyError: the stream is not valid, with source, frame and row.
 
@@ -173,9 +154,15 @@ def inspect(
     (1, 1, {'OPTIONS': 1, 'TRIPLE': 1, 'NAME': 3, 'PREFIX': 1})
     """
     rows: Counter[Row] = Counter()
-    with FrameReader(
-        src, factory=_Unread(), limits=limits, concatenated=concatenated, strict=True
-    ) as frames:
+    frames: AnyFrameReader = FrameReader(
+        src,
+        factory=GENERIC if detail else _Unread(),
+        limits=limits,
+        concatenated=concatenated,
+        strict=True,
+    )
+    counts = TermCounts() if detail else None
+    with frames:
         report = StreamReport(source=frames.name, compression=frames.compression)
         for frame in frames:
             kinds = count_rows(frames.data)
@@ -185,9 +172,11 @@ def inspect(
                 rows=_by_name(kinds),
                 statements=len(frame.statements),
                 graphs=len(frame.graphs),
-                namespaces=frame.namespaces,
+                namespaces=[(name, iri.value if detail else iri) for name, iri in frame.namespaces],
                 metadata=frame.metadata,
             )
+            if counts is not None:
+                counts.add(frame.statements)
             rows += kinds
             _add(report, found)
             report.restarts += frame.restart
@@ -199,6 +188,7 @@ def inspect(
     report.streams = max(report.streams, 1)
     report.rows = _by_name(rows)
     report.file_size = _file_size(src)
+    report.terms = counts
     return report
 
 

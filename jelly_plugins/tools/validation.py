@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Final, TypeAlias
 
 from ..backends import Backend
@@ -31,6 +31,7 @@ from ..formats.reading import TextReader
 from ..io.sources import Source
 from ..io.streams import FrameReader, read, write_bytes
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased
+from .term_checks import TermChecks
 
 #: A file that a stream should say the same as, and its format.
 Expected: TypeAlias = tuple[Source, Format]
@@ -59,6 +60,8 @@ class Validation:
     :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
         compared.
     :ivar different_frames: number of frames that differ from the files for them.
+    :ivar bad_terms: number of problems of terms, where these were looked at.
+    :ivar term_problems: the first of them, with their frames, at most :data:`LISTED`.
     :ivar deviations: what is not valid and has one sensible reading, in which it was read.
     """
 
@@ -71,7 +74,12 @@ class Validation:
     comparison: Comparison | None = None
     different_frames: int = 0
     deviations: list[str] = field(default_factory=list)
+    bad_terms: int = 0
+    term_problems: list[str] = field(default_factory=list)
 
+
+#: Problems of terms that a result lists; of more it has the number only.
+LISTED: Final = 100
 
 #: Called for each frame as soon as it was read.
 OnFrame: TypeAlias = Callable[[FrameValidation], object]
@@ -87,6 +95,7 @@ def validate(
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     strict: bool = False,
+    terms: bool = False,
     on_frame: OnFrame | None = None,
 ) -> Validation:
     """Read a stream strictly, and compare all of it with a file if there is one.
@@ -99,6 +108,8 @@ def validate(
     :param held_by: compare what this backend holds of both, in memory: it may rewrite literals
         (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param terms: whether to look at IRIs and language tags, which may be anything in Jelly: what is
+        wrong with them by their own specifications is in the result.
     :raises JellyError: the stream is not valid, or the file cannot be read.
 
     >>> from jelly_plugins import Iri, Triple
@@ -110,7 +121,7 @@ def validate(
     """
     with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
         result = Validation(source=reader.name, compression=reader.compression)
-        statements = _statements(_checked(reader, result, concatenated), on_frame)
+        statements = _statements(_checked(reader, result, concatenated, terms), on_frame)
         if against is not None:
             hold = partial(_held, held_by) if held_by is not None else iter
             result.comparison = _compare(against, statements, ordered, base, limits, hold)
@@ -128,6 +139,7 @@ def validate_frames(
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     strict: bool = False,
+    terms: bool = False,
     on_frame: OnFrame | None = None,
 ) -> Validation:
     """Read a stream strictly, and compare each of its frames with the file for it.
@@ -140,7 +152,7 @@ def validate_frames(
     """
     with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
         result = Validation(source=reader.name, compression=reader.compression)
-        found = _checked(reader, result, concatenated)
+        found = _checked(reader, result, concatenated, terms)
         for index, (frame, expected) in enumerate(zip_longest(found, against)):
             if frame is None:
                 comparison = Comparison(False, "the stream has no such frame")
@@ -159,21 +171,35 @@ def validate_frames(
     return result
 
 
-def _checked(reader: FrameReader, result: Validation, concatenated: bool) -> Iterator[Frame]:
+def _checked(
+    reader: FrameReader, result: Validation, concatenated: bool, terms: bool
+) -> Iterator[Frame]:
     """Frames as they are read; what is known in the end goes into ``result``."""
     inside_graph = False
+    checks = TermChecks() if terms else None
     for frame in reader:
         if inside_graph and concatenated and opens_with_options(reader.data):
             raise _open_graph(reader, frame.index - 1)
         inside_graph = reader.inside_graph
         result.frames += 1
         result.statements += len(frame.statements)
+        if checks is not None:
+            _check_terms(frame, checks, result)
         yield frame
     if inside_graph:
         raise _open_graph(reader, result.frames - 1)
     result.options = reader.options
     result.delimited = bool(reader.delimited)
     result.deviations = [error.message for error in reader.deviations]
+
+
+def _check_terms(frame: Frame, checks: TermChecks, result: Validation) -> None:
+    declared = [(iri,) for _, iri in frame.namespaces]
+    for each in chain(declared, frame.statements):
+        for problem in checks.problems(each):
+            result.bad_terms += 1
+            if len(result.term_problems) < LISTED:
+                result.term_problems.append(f"frame {frame.index}: {problem}")
 
 
 def _open_graph(reader: FrameReader, frame: int) -> OrderError:

@@ -179,7 +179,7 @@ def test_without_typer_the_install_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(name='typer')")
     path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(
-        command("--version"),
+        command("demo"),
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,

@@ -173,10 +173,11 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["x.nt", "-o", "x.ttl"], "one side of a conversion must be Jelly"),
-        (["x.nt", "y.nt", "-o", "x.jelly"], "several sources must be Jelly"),
-        (["x.jelly", "y.jelly", "-o", "x.nt"], "several sources must be Jelly"),
-        (["x.nt", "y.jelly", "-o", "z.jelly"], "several formats"),
+        (["x.nt", "y.jelly"], "several formats"),
+        (["x.nt", "-o", "x.jelly", "--take-frames", "2..5"], "--take-frames is for Jelly"),
+        (["x.jelly", "--take-frames", "5..2"], "no range of frames"),
+        (["x.jelly", "--to", "turtel"], "did you mean turtle?"),
+        (["x.jelly", "--limit", "nestin=3"], "did you mean nesting?"),
         (["-", "-o", "x.jelly"], "--from"),
         (["x.jelly", "--frame-rows", "0"], "--frame-rows"),
         (["x.nt", "--table-names", "7"], "--table-names"),

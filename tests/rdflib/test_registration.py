@@ -78,7 +78,7 @@ def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert endings == {
         "gz": "mine",
         "ttl": "turtle",
-        "jelly": "jelly",
+        "jelly": "jelly-plugins",
         "bz2": "jelly-plugins",
         "zst": "jelly-plugins",
         "rt": "rdf-thrift",

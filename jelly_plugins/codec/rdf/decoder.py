@@ -9,14 +9,14 @@ Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "St
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
 from ...errors import JellyError, OptionsError, StatementError, WireError
 from ..common import options as common_options
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.row_reader import ROW_TAG, RowReader
 from ..common.term_reader import TermReader
-from ..common.terms import TermFactory
+from ..common.terms import GraphName, Iri, Statement, TermFactory
 from ..common.wire import BYTES, check_empty, read_field, read_fields, read_string, wrong_type
 from . import restarts, rules
 from .options import PhysicalType, StreamOptions
@@ -38,9 +38,21 @@ _OPTIONS_FIELDS: Final = {
     15: "version",
 }
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # What is there if nobody says otherwise are generic terms.
+    StatementT = TypeVar("StatementT", default=Statement)
+    IriT = TypeVar("IriT", default=Iri)
+    GraphT = TypeVar("GraphT", default=GraphName)
+else:
+    from typing import TypeVar
+
+    StatementT, IriT, GraphT = map(TypeVar, ("StatementT", "IriT", "GraphT"))
+
 
 @dataclass(slots=True)
-class Frame:
+class Frame(Generic[StatementT, IriT, GraphT]):
     """What one frame says.
 
     :ivar statements: in order; triples in a stream of physical type TRIPLES, otherwise quads, as
@@ -59,14 +71,18 @@ class Frame:
     """
 
     index: int
-    statements: list[Any] = field(default_factory=list)
-    namespaces: list[tuple[str, Any]] = field(default_factory=list)
-    graphs: list[Any] = field(default_factory=list)
-    empty_graphs: list[Any] = field(default_factory=list)
+    statements: list[StatementT] = field(default_factory=list)
+    namespaces: list[tuple[str, IriT]] = field(default_factory=list)
+    graphs: list[GraphT] = field(default_factory=list)
+    empty_graphs: list[GraphT] = field(default_factory=list)
     metadata: dict[str, bytes] = field(default_factory=dict)
     restart: bool = False
     rows: int = 0
     size: int = 0
+
+
+#: A frame in the terms of any library.
+AnyFrame: TypeAlias = Frame[Any, Any, Any]
 
 
 def opens_with_options(data: bytes) -> bool:
@@ -108,7 +124,7 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
         return None
 
 
-class Decoder(RowReader[Row, Frame]):
+class Decoder(RowReader[Row, AnyFrame]):
     """Reads the frames of one stream, in order; for one thread at a time.
 
     :param factory: makes terms and statements.
@@ -142,7 +158,7 @@ class Decoder(RowReader[Row, Frame]):
         """Whether a graph was started and not ended, in physical type GRAPHS."""
         return self._state is State.INSIDE_GRAPH
 
-    def decode(self, data: bytes) -> Frame:
+    def decode(self, data: bytes) -> AnyFrame:
         """Decode the next frame.
 
         :param data: the frame's bytes, without a delimiter.
@@ -159,7 +175,7 @@ class Decoder(RowReader[Row, Frame]):
         if self.options is None:
             raise OptionsError("the stream has no options: it is empty")
 
-    def _read_row(self, row: Row, data: bytes, pos: int, end: int, frame: Frame) -> bool:
+    def _read_row(self, row: Row, data: bytes, pos: int, end: int, frame: AnyFrame) -> bool:
         if row is Row.NAMESPACE:
             frame.namespaces.append(self._read_namespace(data, pos, end))
         elif row is Row.GRAPH_START:
@@ -174,12 +190,12 @@ class Decoder(RowReader[Row, Frame]):
                 frame.empty_graphs += self._terms.graph
         return False
 
-    def _end_frame(self, frame: Frame) -> None:
+    def _end_frame(self, frame: AnyFrame) -> None:
         if len(frame.statements) > self._graph_start:
             self._graph_is_empty = False
         self._graph_start = 0
 
-    def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: Frame) -> None:
+    def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: AnyFrame) -> None:
         if tag == _METADATA_TAG:
             key = ""
             value = b""

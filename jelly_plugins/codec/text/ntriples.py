@@ -48,6 +48,7 @@ from .lines import (
     count_line_ends,
     shorten,
 )
+from .patterns import Pattern
 
 
 class Dialect(Enum):
@@ -64,13 +65,13 @@ class Dialect(Enum):
 
 _SUBJECT: Final = rf"(?:{IRI}|{BLANK_NODE})"
 _USUAL: Final = SPACE.join(["", _SUBJECT, IRI, rf"(?:{IRI}|{BLANK_NODE}|{LITERAL})", ""])
-_TRIPLE_LINE: Final = re.compile(_USUAL + SPACE.join([r"\.", END_OF_LINE]))
-_QUAD_LINE: Final = re.compile(_USUAL + SPACE.join([rf"{_SUBJECT}?+", r"\.", END_OF_LINE]))
+_TRIPLE_LINE: Final = Pattern(_USUAL + SPACE.join([r"\.", END_OF_LINE]))
+_QUAD_LINE: Final = Pattern(_USUAL + SPACE.join([rf"{_SUBJECT}?+", r"\.", END_OF_LINE]))
 
-_ANY_TERM: Final = re.compile(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
+_ANY_TERM: Final = Pattern(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
 _SKIP: Final = re.compile(SPACE)
-_REST: Final = re.compile(SPACE + END_OF_LINE)
-_VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}{END_OF_LINE}")
+_REST: Final = Pattern(SPACE + END_OF_LINE)
+_VERSION: Final = Pattern(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}{END_OF_LINE}")
 _DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
@@ -166,7 +167,7 @@ class LineParser(LineReader):
         self.line_ends += count_line_ends(text)
 
     def _statements(self, text: str) -> Iterator[Statement]:
-        match = (_QUAD_LINE if self.quads else _TRIPLE_LINE).match
+        match = (_QUAD_LINE if self.quads else _TRIPLE_LINE).compiled.match
         quads = self.quads
         get_iri = self._iris.get
         get_blank_node = self._blank_nodes.get
@@ -312,7 +313,7 @@ class _Line:
         if text.startswith("<<", start):
             self._check(position, Kind.TRIPLE)
             return self._quoted_triple(depth + 1)
-        found = _ANY_TERM.match(text, start)
+        found = _ANY_TERM.compiled.match(text, start)
         if found is None:
             self._fail(f"no {positions.POSITIONS[position]} can be read here")
         iri, label, lex, langtag, datatype = found.groups()
@@ -371,8 +372,8 @@ class _Line:
         found = _SKIP.match(self._text, self.pos)
         self.pos = found.end() if found else self.pos
 
-    def _take(self, pattern: re.Pattern[str]) -> bool:
-        found = pattern.match(self._text, self.pos)
+    def _take(self, pattern: Pattern[str]) -> bool:
+        found = pattern.compiled.match(self._text, self.pos)
         if found is None:
             return False
         self.pos = found.end()
@@ -393,7 +394,7 @@ def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
 
 _STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
 _IRI_SPECIAL: Final = re.compile(rf"[{NOT_IN_IRI}\ud800-\udfff]")
-_WHOLE_LABEL: Final = re.compile(LABEL)
+_WHOLE_LABEL: Final = Pattern(LABEL)
 _WHOLE_LANGTAG: Final = re.compile(LANGTAG)
 _SHORT_ESCAPES: Final = {
     "\t": "\\t",
@@ -517,7 +518,7 @@ class StandIns:
         return None if self._can_be_had(meant) and self._meant_by(meant) is None else meant
 
 
-_LABELS: Final = StandIns(_WHOLE_LABEL.fullmatch)
+_LABELS: Final = StandIns(lambda label: _WHOLE_LABEL.compiled.fullmatch(label))
 
 
 def written_label(label: str) -> str:

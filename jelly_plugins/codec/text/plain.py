@@ -4,10 +4,10 @@ space each. What a store writes without a look at it may be anything.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from .lines import NOT_IN_IRI
+from .patterns import Pattern
 
 #: An IRI in brackets, without escapes.
 IRI: Final = f"<[^{NOT_IN_IRI}]*+>".encode()
@@ -16,7 +16,7 @@ NODE: Final = rb'_:[^\s<>"]++'
 _LITERAL: Final = (
     rb'"(?:[^"\\\n\r]++|\\.)*+"(?:@[A-Za-z]{1,8}+(?:-[A-Za-z0-9]{1,8}+)*+|\^\^' + IRI + rb")?+"
 )
-_LINES: Final = re.compile(
+_LINES: Final = Pattern(
     rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (IRI, NODE, IRI, IRI, _LITERAL, NODE)
 )
 
@@ -29,4 +29,4 @@ def are_plain(lines: bytes) -> bool:
     >>> are_plain(b'<urn:s> <urn:p> _:o .\\n'), are_plain(b'<urn:s> <urn:p> <urn:o> . # x\\n')
     (True, False)
     """
-    return _LINES.fullmatch(lines) is not None
+    return _LINES.compiled.fullmatch(lines) is not None

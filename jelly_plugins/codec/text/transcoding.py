@@ -6,18 +6,18 @@ Bytes in, bytes out. The form of the text is that of ``ntriples``, whose parser 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from ...errors import LimitError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
 from ..common.terms import BlankNode, Iri, Literal, TermFactory
-from ..rdf.decoder import Decoder, Frame
+from ..rdf.decoder import AnyFrame, Decoder
 from ..rdf.encoder import Encoder
 from ..rdf.options import PhysicalType, StreamOptions
 from .lines import BLANK_NODE, IRI, LITERAL
 from .ntriples import Dialect, LineParser, Notation, term_text
+from .patterns import Pattern
 
 #: Text comes out in pieces of about this many bytes.
 PIECE: Final = 1 << 18
@@ -30,7 +30,7 @@ LONG_TERM: Final = 1 << 10
 _PERHAPS_LONG: Final = LONG_TERM // 4
 
 #: The terms inside a quoted triple's text, which are no quoted triples themselves.
-_TERMS: Final = re.compile(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
+_TERMS: Final = Pattern(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
 
 
 class TextFactory:
@@ -178,7 +178,7 @@ class TextDecoder(PieceDecoder):
         self.statements = 0
         #: What the frame that was decoded last has besides statements, once all its pieces were
         #: taken: namespaces and empty graphs, as text, metadata, and its sizes.
-        self.last_frame: Frame | None = None
+        self.last_frame: AnyFrame | None = None
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Decode the next frame; its lines come in pieces of any size, never of more than
@@ -225,7 +225,7 @@ def _long_bytes(text: str) -> int:
     """Bytes of the long terms that a term's text has: itself, unless it is a quoted triple."""
     sizes = [len(text.encode())]
     if text.startswith("<<"):
-        sizes = [len(part[0].encode()) for part in _TERMS.finditer(text)]
+        sizes = [len(part[0].encode()) for part in _TERMS.compiled.finditer(text)]
     return sum(size for size in sizes if size > LONG_TERM)
 
 

@@ -35,7 +35,7 @@ from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, is_reserved, refuse_graph
 from ..patches.lag import check_recorded
-from ..terms import GraphName
+from ..terms import GraphName, check_store
 from .nquads_reader import NQuadsReader, refusals_as_ours, text_of
 from .pipe import bulk_load
 from .quad_reader import QuadReader, QuotedTriples, check_settings
@@ -119,6 +119,7 @@ def load(
     :raises OSError: the store cannot be written.
     :raises RuntimeError: the store is open for reading only.
     """
+    check_store(store)
     check_settings(graph, blank_nodes, quoted_triples)
     if isinstance(graph, NamedNode) and not bookkeeping:
         refuse_graph(graph.value, what="what is to be loaded")

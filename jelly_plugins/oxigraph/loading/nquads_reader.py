@@ -17,7 +17,7 @@ from typing import Final
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
 
 from ...backends import BlankNodes
-from ...codec import Frame, Limits, PhysicalType, StreamOptions, native
+from ...codec import AnyFrame, Limits, PhysicalType, StreamOptions, native
 from ...codec.text.ntriples import Notation
 from ...errors import LimitError, OptionsError, SourceError
 from ...io.streams import FrameBytes, TextPieces
@@ -128,7 +128,7 @@ class NQuadsReader:
                 frame=self._text.next_frame,
             )
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: AnyFrame) -> None:
         """Take what a frame has besides statements."""
         self.bytes += frame.size
         if self._on_namespace is not None:

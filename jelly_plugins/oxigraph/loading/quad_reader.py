@@ -15,7 +15,7 @@ from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
 from ...errors import OptionsError
 from ...io.sources import Source
-from ...io.streams import FrameBytes, FrameReader
+from ...io.streams import AnyFrameReader, FrameBytes, FrameReader
 from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory
 from .nquads_reader import text_of
 from .reify import ReifyingFactory
@@ -85,7 +85,7 @@ class QuadReader:
                 self._factory = QuadFactory(**settings)
             return self._factory
 
-        self._reader = FrameReader(
+        self._reader: AnyFrameReader = FrameReader(
             src,
             factory=factory(),
             limits=limits,

@@ -311,7 +311,9 @@ cdef class Literals:
     cdef object _typed(self, str lex, Recipe recipe, datatype):
         cdef int kind = recipe.kind
         cdef object value = None
+        cdef object ill_typed = None
         cdef str text = lex
+        cdef bint refused = False
         if kind == TEXT:
             value = lex
         elif kind == INTEGER:
@@ -321,8 +323,9 @@ cdef class Literals:
                 value = PyFloat_FromString(lex)
             except ValueError:
                 # rdflib says what is wrong with it.
-                return self.slow(lex, None, datatype)
-            text = repr(value) if RDFLIB[NORMALIZE] else lex
+                refused = True
+            if not refused and RDFLIB[NORMALIZE]:
+                text = repr(value)
         elif kind == DECIMAL:
             if is_short_decimal(lex):
                 value = Decimal(lex)
@@ -336,16 +339,16 @@ cdef class Literals:
                 try:
                     value = date.fromisoformat(lex)
                 except ValueError:
-                    return self.slow(lex, None, datatype)
+                    refused = True
         elif kind == DATE_TIME:
             if is_date_time(lex):
                 try:
                     value = datetime.fromisoformat(lex)
                 except ValueError:
-                    return self.slow(lex, None, datatype)
-                if RDFLIB[NORMALIZE] and PyUnicode_GET_LENGTH(lex) != 19:
+                    refused = True
+                if not refused and RDFLIB[NORMALIZE] and PyUnicode_GET_LENGTH(lex) != 19:
                     text = value.isoformat()
-        if value is None:
+        if value is None and not refused:
             if kind == LEFT_TO_RDFLIB or kind == DECIMAL:
                 return self.slow(lex, None, datatype)
             # What converters and casts raise, they raise again there, and it is told as a TermError.
@@ -354,12 +357,16 @@ cdef class Literals:
                 if value is not None and RDFLIB[NORMALIZE]:
                     text = self._written(value, recipe)
             except Exception:
+                refused = True
+            if not refused and (value is None or text is None):
                 return self.slow(lex, None, datatype)
-            if value is None or text is None:
-                return self.slow(lex, None, datatype)
-        try:
-            ill_typed = False if recipe.check is None else not recipe.check(lex, value)
-        except Exception:
+        if not refused:
+            try:
+                ill_typed = False if recipe.check is None else not recipe.check(lex, value)
+            except Exception:
+                refused = True
+        # Not where the error is being handled: rdflib logs its own, which is not one on top of that.
+        if refused:
             return self.slow(lex, None, datatype)
         return new_literal(text, None, recipe.key, value, ill_typed)
 

@@ -12,16 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Literal as TypingLiteral
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory, SimpleMemory
-from rdflib.term import URIRef
+from rdflib.term import Literal, URIRef
 
 from ...codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyFrame,
     Encoder,
     Frame,
     Limits,
@@ -42,8 +44,9 @@ from ..terms import EncoderTerms
 #: Stores without an order worth keeping.
 _UNORDERED: Final = (Memory, SimpleMemory)
 
-#: Declarations to write: those given, all that the graph has, or none.
-Namespaces: TypeAlias = bool | Mapping[str, str]
+#: Declarations to write: those given, all that the graph has bound, those of them that are used,
+#: or none.
+Namespaces: TypeAlias = bool | TypingLiteral["used"] | Mapping[str, str]
 
 
 class Part(NamedTuple):
@@ -129,8 +132,26 @@ def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRe
     """The declarations to write."""
     if not namespaces:
         return []
-    pairs = graph.namespaces() if namespaces is True else namespaces.items()
-    return [(name, URIRef(iri)) for name, iri in pairs]
+    if isinstance(namespaces, Mapping):
+        return [(name, URIRef(iri)) for name, iri in namespaces.items()]
+    bound = [(name, URIRef(iri)) for name, iri in graph.namespaces()]
+    if namespaces is True:
+        return bound
+    unused = dict(bound)
+    for iri in iris_of(graph):
+        for name in [name for name, start in unused.items() if iri.startswith(start)]:
+            del unused[name]
+    return [(name, iri) for name, iri in bound if name not in unused]
+
+
+def iris_of(graph: Graph) -> Iterator[URIRef]:
+    """The IRIs in a graph or dataset, those of datatypes and graphs too; repeats included."""
+    for part in parts_of(graph):
+        for term in chain([part.graph.identifier], chain.from_iterable(part.graph)):
+            if isinstance(term, URIRef):
+                yield term
+            elif isinstance(term, Literal) and term.datatype is not None:
+                yield term.datatype
 
 
 def encode(
@@ -150,8 +171,9 @@ def encode(
     :param graph: a Graph is written as triples, a Dataset or ConjunctiveGraph as quads.
     :param options: of the stream; by default those of :func:`flat_options`. Physical type QUADS
         has no way to say that a graph is empty.
-    :param namespaces: declarations to write first: a mapping of names to IRIs, or True for all that
-        the graph has bound, which are some thirty in any new graph.
+    :param namespaces: declarations to write first: a mapping of names to IRIs, True for all that
+        the graph has bound, which are some thirty in any new graph, or ``"used"`` for those that an
+        IRI in it begins with, which is looked for first.
     :param frame_rows: rows of a frame, at most.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
@@ -217,7 +239,7 @@ def _elements(
     options: StreamOptions,
     namespaces: list[tuple[str, URIRef]],
     terms: EncoderTerms,
-) -> Iterator[Frame]:
+) -> Iterator[AnyFrame]:
     """The elements of a grouped stream, the first one with the namespaces; at least one, because
     without a frame there would be no options."""
     elements = _divide(fit(parts, options), options, terms)
@@ -227,7 +249,9 @@ def _elements(
     yield from elements
 
 
-def _divide(parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms) -> Iterator[Frame]:
+def _divide(
+    parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms
+) -> Iterator[AnyFrame]:
     physical_type = options.physical_type
     if options.logical_type == LogicalType.SUBJECT_GRAPHS:
         for part in parts:
@@ -242,9 +266,9 @@ def _divide(parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms) 
         yield frame_of(parts, physical_type, terms)
 
 
-def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderTerms) -> Frame:
+def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderTerms) -> AnyFrame:
     """One frame that holds all of ``parts``."""
-    frame = Frame(0)
+    frame: AnyFrame = Frame(0)
     for part in parts:
         before = len(frame.statements)
         frame.statements += part.statements(physical_type, terms)

@@ -15,10 +15,10 @@ from typing import Any
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, Frame, Limits
+from ...codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ...errors import JellyError, TermError
 from ...io.sources import Source
-from ...io.streams import FrameReader
+from ...io.streams import AnyFrameReader, FrameReader
 from ...reserved import refuse_graph
 from .. import oxigraph_store
 from ..callers import dataset_parsing_into, default_graph
@@ -43,7 +43,7 @@ class Target:
         self.named_graphs = dataset is not None or graph.identifier == DATASET_DEFAULT_GRAPH_ID
         self._graphs: dict[Any, Graph] = {DATASET_DEFAULT_GRAPH_ID: self.default}
 
-    def add(self, frames: Sequence[Frame]) -> None:
+    def add(self, frames: Sequence[AnyFrame]) -> None:
         """Add the statements of frames that were made for this target, and their graphs though
         they be empty. A store in memory takes all of them or none.
 
@@ -145,7 +145,7 @@ def load(
         )
     count = 0
     namespaces = DeclaredNamespaces()
-    held: list[Frame] = []
+    held: list[AnyFrame] = []
     with open_frames(
         src,
         blank_nodes=blank_nodes,
@@ -176,7 +176,7 @@ def open_frames(
     concatenated: bool,
     strict: bool = False,
     limits: Limits,
-) -> FrameReader:
+) -> AnyFrameReader:
     """Open a source for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
     make = partial(
         RdflibFactory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
@@ -193,7 +193,7 @@ def open_frames(
 
 
 def check_frame(
-    frame: Frame, namespaces: DeclaredNamespaces, source: str, *, named_graphs: bool = True
+    frame: AnyFrame, namespaces: DeclaredNamespaces, source: str, *, named_graphs: bool = True
 ) -> None:
     """Refuse what stands beside the statements of a frame, and gather its namespaces.
 

@@ -6,7 +6,8 @@ them up in a dictionary, before any plugin, and offers no way to fill it but fro
 
 from __future__ import annotations
 
-from typing import Final
+import warnings
+from typing import Any, Final
 
 import rdflib.plugin
 import rdflib.util
@@ -39,11 +40,14 @@ def register_suffixes() -> None:
     Thrift and RDF Protobuf.
 
     rdflib sees the last suffix only, so that ``.gz``, ``.bz2`` and ``.zst`` mean Jelly from now on;
-    it reads no other format compressed. Suffixes that something else has claimed stay.
+    it reads no other format compressed. Suffixes that mean another format to somebody stay; one
+    that means Jelly, by a name that other packages claim too, means Jelly as these plugins read it.
     """
     endings = rdflib.util.SUFFIX_FORMAT_MAP
+    if endings.get("jelly") in NAMES:
+        del endings["jelly"]
     for format_, names in {
-        "jelly": ("jelly",),
+        OWN_NAME: ("jelly",),
         "rdf-thrift": ("rt", "trdf"),
         "rdf-protobuf": ("rpb", "pbrdf"),
     }.items():
@@ -51,3 +55,41 @@ def register_suffixes() -> None:
             endings.setdefault(name, format_)
     for compressed in ("gz", "bz2", "zst"):
         endings.setdefault(compressed, OWN_NAME)
+
+
+def warn_of_others() -> None:
+    """See to it that who asks rdflib for ``format="jelly"`` is told once that it is the plugin of
+    another package that answers, and how to change that.
+
+    That is so where both packages are installed and rdflib has found the other's entry points last.
+    What somebody has registered in so many words is left alone.
+    """
+    plugins: dict[Any, Any] = rdflib.plugin._plugins
+    for name in NAMES:
+        for kind in (Parser, Serializer):
+            found = plugins.get((name, kind))
+            entry_point = getattr(found, "ep", None)
+            if entry_point is not None and not entry_point.value.startswith("jelly_plugins."):
+                plugins[name, kind] = _OthersPlugin(found)
+
+
+class _OthersPlugin(rdflib.plugin.Plugin[Any]):
+    """A plugin of another package, under a name that is ours, too; it says so when it is used."""
+
+    told = False
+
+    def __init__(self, plugin: Any) -> None:
+        super().__init__(plugin.name, plugin.kind, "", "")
+        self._plugin = plugin
+
+    def getClass(self) -> Any:  # noqa: N802
+        if not _OthersPlugin.told:
+            _OthersPlugin.told = True
+            warnings.warn(
+                f'format="{self.name}" is served by {self._plugin.ep.value.partition(".")[0]}, '
+                "which is installed too: call jelly_plugins.rdflib.activate() to be served by "
+                f'jelly-plugins, or say format="{OWN_NAME}"',
+                # Whoever called Graph.parse or Graph.serialize, which call rdflib.plugin.get.
+                stacklevel=4,
+            )
+        return self._plugin.getClass()

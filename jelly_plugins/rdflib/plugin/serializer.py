@@ -17,11 +17,12 @@ from ...errors import SourceError
 from ...io.sinks import compressed, compression_of
 from ..callers import text_is_expected
 from .dump import dump
+from .settings import refuse_unknown
 
 
 class BytesSerializer(Serializer):
-    """Writes a format that is bytes; keyword arguments of ``Graph.serialize`` that are among
-    :attr:`_settings` go to :attr:`_dump`."""
+    """Writes a format that is bytes; keyword arguments of ``Graph.serialize``, which have to be
+    among :attr:`_settings`, go to :attr:`_dump`."""
 
     _dump: ClassVar[Callable[..., object]]
     _settings: ClassVar[tuple[str, ...]]
@@ -41,15 +42,16 @@ class BytesSerializer(Serializer):
         :param encoding: of no use; but rdflib makes a string of what it is to return unless there
             is some encoding: any will do.
         :raises SourceError: rdflib would make a string of it.
+        :raises TypeError: a setting that there is not.
         """
+        refuse_unknown(settings, self._settings)
         if text_is_expected():
             raise SourceError(
                 "the format is binary: give serialize() a destination, or any encoding= to get "
                 "bytes"
             )
-        asked = {name: value for name, value in settings.items() if name in self._settings}
         with compressed(stream, compression_asked(stream)) as out:
-            type(self)._dump(self.store, out, **asked)
+            type(self)._dump(self.store, out, **settings)
 
 
 class JellySerializer(BytesSerializer):

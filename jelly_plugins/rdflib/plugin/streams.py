@@ -13,7 +13,7 @@ from rdflib.graph import ConjunctiveGraph, Dataset, Graph
 from rdflib.term import URIRef
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, Frame, Limits, LogicalType, PhysicalType, StreamOptions
+from ...codec import DEFAULT_LIMITS, AnyFrame, Limits, LogicalType, PhysicalType, StreamOptions
 from ...io.sinks import Destination
 from ...io.sources import Source
 from ...io.streams import encode_frames, write_delimited
@@ -157,7 +157,7 @@ def _frames(
     options: StreamOptions,
     namespaces: Namespaces,
     terms: EncoderTerms,
-) -> Iterator[Frame]:
+) -> Iterator[AnyFrame]:
     declared: set[tuple[str, URIRef]] = set()
     named = options.logical_type in (
         LogicalType.NAMED_GRAPHS,

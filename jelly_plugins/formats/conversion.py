@@ -1,0 +1,498 @@
+"""From any formats to any other: what takes several of the steps of ``convert``.
+
+Whatever the sources are, they become one Jelly stream first, which is not kept anywhere: the next
+step reads it as it is made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
+
+from ..backends import BlankNodes
+from ..codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    BlankNode,
+    FrameSplitter,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    Quad,
+    Statement,
+    StreamOptions,
+    Triple,
+    delimit,
+)
+from ..codec.text.ntriples import Notation
+from ..errors import JellyError, SourceError
+from ..io.sinks import Destination, Writable, open_output
+from ..io.sources import Input, Readable, Source, rewinder
+from ..io.streams import GENERIC, FrameBytes, FrameReader, encode_frames
+from . import convert as steps
+from .convert import Conversion, Encoding, Namespaces, OptionChanges, StatementEncoding
+from .jelly_text import frame_text, frames_of_text
+from .names import Format, format_named, format_of
+from .reading import PieceFile, TextReader
+from .transcode import ScopedFactory
+
+_FLAT: Final = {
+    PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES,
+    PhysicalType.QUADS: LogicalType.FLAT_QUADS,
+}
+
+
+_NO_CHANGES: Final = OptionChanges()
+
+
+class Frames(NamedTuple):
+    """A range of frames, counted from 0.
+
+    :ivar last: the last of them; None for all from the first on.
+    """
+
+    first: int
+    last: int | None
+
+
+def convert(
+    sources: Source | Sequence[Source],
+    dst: Destination,
+    *,
+    source_format: Format | str | Sequence[Format] | None = None,
+    target_format: Format | str | None = None,
+    changes: OptionChanges = _NO_CHANGES,
+    take_frames: Frames | None = None,
+    frame_rows: int | None = None,
+    frame_bytes: int | None = None,
+    restart_every: int | None = None,
+    namespaces: Namespaces = False,
+    base: str | None = None,
+    blank_nodes: BlankNodes = "fresh",
+    concatenated: bool = False,
+    lossy: bool = False,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
+    delimited: bool = True,
+    value_forms: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Conversion:
+    """Convert between Jelly and other formats of RDF, in memory that does not grow with them.
+
+    :param sources: a source, or a list or tuple of several that become one, in their order.
+    :param dst: path or open binary file. A path is replaced only once everything is written.
+    :param source_format: of the sources, a :class:`.Format` or what it is called: its file ending,
+        or its title, or such a one for each; by default their names tell.
+    :param target_format: of the output; by default its name tells.
+    :param take_frames: of Jelly sources, these frames of each; namespaces that were declared before
+        them are declared in the first.
+    :param blank_nodes: of several sources: ``"fresh"`` keeps them apart by new labels, ``"keep"``
+        takes equal labels for one node.
+    :raises JellyError: a source cannot be read, or the target cannot say what it says.
+    :raises ValueError: no name tells a format, or there is none of the name that is given; or
+        ``take_frames`` of what has no frames.
+
+    See :func:`jelly_plugins.formats.convert.convert` for the other parameters.
+
+    >>> import io
+    >>> nt, turtle = io.BytesIO(), b"@prefix x: <http://example.org/> . x:s x:p x:o, 1 ."
+    >>> convert([turtle, turtle], nt, source_format="turtle", target_format="nt").statements
+    4
+    >>> print(nt.getvalue().decode().splitlines()[0])
+    <http://example.org/s> <http://example.org/p> <http://example.org/o> .
+    """
+    if not isinstance(sources, list | tuple):
+        sources = [cast(Source, sources)]
+    if not sources:
+        raise ValueError("there is no source")
+    target = _told(dst, target_format, "target_format")
+    several = source_format if isinstance(source_format, list | tuple) else [source_format]
+    given = [
+        (each, _told(each, form, "source_format"))
+        for each, form in zip(
+            sources, several * (len(sources) if len(several) == 1 else 1), strict=True
+        )
+    ]
+    if target is Format.JELLY_TEXT and take_frames is None and _is_one_jelly(given):
+        return _as_text(given[0][0], dst, strict=strict, limits=limits)
+    given = [
+        (_jelly_of_text(src, limits), Format.JELLY) if form is Format.JELLY_TEXT else (src, form)
+        for src, form in given
+    ]
+    reading: dict[str, Any] = {"concatenated": concatenated, "strict": strict, "limits": limits}
+    if take_frames is not None:
+        if any(form is not Format.JELLY for _, form in given):
+            raise ValueError("only Jelly has frames to be taken")
+        given = [(_piped(_taken(src, take_frames, **reading), src), form) for src, form in given]
+    if not delimited and not _is_one_jelly(given):
+        # As large a frame as may be.
+        frame_bytes, frame_rows = frame_bytes or limits.frame_bytes, frame_rows or limits.frame_rows
+    settings: dict[str, Any] = {
+        "changes": changes,
+        "frame_rows": frame_rows,
+        "frame_bytes": frame_bytes,
+        "restart_every": restart_every,
+        "namespaces": namespaces,
+        "base": base,
+        "delimited": delimited,
+        "limits": limits,
+    }
+    if target is Format.JELLY_TEXT:
+        with open_output(dst) as out:
+            return convert(
+                [src for src, _ in given],
+                _TextOutput(out, limits),
+                source_format=given[0][1],
+                target_format=Format.JELLY,
+                blank_nodes=blank_nodes,
+                lossy=lossy,
+                **settings,
+                concatenated=concatenated,
+                strict=strict,
+            )
+    made: Readable | None = None
+    src, form = given[0]
+    if len(given) > 1 and {target, *(each for _, each in given)} != {Format.JELLY}:
+        merging = _Merging(given, blank_nodes == "fresh", base, reading)
+        if target is Format.JELLY:
+            return merging.write(dst, **settings)
+        made = _piped(merging.frames(), src)
+    elif not (form.is_binary or target.is_binary):
+        generalized = changes.generalized_statements or False
+        made = as_jelly(src, form, base=base, generalized=generalized, limits=limits)
+    if made is not None:
+        given = [(made, Format.JELLY)]
+    with nullcontext() if made is None else as_of(_name_of(made)):
+        return steps.convert(
+            [src for src, _ in given],
+            dst,
+            source_format=given[0][1],
+            target_format=target,
+            blank_nodes=blank_nodes,
+            lossy=lossy,
+            notation=notation,
+            value_forms=value_forms,
+            **settings,
+            concatenated=concatenated,
+            strict=strict,
+        )
+
+
+def _told(named: object, given: Format | str | None, parameter: str) -> Format:
+    """The format of a source or an output: as given, or as its name tells.
+
+    :raises ValueError: there is none.
+    """
+    if given is not None:
+        return given if isinstance(given, Format) else format_named(given)
+    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
+    found = format_of(name) if isinstance(name, str) else None
+    if found is None:
+        raise ValueError(f"no name tells the format of {named!r}: {parameter}= is needed")
+    return found
+
+
+def _is_one_jelly(given: list[tuple[Source, Format]]) -> bool:
+    return len(given) == 1 and given[0][1] is Format.JELLY
+
+
+# Jelly that is still being made
+
+
+def _piped(frames: Iterable[bytes], src: Source) -> Readable:
+    """Frames as a source, which has the name of another one."""
+    pipe: Any = PieceFile(map(delimit, frames))
+    pipe.name = os.fspath(src) if isinstance(src, str | os.PathLike) else _name_of(src)
+    return cast(Readable, pipe)
+
+
+@contextmanager
+def as_of(name: str) -> Iterator[None]:
+    """Errors in frames as those of a source that has none: nobody has seen these frames.
+
+    :param name: of the source.
+    """
+    try:
+        yield
+    except JellyError as error:
+        if error.frame is None:
+            raise
+        raise type(error)(error.message, source=name) from error
+
+
+def _name_of(src: object) -> str:
+    if isinstance(src, bytes | bytearray | memoryview):
+        return "<bytes>"
+    return str(getattr(src, "name", None) or f"<{type(src).__name__}>")
+
+
+def as_jelly(
+    src: Source,
+    format: Format,  # noqa: A002
+    *,
+    base: str | None = None,
+    generalized: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Readable:
+    """A source of any format but Jelly, as one of Jelly that is made while it is read.
+
+    Prefixes are namespaces of it.
+
+    >>> from jelly_plugins import read
+    >>> list(read(as_jelly(b"<urn:s> a <urn:t> .", Format.TURTLE)))[0].object
+    Iri(value='urn:t')
+    """
+    if format is Format.JELLY_TEXT:
+        return _jelly_of_text(src, limits)
+    options = _options(
+        PhysicalType.QUADS if format.has_graphs else PhysicalType.TRIPLES, generalized
+    )
+
+    def frames() -> Iterator[bytes]:
+        with steps.open_encoding(
+            src, format, options, base=base, settings=_settings(limits)
+        ) as encoding:
+            yield from encoding
+
+    return _piped(frames(), src)
+
+
+def _options(physical_type: PhysicalType, generalized: bool) -> StreamOptions:
+    return StreamOptions(
+        physical_type=physical_type,
+        logical_type=_FLAT[physical_type],
+        generalized_statements=generalized,
+        rdf_star=True,
+    )
+
+
+def _settings(limits: Limits) -> dict[str, Any]:
+    return {
+        "namespaces": True,
+        "frame_rows": DEFAULT_FRAME_ROWS,
+        "frame_bytes": DEFAULT_FRAME_BYTES,
+        "limits": limits,
+    }
+
+
+def _taken(
+    src: Source, wanted: Frames, *, concatenated: bool, strict: bool, limits: Limits
+) -> Iterator[bytes]:
+    """Some frames of a stream, as a stream."""
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as frames:
+        yield from encode_frames(_chosen(frames, wanted), options=frames.options, limits=limits)
+
+
+def _chosen(frames: FrameReader, wanted: Frames) -> Iterator[Any]:
+    namespaces: list[Any] = []
+    number = -1
+    for number, frame in enumerate(frames):
+        if number < wanted.first:
+            namespaces += frame.namespaces
+            continue
+        frame.namespaces[:0] = dict(namespaces).items()
+        namespaces.clear()
+        yield frame
+        if number == wanted.last:
+            return
+    if number < wanted.first:
+        raise SourceError(
+            f"there is no frame {wanted.first:,}: the stream has {number + 1:,}", source=frames.name
+        )
+
+
+# The text form of Jelly
+
+
+def _jelly_of_text(src: Source, limits: Limits) -> Readable:
+    def frames() -> Iterator[bytes]:
+        with Input(src) as source:
+            try:
+                yield from frames_of_text(source.pieces(), limits)
+            except JellyError as error:
+                error.locate(source=source.name)
+                raise
+
+    return _piped(frames(), src)
+
+
+def _as_text(src: Source, dst: Destination, *, strict: bool, limits: Limits) -> Conversion:
+    """Write frames as text, whether they are valid or not."""
+    with FrameBytes(src, strict=strict, limits=limits) as frames, open_output(dst) as out:
+        try:
+            for index, frame in enumerate(frames):
+                out.write(frame_text(frame, index))
+        except JellyError as error:
+            error.locate(source=frames.name)
+            raise
+    return Conversion(statements=0)
+
+
+class _TextOutput:
+    """What a Jelly stream is written to that is to be text."""
+
+    def __init__(self, out: Writable, limits: Limits) -> None:
+        self._out = out
+        self._splitter = FrameSplitter(limits=limits)
+        self._frames = 0
+
+    def write(self, data: bytes, /) -> None:
+        for frame in self._splitter.feed(data):
+            self._out.write(frame_text(frame, self._frames))
+            self._frames += 1
+
+
+# Several sources
+
+
+class _Merging:
+    """Several sources of any formats as one stream.
+
+    :param fresh: whether the blank nodes of each are its own.
+    :param reading: settings of readers of Jelly.
+    """
+
+    def __init__(
+        self,
+        given: list[tuple[Source, Format]],
+        fresh: bool,
+        base: str | None,
+        reading: dict[str, Any],
+    ) -> None:
+        self._given = given
+        self._fresh = fresh
+        self._base = base
+        self._reading = reading
+
+    def frames(self) -> Iterator[bytes]:
+        """The stream, with whatever the sources may have."""
+        options = _options(self._physical_type(), generalized=True)
+        with self._opened(_settings(self._reading["limits"]), options) as encoding:
+            yield from encoding
+
+    def write(
+        self,
+        dst: Destination,
+        *,
+        changes: OptionChanges,
+        base: str | None,  # noqa: ARG002  (that of this object)
+        delimited: bool,
+        frame_rows: int | None,
+        frame_bytes: int | None,
+        **settings: Any,
+    ) -> Conversion:
+        """Write the stream; see :func:`convert` for the parameters."""
+        physical_type = self._physical_type()
+        options = changes.applied(
+            replace(_options(physical_type, generalized=False), rdf_star=False)
+        )
+        settings["frame_rows"] = frame_rows or DEFAULT_FRAME_ROWS
+        settings["frame_bytes"] = frame_bytes or DEFAULT_FRAME_BYTES
+        rewinders = [rewinder(src) for src, _ in self._given]
+
+        def again() -> None:
+            for rewind in rewinders:
+                assert rewind is not None
+                rewind()
+
+        once = None in rewinders or changes.rdf_star is False
+        opened = partial(self._opened, settings)
+        return steps.write_encoding(
+            opened, dst, options, again=None if once else again, delimited=delimited
+        )
+
+    @contextmanager
+    def _opened(self, settings: dict[str, Any], options: StreamOptions) -> Iterator[Encoding]:
+        reader = _MergedReader(
+            self._given, self._fresh, self._base, options.generalized_statements, self._reading
+        )
+        with reader:
+            yield StatementEncoding(reader, options, settings)
+
+    def _physical_type(self) -> PhysicalType:
+        """Of triples, if it is known that no source has anything else."""
+        graphs = any(self._has_graphs(src, form) for src, form in self._given)
+        return PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
+
+    def _has_graphs(self, src: Source, form: Format) -> bool:
+        rewind = rewinder(src)
+        if form is not Format.JELLY or rewind is None:
+            return form.has_graphs
+        with FrameReader(src, **self._reading) as frames:
+            found = frames.options.physical_type is not PhysicalType.TRIPLES
+        rewind()
+        return found
+
+
+class _MergedReader:
+    """The statements of several sources; see :class:`.StatementReader`."""
+
+    def __init__(
+        self,
+        given: list[tuple[Source, Format]],
+        fresh: bool,
+        base: str | None,
+        generalized: bool,
+        reading: dict[str, Any],
+    ) -> None:
+        self._given = given
+        self._fresh = fresh
+        self._base = base
+        self._generalized = generalized
+        self._reading = reading
+        self.name = _name_of(given[0][0])
+        self.prefixes: dict[str, str] = {}
+        self._statements = self._read()
+
+    def __enter__(self) -> _MergedReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._statements.close()
+
+    def __iter__(self) -> Iterator[Statement]:
+        return self._statements
+
+    def _read(self) -> Generator[Statement]:
+        for scope, (src, form) in enumerate(self._given):
+            if form is Format.JELLY:
+                yield from self._of_jelly(src, scope)
+            else:
+                yield from self._of_text(src, form, scope)
+
+    def _of_jelly(self, src: Source, scope: int) -> Iterator[Statement]:
+        factory = ScopedFactory(scope) if self._fresh else GENERIC
+        with FrameReader(src, factory=factory, **self._reading) as frames:
+            self.name = frames.name
+            for frame in frames:
+                self.prefixes |= {name: iri.value for name, iri in frame.namespaces}
+                yield from frame.statements
+
+    def _of_text(self, src: Source, form: Format, scope: int) -> Iterator[Statement]:
+        with TextReader(
+            src,
+            form,
+            base=self._base,
+            generalized=self._generalized,
+            limits=self._reading["limits"],
+        ) as text:
+            self.name = text.name
+            for statement in text:
+                self.prefixes |= text.prefixes
+                yield _scoped(statement, scope) if self._fresh else statement
+
+
+def _scoped(statement: Any, scope: int) -> Any:
+    """A statement whose blank nodes carry the number of their source, as those of Jelly do."""
+    terms = [
+        BlankNode(f"s{scope}.{term.label}")
+        if isinstance(term, BlankNode)
+        else (_scoped(term, scope) if isinstance(term, Triple) else term)
+        for term in statement
+    ]
+    return Quad._make(terms) if isinstance(statement, Quad) else Triple._make(terms)

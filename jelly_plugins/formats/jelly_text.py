@@ -1,0 +1,112 @@
+"""Frames of Jelly in the text form of Protocol Buffers, for people to read and to change.
+
+A line ``# frame N`` stands before each frame. Nothing is checked but that frames are messages: what
+is not valid Jelly can be looked at, and made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ..codec import Limits
+from ..codec.common.limits import over
+from ..errors import LimitError, MissingExtraError, TextError, WireError
+
+_OPENS_FRAME: Final = re.compile(rb"#[ \t]*frame\b", re.IGNORECASE)
+#: Bytes of text that a byte of a frame may take.
+_LONGER: Final = 16
+
+
+def _need_protobuf() -> None:
+    try:
+        import google.protobuf  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "Jelly's text form needs a library: pip install 'jelly-plugins[cli]'"
+        ) from None
+
+
+def frame_text(data: bytes, index: int) -> bytes:
+    """A frame as text.
+
+    :param data: the frame, without a delimiter.
+    :raises WireError: it is no message of Jelly-RDF's.
+    :raises MissingExtraError: protobuf is not installed.
+
+    >>> from jelly_plugins.codec import Encoder, StreamOptions
+    >>> print(frame_text(Encoder(StreamOptions(version=1)).flush(), 0).decode().splitlines()[:3])
+    ['# frame 0', 'rows {', '  options {']
+    """
+    _need_protobuf()
+    from google.protobuf.message import DecodeError
+    from google.protobuf.text_format import MessageToString
+
+    from ..proto import rdf_pb2
+
+    try:
+        frame = rdf_pb2.RdfStreamFrame.FromString(data)
+    except DecodeError as error:
+        raise WireError(f"this is no frame: {error}", frame=index) from error
+    return f"# frame {index}\n{MessageToString(frame, as_utf8=True)}".encode()
+
+
+def frames_of_text(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
+    """The frames that a text says, without delimiters.
+
+    :raises TextError: it is no such text; with the line.
+    :raises MissingExtraError: protobuf is not installed.
+    :raises LimitError: the text of a frame is longer than one within ``limits`` can be.
+    """
+    frame: list[bytes] = []
+    size = 0
+    first = 1
+    for number, line in enumerate(_lines(pieces, limits), 1):
+        if _OPENS_FRAME.match(line):
+            if number > 1 and (first > 1 or any(each.strip() for each in frame)):
+                yield _frame(b"".join(frame), first)
+            frame, size, first = [], 0, number + 1
+            continue
+        frame.append(line)
+        size += len(line)
+        if size > _LONGER * limits.frame_bytes:
+            raise over(limits, "frame_bytes", size // _LONGER, "the length of a frame")
+    if first > 1 or any(each.strip() for each in frame):
+        yield _frame(b"".join(frame), first)
+
+
+def _lines(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line + b"\n"
+        if len(rest) > _LONGER * limits.frame_bytes:
+            raise over(limits, "frame_bytes", len(rest) // _LONGER, "the length of a line")
+    if rest:
+        yield rest
+
+
+def _frame(text: bytes, first: int) -> bytes:
+    """A frame as bytes.
+
+    :param first: number of its first line.
+    """
+    _need_protobuf()
+    from google.protobuf.text_format import Parse, ParseError
+
+    from ..proto import rdf_pb2
+
+    try:
+        frame: bytes = Parse(text.decode(), rdf_pb2.RdfStreamFrame()).SerializeToString()
+    except ParseError as error:
+        line = first + (error.GetLine() or 1) - 1
+        message = re.sub(r"^\d+:\d+ : ", "", str(error))
+        raise TextError(message, line=line, column=error.GetColumn() or 1) from error
+    except UnicodeDecodeError as error:
+        line = first + text[: error.start].count(b"\n")
+        raise TextError(f"not valid UTF-8 ({error.reason})", line=line, column=1) from error
+    except RecursionError as error:
+        raise LimitError(f"line {first}: messages are nested too deeply") from error
+    return frame

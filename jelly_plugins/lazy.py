@@ -1,0 +1,43 @@
+"""Packages whose names are there without being imported before somebody asks for one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def attributes(
+    package: str, names: Sequence[str], modules: Sequence[str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """What a package has as ``__getattr__`` and ``__dir__`` (PEP 562) so that its names are
+    imported when they are first used. Type checkers see an import instead, under
+    ``TYPE_CHECKING``.
+
+    :param package: its ``__name__``.
+    :param names: what may be asked for, usually its ``__all__``.
+    :param modules: modules of the package that have these names, in the order in which they are
+        looked into.
+
+    >>> get, _ = attributes("jelly_plugins", ["JellyError"], ["errors"])
+    >>> get("JellyError").__module__
+    'jelly_plugins.errors'
+    >>> get("nonsense")
+    Traceback (most recent call last):
+    AttributeError: module 'jelly_plugins' has no attribute 'nonsense'
+    """
+
+    def get(name: str) -> Any:
+        if name in names:
+            for module in modules:
+                found = vars(import_module(f"{package}.{module}"))
+                if name in found:
+                    setattr(sys.modules[package], name, found[name])
+                    return found[name]
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *names})
+
+    return get, listed

@@ -1,0 +1,71 @@
+"""``jelly convert`` and ``load`` of what takes several steps; what they do is tested in
+``tests/formats/test_conversion.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Store
+
+from jelly_plugins import read, read_frames
+
+from .command import TRIPLES, assert_failed, jelly, triples_file
+
+NT = b'<urn:s> <urn:p> "o"@en .\n_:b <urn:q> <<( <urn:a> <urn:b> _:c )>> .\n'
+TRIG = b"@prefix x: <urn:x:> . @prefix y: <urn:y:> . GRAPH <urn:g> { x:s x:p _:b }"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("a.nt").write_bytes(NT)
+    Path("b.trig").write_bytes(TRIG)
+    triples_file(tmp_path, "c.jelly")
+    return tmp_path
+
+
+def convert(*arguments: str) -> bytes:
+    done = jelly("convert", *arguments)
+    assert (done.code, done.err) == (0, ""), done
+    return done.out
+
+
+def test_text_to_text_and_several_files(folder: Path) -> None:
+    assert convert("a.nt", "--to", "nq") == NT
+    convert("a.nt", "b.trig", "c.jelly", "-o", "all.jelly")
+    assert len(list(read(folder / "all.jelly"))) == 3 + len(TRIPLES)
+    assert convert("a.nt", "b.trig", "--to", "nq").count(b"\n") == 3
+
+
+def test_the_text_form_of_jelly(folder: Path) -> None:
+    convert("c.jelly", "-o", "c.txtpb")
+    assert (folder / "c.txtpb").read_text().startswith("# frame 0\nrows {\n")
+    assert convert("c.txtpb", "--to", "jelly") == (folder / "c.jelly").read_bytes()
+    assert convert("c.jelly", "--to", "jelly-text") == (folder / "c.txtpb").read_bytes()
+
+
+def test_frames_options_and_namespaces(folder: Path) -> None:
+    convert("c.jelly", "-o", "d.jelly", "--frame-rows", "8", "--stream-name", "d")
+    assert convert("d.jelly", "--take-frames", "1..1").count(b"\n") in range(1, len(TRIPLES))
+    convert("a.nt", "-o", "bare.jelly", "--not-delimited", "--options-from", "d.jelly")
+    with read_frames(folder / "bare.jelly") as frames:
+        assert frames.options.stream_name == "d"
+        assert frames.delimited is False
+    convert("b.trig", "-o", "used.jelly", "--used-namespaces")
+    with read_frames(folder / "used.jelly") as frames:
+        assert [name for frame in frames for name, _ in frame.namespaces] == ["x"]
+
+
+def test_any_format_is_loaded(folder: Path) -> None:
+    done = jelly("load", "a.nt", "b.trig", "c.jelly", "--store", "store")
+    assert (done.code, done.err) == (0, "")
+    assert done.text.splitlines() == [
+        "a.nt: 2 statements",
+        "b.trig: 1 statement",
+        f"c.jelly: {len(TRIPLES)} statements",
+    ]
+    assert len(Store.read_only("store")) == 3 + len(TRIPLES)
+    Path("bad.nt").write_bytes(NT + b"<a> <b> <c> .\n")
+    assert_failed(jelly("load", "bad.nt", "--store", "new"), 1, "bad.nt: line 3")
+    assert not (folder / "new").exists()

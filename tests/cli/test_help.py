@@ -1,0 +1,66 @@
+"""The help of every command: what arguments are, and examples, which run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins.cli.app import app
+from jelly_plugins.cli.examples import EXAMPLES
+from jelly_plugins.cli.help import commands
+
+from .command import command, jelly
+
+COMMANDS = [name for name, _ in commands(app)]
+#: What needs a server or Spark is tried elsewhere.
+ELSEWHERE = ("serve", "publish", "subscribe", "spark")
+
+NT = b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:q> _:b .\n'
+
+
+def test_there_are_examples_of_every_command() -> None:
+    assert set(EXAMPLES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_for_whoever_types(name: str) -> None:
+    text = jelly(*name.split(), "--help").text
+    assert "list[" not in text
+    assert "Examples:\n" in text
+    for line in EXAMPLES[name]:
+        assert f"  {line}\n" in text
+        assert line.startswith(f"jelly {name}")
+
+
+def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.nt").write_bytes(NT)
+    Path("new.nt").write_bytes(NT.replace(b"en", b"de"))
+    for name, lines in EXAMPLES.items():
+        if name.startswith(ELSEWHERE):
+            continue
+        for line in lines:
+            done = jelly(*shlex.split(line)[1:])
+            assert (done.code, done.err) == (0, ""), (line, done)
+
+
+def test_a_value_is_refused_in_plain_words() -> None:
+    done = jelly("convert", "x.nt", "--physical", "cubes")
+    assert done.code == 2
+    assert "Value error" not in done.err
+    assert "cubes" in done.err
+
+
+def test_a_shell_completes() -> None:
+    words = {"COMP_WORDS": "jelly conv", "COMP_CWORD": "1", "_JELLY_COMPLETE": "complete_bash"}
+    done = subprocess.run(
+        [*command()[:2], "import sys; sys.argv[0] = 'jelly'\n" + command()[2]],
+        env={**os.environ, **words},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.split() == [b"convert"], done

@@ -1,0 +1,61 @@
+"""The command that is asked to end, or interrupted as it starts: quiet, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .command import command
+
+#: More than a pipe holds: written once the command reads.
+MUCH = b"<urn:s> <urn:p> <urn:o> .\n" * 100_000
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_no_temporary_file_is_left(name: str, code: int, tmp_path: Path) -> None:
+    if not hasattr(signal, name):
+        pytest.skip(f"there is no {name} here")
+    process = subprocess.Popen(
+        command("convert", "-", "--from", "nt", "-o", tmp_path / "x.jelly"),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(MUCH)
+    process.stdin.flush()
+    assert [path.name[:2] for path in tmp_path.iterdir()] == [".x"]
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (code, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_libraries_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    done = subprocess.run(
+        command("inspect", "-"),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_what_has_ignored_a_signal_goes_on(tmp_path: Path) -> None:
+    program = (
+        "import os, signal\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from jelly_plugins.cli.signals import end_at_signals\n"
+        "end_at_signals()\n"
+        "os.kill(os.getpid(), signal.SIGHUP)\n"
+        "print('there')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, cwd=tmp_path, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"there\n"), done.stderr

@@ -1,0 +1,118 @@
+"""Stores on disk that others use, that cannot be written to, or that something was left in."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Literal, NamedNode, Quad, Store
+
+from jelly_plugins import read
+from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
+
+from .command import TRIPLES, assert_failed, jelly, triples_file
+
+QUAD = Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """The folder of a store of one quad."""
+    opened = Store(str(tmp_path / "store"))
+    opened.add(QUAD)
+    return tmp_path / "store"
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        lambda store, folder: jelly("dump", "--store", store, "-o", folder / "x.jelly"),
+        lambda store, _: jelly("patch", "status", "--store", store),
+        lambda store, folder: jelly("patch", "diff", store, triples_file(folder)),
+        lambda store, folder: jelly("patch", "apply", log(folder), "--store", store, "--dry-run"),
+    ],
+    ids=["dump", "status", "diff", "dry run"],
+)
+def test_what_reads_does_not_need_the_store_for_itself(
+    reading: Callable[[Path, Path], object], store: Path, tmp_path: Path
+) -> None:
+    in_use = Store(str(store))
+    in_use.add(QUAD)
+    done = reading(store, tmp_path)
+    assert (done.code, done.err) == (0, "")  # type: ignore[attr-defined]
+
+
+def log(folder: Path) -> Path:
+    write_patches([Patch([BEGIN, *map(add, TRIPLES), COMMIT])], folder / "x.jellyp")
+    return folder / "x.jellyp"
+
+
+def test_a_dump_changes_no_file(store: Path, tmp_path: Path) -> None:
+    # Only files of the log of what happens may be written, where they can be.
+    def files() -> dict[str, tuple[int, int]]:
+        return {
+            entry.name: (entry.stat().st_mtime_ns, entry.stat().st_size)
+            for entry in os.scandir(store)
+            if not entry.name.startswith("LOG")
+        }
+
+    before = files()
+    assert jelly("dump", "--store", store, "-o", tmp_path / "x.jelly").code == 0
+    assert files() == before
+    assert len(list(read(tmp_path / "x.jelly"))) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="whoever may do all can write there, too")
+def test_a_store_on_a_disk_that_is_read_only(store: Path, tmp_path: Path) -> None:
+    os.chmod(store, stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert jelly("dump", "--store", store, "-o", tmp_path / "x.jelly").code == 0
+    finally:
+        os.chmod(store, stat.S_IRWXU)
+
+
+def test_a_store_in_use_is_said_to_be(store: Path, tmp_path: Path) -> None:
+    in_use = Store(str(store))
+    path = triples_file(tmp_path)
+    assert_failed(jelly("load", path, "--store", store), 1, str(store), "another process")
+    assert_failed(jelly("patch", "apply", log(tmp_path), "--store", store), 1, "another process")
+    assert len(in_use) == 1
+
+
+def test_what_a_killed_load_has_left_goes_away(store: Path, tmp_path: Path) -> None:
+    left = store / "bulk-0123456789.sst"
+    left.write_bytes(b"x" * 1000)
+    assert jelly("dump", "--store", store, "-o", tmp_path / "x.jelly").code == 0
+    assert left.exists()  # It may be of a load that is running.
+    assert jelly("load", triples_file(tmp_path, "y.jelly"), "--store", store).code == 0
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("there_before", [True, False])
+def test_no_store_is_left_of_a_source_that_cannot_be_read(
+    there_before: bool, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.jelly"
+    bad.write_bytes(triples_file(tmp_path).read_bytes()[:-10])
+    store = tmp_path / "made"
+    if there_before:
+        store.mkdir()
+    assert_failed(jelly("load", bad, "--store", store), 1, "bad.jelly")
+    assert store.exists() == there_before
+    assert not there_before or not any(store.iterdir())
+    assert_failed(jelly("patch", "apply", bad, "--store", store), 1, "bad.jelly")
+    assert store.exists() == there_before
+
+
+def test_what_was_loaded_before_stays(tmp_path: Path) -> None:
+    good, bad = triples_file(tmp_path), tmp_path / "bad.jelly"
+    bad.write_bytes(good.read_bytes()[:-10])
+    assert jelly("load", good, bad, "--store", tmp_path / "store").code == 1
+    assert len(Store.read_only(str(tmp_path / "store"))) == len(TRIPLES)
+
+
+def test_a_format_that_dump_does_not_write_is_refused(store: Path) -> None:
+    assert_failed(jelly("dump", "--store", store, "--to", "nt"), 2, "--to nt: dump writes jelly")

@@ -1,0 +1,282 @@
+"""From any formats to any other: several steps, several sources, parts of streams."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import (
+    BlankNode,
+    Frame,
+    Iri,
+    JellyError,
+    LimitError,
+    Limits,
+    Literal,
+    LogicalType,
+    MissingExtraError,
+    OptionsError,
+    PhysicalType,
+    Quad,
+    SourceError,
+    StreamOptions,
+    TermError,
+    TextError,
+    Triple,
+    convert,
+    read,
+    read_frames,
+    write_frames,
+)
+from jelly_plugins.formats.conversion import Frames, as_jelly
+from jelly_plugins.formats.convert import OptionChanges
+from jelly_plugins.formats.names import Format
+from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.io.streams import write_bytes
+from jelly_plugins.tools.compare import compare_datasets
+
+NT = b'<urn:s> <urn:p> "o"@en .\n_:b <urn:q> <<( <urn:a> <urn:b> _:c )>> .\n'
+TURTLE = b"""@prefix ex: <http://example.org/> . @prefix not: <http://example.com/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ex:s ex:p ex:o, 1 ."""
+TRIG = b"GRAPH <urn:g> { <urn:s> <urn:p> _:b }"
+
+
+def made(sources: Any, source: Any, target: str, **settings: Any) -> bytes:
+    out = io.BytesIO()
+    convert(sources, out, source_format=source, target_format=target, **settings)
+    return out.getvalue()
+
+
+def statements(data: bytes, form: Format) -> list[Any]:
+    return list(read(data)) if form is Format.JELLY else list(TextReader(data, form))
+
+
+@pytest.mark.parametrize("target", ["nt", "nq", "ttl", "trig", "jelly-text"])
+def test_text_to_text(target: str) -> None:
+    text = made(NT, "nt", target)
+    found = statements(text, Format(target))
+    assert compare_datasets(TextReader(NT, Format.N_TRIPLES), (row[:3] for row in found))
+
+
+def test_text_to_text_keeps_prefixes() -> None:
+    assert b"@prefix ex: <http://example.org/> ." in made(TURTLE, "ttl", "trig")
+
+
+def test_errors_of_text_have_their_line_and_no_frame(tmp_path: Path) -> None:
+    path = tmp_path / "x.nt"
+    path.write_bytes(NT + b"nonsense\n")
+    with pytest.raises(TextError, match="line 3") as wrong:
+        convert(path, tmp_path / "x.ttl")
+    assert wrong.value.source == str(path)
+    path = tmp_path / "x.trig"
+    path.write_bytes(TRIG)
+    with pytest.raises(TermError, match="ttl has no graphs") as unsaid:
+        convert(path, tmp_path / "x.ttl")
+    assert (unsaid.value.source, unsaid.value.frame) == (str(path), None)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["x.nt", "x.trig"]
+
+
+@pytest.mark.parametrize("target", ["jelly", "nq", "rt"])
+def test_several_formats_become_one(target: str, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(b"_:b <urn:p> _:c .\n")
+    (tmp_path / "b.trig").write_bytes(TRIG)
+    (tmp_path / "c.jelly").write_bytes(
+        write_bytes([Triple(*map(Iri, ("urn:s", "urn:p", "urn:o")))])
+    )
+    paths = [tmp_path / name for name in ("a.nt", "b.trig", "c.jelly")]
+    result = convert(paths, tmp_path / f"x.{target}")
+    found = statements((tmp_path / f"x.{target}").read_bytes(), Format(target))
+    assert result.statements in (3, 0) if target == "rt" else 3
+    assert len(found) == 3
+    nodes = {term for row in found for term in row if isinstance(term, BlankNode)}
+    assert len(nodes) == 3
+    kept = made(paths, [Format.N_TRIPLES, Format.TRIG, Format.JELLY], "nq", blank_nodes="keep")
+    assert b"_:b <urn:p> _:c" in kept
+
+
+def test_several_texts_of_triples_are_a_stream_of_triples() -> None:
+    jelly = made([NT, TURTLE], [Format.N_TRIPLES, Format.TURTLE], "jelly", namespaces=True)
+    with read_frames(jelly) as frames:
+        assert frames.options.physical_type is PhysicalType.TRIPLES
+        assert frames.options.rdf_star  # The first has a quoted triple.
+        assert sum(len(frame.statements) for frame in frames) == 4
+    with pytest.raises(JellyError, match="rdf_star"):
+        made([NT, NT], "nt", "jelly", changes=OptionChanges(rdf_star=False))
+
+
+def test_namespaces_that_are_used() -> None:
+    for sources in (TURTLE, [TURTLE, TURTLE]):
+        names = [
+            [name for frame in read_frames(jelly) for name, _ in frame.namespaces]
+            for jelly in (
+                made(sources, "ttl", "jelly", namespaces=True),
+                made(sources, "ttl", "jelly", namespaces="used"),
+            )
+        ]
+        assert names == [["ex", "not", "xsd"], ["ex", "xsd"]]
+
+
+# Jelly in text
+
+
+S, P, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:g")
+JELLY = write_bytes([Quad(S, P, S, G), Quad(S, P, Literal("é\n"), G)])
+
+
+def test_the_text_form_says_all_and_reads_back() -> None:
+    for data in (JELLY, write_bytes([], options=StreamOptions(stream_name="x"))):
+        text = made(data, "jelly", "jelly-text")
+        assert text.startswith(b"# frame 0\n")
+        assert made(text, "jelly-text", "jelly") == data
+    assert made(made(JELLY, "jelly", "nq"), "nq", "jelly-text") == made(
+        JELLY, "jelly", "jelly-text"
+    )
+    assert made(made(JELLY, "jelly", "jelly-text"), "jelly-text", "nq").count(b"\n") == 2
+
+
+def test_frames_of_nothing_stay() -> None:
+    frames = [Frame(0), Frame(1, metadata={"x": b"y"}), Frame(2)]
+    out = io.BytesIO()
+    write_frames(frames, out, options=StreamOptions(logical_type=LogicalType.GRAPHS))
+    text = made(out.getvalue(), "jelly", "jelly-text")
+    assert text.count(b"# frame ") == 3
+    assert made(text, "jelly-text", "jelly") == out.getvalue()
+
+
+def test_what_is_not_valid_can_be_looked_at_as_text() -> None:
+    text = made(JELLY, "jelly", "jelly-text").replace(b"max_name_table_size: 4000", b"")
+    assert b"max_name_table_size" not in text
+    with pytest.raises(OptionsError):
+        made(text, "jelly-text", "nq")
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        (b"# frame 0\nrows { options { nonsense: 1 } }", TextError, "line 2.*nonsense"),
+        (b"# frame 0\n# frame 1\nrows { row", TextError, "line 3"),
+        (b"# frame 0\n\xff", TextError, "line 2.*UTF-8"),
+        (b"#" * 2000, LimitError, "frame_bytes"),
+        (
+            b"# frame 0\n"
+            + b"rows { triple { s_triple_term { " * 1
+            + b"s_triple_term { " * 3000
+            + b"}" * 3003,
+            JellyError,
+            "frame 0|line 2",
+        ),
+    ],
+)
+def test_text_that_is_none(text: bytes, error: type[JellyError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        made(
+            text,
+            "jelly-text",
+            "nq",
+            limits=Limits(frame_bytes=100_000 if len(text) > 2001 else 100),
+        )
+
+
+# Parts
+
+
+@pytest.fixture
+def grouped() -> bytes:
+    """Five frames of a triple each; namespaces in the first."""
+    out = io.BytesIO()
+    frames = [Frame(0, statements=[Triple(Iri(f"x{n}"), Iri("p"), Iri("o"))]) for n in range(5)]
+    frames[0].namespaces = [("x", Iri("x"))]
+    options = StreamOptions(logical_type=LogicalType.GRAPHS, version=2)
+    write_frames(frames, out, options=options, namespaces=True)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "subjects"),
+    [
+        (Frames(1, 2), "x1 x2"),
+        (Frames(3, None), "x3 x4"),
+        (Frames(4, 9), "x4"),
+        (Frames(0, 0), "x0"),
+    ],
+)
+def test_frames_that_are_taken(wanted: Frames, subjects: str, grouped: bytes) -> None:
+    with read_frames(made(grouped, "jelly", "jelly", take_frames=wanted)) as frames:
+        assert frames.options.logical_type == LogicalType.GRAPHS
+        found = list(frames)
+    assert " ".join(row.subject.value for frame in found for row in frame.statements) == subjects  # type: ignore[union-attr]
+    assert found[0].namespaces == [("x", Iri("x"))]
+    assert made(grouped, "jelly", "nt", take_frames=wanted).count(b"\n") == len(subjects.split())
+
+
+def test_frames_that_are_not_there(grouped: bytes) -> None:
+    with pytest.raises(SourceError, match="no frame 5: the stream has 5"):
+        made(grouped, "jelly", "nt", take_frames=Frames(5, None))
+    with pytest.raises(ValueError, match="only Jelly"):
+        made(NT, "nt", "jelly", take_frames=Frames(0, 0))
+
+
+def test_what_comes_behind_is_not_read(grouped: bytes) -> None:
+    assert made(grouped[:-3], "jelly", "nt", take_frames=Frames(0, 1)).count(b"\n") == 2
+
+
+def test_a_stream_that_is_not_delimited(grouped: bytes) -> None:
+    many = b"".join(b"<urn:s%d> <urn:p> <urn:o> .\n" % n for n in range(3000))
+    for sources, form in ((many, "nt"), ([many, many], "nt"), (made(many, "nt", "jelly"), "jelly")):
+        bare = made(sources, form, "jelly", delimited=False)
+        with read_frames(bare) as frames:
+            assert len(list(frames)) == 1
+            assert frames.delimited is False
+    with pytest.raises(OptionsError, match="has several"):
+        made(grouped, "jelly", "jelly", delimited=False)
+    assert (
+        read_frames(made(grouped, "jelly", "jelly", delimited=False, take_frames=Frames(1, 1)))
+        .__next__()
+        .rows
+    )
+
+
+def test_options_as_another_stream_has_them() -> None:
+    like = StreamOptions(
+        physical_type=PhysicalType.QUADS,
+        logical_type=LogicalType.DATASETS,
+        stream_name="like",
+        max_name_table_size=64,
+    )
+    with read_frames(made(NT, "nt", "jelly", changes=OptionChanges(like=like))) as frames:
+        found = frames.options
+    assert (found.physical_type, found.stream_name) == (PhysicalType.QUADS, "like")
+    assert (found.max_name_table_size, found.logical_type) == (64, LogicalType.FLAT_QUADS)
+
+
+def test_any_format_as_jelly() -> None:
+    jelly = made(NT, "nt", "jelly")
+    for form, data in (
+        (Format.N_TRIPLES, NT),
+        (Format.RDF_THRIFT, made(NT, "nt", "rt")),
+        (Format.JELLY_TEXT, made(jelly, "jelly", "jelly-text")),
+    ):
+        assert compare_datasets(read(jelly), (row[:3] for row in read(as_jelly(data, form))))  # type: ignore[misc]
+
+
+def test_formats_that_no_name_tells(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="source_format= is needed"):
+        convert(NT, tmp_path / "x.jelly")
+    with pytest.raises(ValueError, match=r"did you mean turtle\?"):
+        convert(NT, tmp_path / "x.jelly", source_format="turtel")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("forms", [("jelly", "jelly-text"), ("jelly-text", "jelly")])
+def test_without_protobuf_the_install_line_is_told(
+    forms: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = made(JELLY, "jelly", forms[0])
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'jelly-plugins\[cli\]'"):
+        made(source, *forms)

@@ -1,0 +1,31 @@
+"""A disk that is full: the error says which file had no room."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins.io.sinks import open_output
+
+
+def test_the_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    with pytest.raises(OSError, match="No space left") as caught, open_output(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_matter_of_writing_stays_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionError) as caught, open_output(tmp_path / "x.jelly"):
+        raise ConnectionResetError(errno.ECONNRESET, "elsewhere")
+    assert caught.value.filename is None
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_a_device() -> None:
+    with pytest.raises(OSError, match="/dev/full"), open_output("/dev/full") as out:
+        out.write(bytes(1 << 20))

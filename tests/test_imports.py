@@ -1,0 +1,49 @@
+"""What is imported when: no more than what is used."""
+
+from __future__ import annotations
+
+import jelly_plugins
+from jelly_plugins import errors
+
+from .programs import run
+
+_MODULES = "\nimport sys; print(*(name for name in sys.modules if name.startswith(sys.argv[1])))"
+
+
+def imported(program: str, prefix: str) -> set[str]:
+    """The modules of a name that a program imports."""
+    done = run(program + _MODULES, prefix)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_the_package_alone_imports_nothing() -> None:
+    assert imported("import jelly_plugins", "jelly_plugins") == {
+        "jelly_plugins",
+        "jelly_plugins.lazy",
+    }
+
+
+def test_the_console_script_begins_with_next_to_nothing() -> None:
+    found = imported("from jelly_plugins.cli import main", "jelly_plugins")
+    assert found == {"jelly_plugins", "jelly_plugins.lazy", "jelly_plugins.cli"}
+
+
+def test_the_plugins_are_imported_when_they_are_used() -> None:
+    found = imported("import jelly_plugins.rdflib", "jelly_plugins")
+    assert "jelly_plugins.codec" not in found
+    assert len(found) < 10
+
+
+def test_the_version_needs_no_libraries() -> None:
+    program = "import sys; argv = sys.argv; sys.argv = ['jelly', '--version']\n"
+    program += "from jelly_plugins.cli import main; main()\nsys.argv = argv\n"
+    libraries = {name.partition(".")[0] for name in imported(program, "")}
+    assert libraries.isdisjoint({"typer", "rich", "rdflib", "pyoxigraph"})
+
+
+def test_every_public_name_is_there() -> None:
+    for name in jelly_plugins.__all__:
+        assert getattr(jelly_plugins, name) is not None
+        assert name in dir(jelly_plugins)
+    assert jelly_plugins.JellyError is errors.JellyError

@@ -1,0 +1,48 @@
+"""A program that uses every public module: mypy finds no expression of unknown type in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins import arrow, read_frames
+
+from . import user_program
+from .shared_data import ROOT
+
+
+def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    # With the cache of whoever has checked the package before, this takes a moment.
+    said, complaints, code = api.run(
+        [
+            f"--config-file={ROOT / 'pyproject.toml'}",
+            f"--cache-dir={ROOT / '.mypy_cache'}",
+            str(Path(user_program.__file__)),
+        ]
+    )
+    assert code == 0, said + complaints
+    assert user_program.main(tmp_path) > 0
+
+
+def test_what_is_declared_of_arrow_is_there(tmp_path: Path) -> None:
+    user_program.main(tmp_path)
+    for protocol, found in (
+        (arrow.BatchReader, arrow.read(tmp_path / "x.jelly.gz")),
+        (arrow.Rows, arrow.read(tmp_path / "x.jelly.gz").read_all()),
+        (arrow.Rows, arrow.read(tmp_path / "x.jelly.gz").read_next_batch()),
+    ):
+        names = {name for name in vars(protocol) if name[:1] != "_" or name[:3] == "__a"}
+        assert names - {"__abstractmethods__"} <= set(dir(found))
+
+
+def test_a_file_that_can_only_be_read(tmp_path: Path) -> None:
+    user_program.main(tmp_path)
+
+    class Pipe:
+        def __init__(self) -> None:
+            self.read = (tmp_path / "dump.jelly").open("rb").read
+
+    with read_frames(Pipe()) as frames:
+        assert sum(len(frame.statements) for frame in frames) == 9

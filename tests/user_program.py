@@ -1,0 +1,89 @@
+"""What somebody may write who uses every public module, for ``test_typing.py``: mypy finds no
+expression in it whose type is not known. It also runs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyoxigraph
+import rdflib
+
+import jelly_plugins.rdflib
+from jelly_plugins import (
+    Frame,
+    FrameReader,
+    Iri,
+    JellyError,
+    Literal,
+    Source,
+    Statement,
+    StreamOptions,
+    Term,
+    Triple,
+    arrow,
+    convert,
+    jena,
+    messages,
+    oxigraph,
+    patch,
+    read,
+    read_frames,
+    write,
+    write_frames,
+)
+from jelly_plugins.patch.replay.position import Replayed
+
+
+def subjects(src: Source) -> set[Term]:
+    return {statement.subject for statement in read(src)}
+
+
+def frames_of(reader: FrameReader) -> list[Frame]:
+    return list(reader)
+
+
+def main(folder: Path) -> int:
+    triples: list[Statement] = [
+        Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Literal(str(n))) for n in range(9)
+    ]
+    path = folder / "x.jelly.gz"
+    write(triples, path, options=StreamOptions(stream_name="x"))
+    with gzip.open(path) as file, read_frames(path) as reader:
+        found = subjects(file)
+        frames = frames_of(reader)
+        rows = [(frame.index, len(frame.statements), frame.namespaces) for frame in frames]
+        name = reader.options.stream_name
+        write_frames(frames, folder / "again.jelly", options=reader.options)
+    graph = rdflib.Graph()
+    for graph_read in jelly_plugins.rdflib.read_graphs(path):
+        graph += graph_read
+    nodes = [row[0] for row in jelly_plugins.rdflib.read_statements(path)]
+    store = pyoxigraph.Store()
+    loaded = oxigraph.load(store, path)
+    quads = [quad.subject for quad in oxigraph.read_quads(path)]
+    dumped = oxigraph.dump(store, folder / "dump.jelly")
+    patch.write_patches([patch.diff(path, path)], folder / "x.jellyp")
+    report = patch.check(folder / "x.jellyp")
+    replayed: Replayed = oxigraph.replay(pyoxigraph.Store(), folder / "x.jellyp")
+    table = arrow.read(path).read_all()
+    texts = [text for row in table.to_pylist() for text in row.values() if text is not None]
+    sizes = [len(message) for message in messages.read_messages(path)]
+    jena.write(triples, folder / "x.rt")
+    thrift = [len(statement) for statement in jena.read(folder / "x.rt")]
+    result = convert(path, folder / "x.ttl")
+    try:
+        subjects(b"nonsense")
+    except JellyError as error:
+        place = (error.source, error.frame, error.row, error.message)
+    counts = (len(found), len(nodes), loaded, len(quads), dumped, replayed.operations, len(graph))
+    numbers = (
+        len(rows),
+        len(name),
+        report.patches,
+        len(texts),
+        len(sizes),
+        len(thrift),
+        len(place),
+    )
+    return sum(counts) + sum(numbers) + result.statements
