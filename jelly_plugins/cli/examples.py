@@ -46,4 +46,9 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "spark status": ("jelly spark status --root shards",),
     "spark verify": ("jelly spark verify --root shards",),
     "spark vacuum": ("jelly spark vacuum --root shards --keep 2",),
+    "spark history": ("jelly spark history shards",),
+    "spark restore": ("jelly spark restore shards --version 1",),
+    "spark reshard": ("jelly spark reshard shards 8",),
+    "spark changes": ("jelly spark changes shards --from-version 1 -o changes.jellyp",),
+    "spark copy": ("jelly spark copy shards copy --history",),
 }

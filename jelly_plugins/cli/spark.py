@@ -278,7 +278,10 @@ def history(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Show all versions of a sharded store, the newest first, and what was applied in each."""
+    """Show all versions of a sharded store, the newest first.
+
+    With each version is what was applied in it.
+    """
     from ..spark import ShardedStore
 
     # One after the other: there may be very many.
@@ -304,7 +307,9 @@ def restore(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Make a new version that is as an earlier one was: quads, positions in logs, and batches.
+    """Make a new version that is as an earlier one was.
+
+    Its quads, positions in logs, and batches are those of the earlier one.
 
     Logs that are given again are applied from where they stood in that version.
     """
@@ -333,7 +338,10 @@ def reshard(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Give a sharded store another number of shards, as one new version with the same quads."""
+    """Give a sharded store another number of shards.
+
+    That makes one new version with the same quads.
+    """
     from ..spark.sharded import reshard as reshard_
 
     storage = _storage(root, storage_option)
@@ -359,7 +367,9 @@ def changes(
     force: settings.Force = False,
     storage_option: StorageOptions = None,
 ) -> None:
-    """Write what was changed between two versions as a log, with a patch for each version.
+    """Write what was changed between two versions as a log.
+
+    It has a patch for each version.
 
     Applied to a store that is as the first version was, it makes it as the last one is.
     """
@@ -383,7 +393,7 @@ def verify(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Look at every byte and every quad of a version of a sharded store.
+    """Look at every byte and every quad of a sharded store's version.
 
     Exit code 0: all is as it was written; 1: something is wrong, a line for each damaged file.
     """
@@ -424,7 +434,7 @@ def vacuum(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Remove stores of old versions, and what failed attempts have left."""
+    """Remove stores of old versions, and what failed attempts left."""
     from ..spark.sharded import vacuum as vacuum_
 
     storage = _storage(root, storage_option)
@@ -470,7 +480,7 @@ def copy(
     ] = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Copy a sharded store to another folder or bucket, and verify the copy.
+    """Copy a sharded store to a folder or bucket, and verify it.
 
     A version becomes version 1 of the copy, unless --history.
     """
