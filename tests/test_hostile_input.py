@@ -28,6 +28,7 @@ from jelly_plugins.codec.text.ntriples import statement_text
 from jelly_plugins.errors import LimitError, TermError
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.names import Format
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
@@ -105,9 +106,10 @@ def test_quoted_triples_that_are_nested_too_deeply() -> None:
 
 def test_frames_of_no_bytes_are_bounded() -> None:
     limits = Limits(empty_frames=10)
-    for reads in (read, read_patches):
+    jelly = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
+    for reads, opening in ((read, jelly), (read_patches, b"")):
         with pytest.raises(LimitError, match="empty_frames"):
-            list(reads(bytes(20), limits=limits))
+            list(reads(opening + bytes(20), limits=limits))
 
 
 def test_namespaces_are_not_copied_for_each_that_is_added() -> None:

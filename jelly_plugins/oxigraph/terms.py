@@ -7,11 +7,12 @@ its position; the decoder adds frame and row.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, get_args
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Kind, Limits
@@ -54,15 +55,15 @@ _HELD: Final[tuple[tuple[type, ...], ...]] = (
 
 
 def check_store(store: object) -> None:
-    """Refuse what is no store, such as the folder of one.
+    """Refuse the path of a store where the store itself is needed.
 
-    :raises TypeError: it is none.
+    :raises TypeError: it is a path.
 
     >>> check_store("data.store")
     Traceback (most recent call last):
     TypeError: a pyoxigraph.Store is needed, not 'data.store'; Store(path) opens one on disk
     """
-    if not isinstance(store, Store):
+    if isinstance(store, str | bytes | os.PathLike):
         raise TypeError(
             f"a pyoxigraph.Store is needed, not {store!r}; Store(path) opens one on disk"
         )

@@ -59,7 +59,8 @@ def program(*arguments: object, folder: Path = ROOT) -> str:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("batches", [1, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("batches", [1, 8])
 def test_executors_in_processes_of_their_own(tmp_path: Path, batches: int) -> None:
     cluster = ("-m", "tests.spark.sharded.cluster", "local-cluster[2,1,1024]")
     assert "all of it holds" in program(*cluster, tmp_path, batches)
