@@ -10,6 +10,7 @@ import pytest
 
 from jelly_plugins.codec import GenericFactory, Iri, Literal, Operation, PatchOptions, Quad, Triple
 from jelly_plugins.codec.patch.decoder import PatchDecoder
+from jelly_plugins.codec.patch.encoder import PatchEncoder as ReferenceEncoder
 from jelly_plugins.codec.patch.operations import (
     BEGIN,
     COMMIT,
@@ -168,3 +169,10 @@ def test_two_threads_decode_two_streams() -> None:
     for thread in threads:
         thread.join()
     assert found == [operations(), operations(300)]
+
+
+def test_what_has_no_kind_is_no_operation() -> None:
+    for encoder in (native().PatchEncoder(OPTIONS), ReferenceEncoder(OPTIONS)):
+        with pytest.raises(KeyError):
+            encoder.add([(None, Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")))])
+        assert not encoder.inside_patch
