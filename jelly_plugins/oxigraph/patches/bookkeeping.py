@@ -5,7 +5,7 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactio
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
-  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``recording``),
+  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``lag``),
   ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their values if it has
   any, and the patch, with spaces between them. GRAPH is the name of the graph in
   the place of the default graph, in the syntax of N-Triples, and empty for the default graph
