@@ -66,7 +66,7 @@ _FORMS_IN_TEXT: Final = {
 _TEXTS_IN_TEXT: Final = frozenset(datatype.removeprefix(_XSD).encode() for datatype in TEXTS)
 
 #: What stands between a lexical form and the name of XML Schema's datatype in N-Quads.
-_TYPE: Final = b'"^^<' + _XSD.encode()
+TYPE: Final = b'"^^<' + _XSD.encode()
 
 _PROBE: Final = NamedNode(private("probe"))
 _INDEX: Final = private("literal:")
@@ -95,7 +95,7 @@ def odd_lines(text: bytes) -> list[int]:
     line = 0
     # In strings the quote is escaped, so that what is before it is no form; and where a form has
     # an escaped quote in it, the store keeps it, whatever comes after the quote.
-    for before, after in pairwise(text.split(_TYPE)):
+    for before, after in pairwise(text.split(TYPE)):
         line += before.count(b"\n")
         name = after[: after.find(b">")]
         form = _FORMS_IN_TEXT.get(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
@@ -25,7 +26,8 @@ from pyoxigraph import (
 from ..codec import are_plain
 from ..codec.text.plain import IRI, NODE
 from ..errors import TermError
-from .canonical import canonical, canonicals, odd_lines
+from ..reserved import BOOKKEEPING_IRI
+from .canonical import TYPE, canonical, canonicals, odd_lines
 from .rows import Row, graph_text, text_of
 from .terms import DEFAULT_GRAPH, GraphName
 
@@ -65,6 +67,35 @@ def _plain(
             return None
         made[graph] = text
     return made
+
+
+def line_of(quad: Quad) -> bytes | None:
+    """The line of N-Quads of a quad as most are: its text is plain, it has no blank nodes, and its
+    literal is in the form that the store gives it. None if it is not sure that it is one.
+
+    >>> line_of(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"), NamedNode("urn:g")))
+    b'<urn:s> <urn:p> "o" <urn:g> .\\n'
+    """
+    graph = quad.graph_name
+    ending = _ending(graph)
+    if ending is None:
+        return None
+    text = serialize([quad.triple], format=RdfFormat.N_QUADS) or b""
+    if b"_:" in text or not are_plain(text) or (TYPE in text and odd_lines(text)):
+        return None
+    return text[:-2] + ending
+
+
+@lru_cache(maxsize=1024)
+def _ending(graph: GraphName) -> bytes | None:
+    """How the lines of N-Quads end in a graph; None if its name is not plain, or is private."""
+    if graph == DEFAULT_GRAPH:
+        return b".\n"
+    text = str(graph).encode()
+    plain = (
+        isinstance(graph, NamedNode) and graph.value != BOOKKEEPING_IRI and _GRAPH.fullmatch(text)
+    )
+    return text + b" .\n" if plain else None
 
 
 def lines_of(text: PlainText) -> bytes:

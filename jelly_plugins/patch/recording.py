@@ -30,7 +30,7 @@ from ..codec import (
     delimit,
 )
 from ..codec import describe as describe_generic
-from ..codec.patch.operations import BEGIN, COMMIT, END, Operation, OperationKind, header
+from ..codec.patch.operations import BEGIN, COMMIT, END, Header, Operation, OperationKind
 from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..io.sinks import compression_of
@@ -173,7 +173,7 @@ class LogWriter:
         :raises JellyError: the log cannot say an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        self._append(lambda write, opening: write.add([*opening, *operations, COMMIT, END]))
+        self._append(self._say_operations, operations)
 
     def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads.
@@ -182,21 +182,24 @@ class LogWriter:
         :raises JellyError: the log cannot say a statement; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
+        statements = []
+        if deleted:
+            statements.append((OperationKind.DELETE, deleted))
+        if added:
+            statements.append((OperationKind.ADD, added))
+        self._append(self._say_lines, statements)
 
-        def write(serializer: PatchSerializer, opening: list[Operation]) -> bytes:
-            pieces = [serializer.add(opening)]
-            for kind, lines in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added)):
-                if lines:
-                    pieces.append(serializer.add_lines(kind, lines))
-            pieces.append(serializer.add([COMMIT, END]))
-            return b"".join(pieces)
+    def _say_operations(self, headers: list[Header], operations: Iterable[Operation]) -> bytes:
+        opening = (Operation(OperationKind.HEADER, each) for each in headers)
+        return self._serializer.add([*opening, BEGIN, *operations, COMMIT, END])
 
-        self._append(write)
+    def _say_lines(self, headers: list[Header], lines: list[tuple[OperationKind, bytes]]) -> bytes:
+        return self._serializer.add_transaction(headers, lines)
 
-    def _append(self, write: Callable[[PatchSerializer, list[Operation]], bytes]) -> None:
+    def _append(self, say: Callable[[list[Header], Any], bytes], what: Any) -> None:
         """Write a patch.
 
-        :param write: writes its rows, the first of which it is given.
+        :param say: the bytes of its headers and of what it says.
         """
         with self._lock:
             self.check_open()
@@ -205,11 +208,11 @@ class LogWriter:
             self._begun = True
             before = self.place
             made = Iri(_new_id())
-            opening = [header(ID, made), BEGIN]
+            headers = [Header(ID, made)]
             if before.head is not None:
-                opening.insert(1, header(PREV, before.head))
+                headers.append(Header(PREV, before.head))
             try:
-                data = write(self._serializer, opening)
+                data = say(headers, what)
                 self._write(data)
                 if self._sync:
                     os.fsync(self._file.fileno())
@@ -226,9 +229,9 @@ class LogWriter:
                 raise
 
     def _write(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
-            left = left[self._file.write(left) :]
+        written = self._file.write(data)
+        while written < len(data):
+            written += self._file.write(data[written:])
 
     def cut(self, place: Place) -> None:
         """Remove the last patch, which was not applied.

@@ -6,7 +6,7 @@ Flat in memory: rows are written as they come.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     Describe,
+    Iri,
     Kind,
     Limits,
     Namespace,
@@ -30,7 +31,7 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
-from ..codec.patch.operations import END
+from ..codec.patch.operations import BEGIN, COMMIT, END, Header
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import PIECE
 from ..errors import LimitError, StatementError
@@ -89,14 +90,15 @@ class PatchSerializer:
         self._text: PatchTextWriter | None = None
         if format is not PatchFormat.JELLY_PATCH:
             writer = PatchTextWriter if format is PatchFormat.RDF_PATCH else PatchRowWriter
+            self._takes_quads = False
             self._text = writer(
                 known, continues=continues, notation=notation, strict=strict, limits=limits
             )
             return
         options = options or PatchOptions()
-        self._fit = self._to_quad
-        if options.statement_type is PatchStatementType.TRIPLES:
-            self._fit = self._to_triple
+        #: Whether it is a Jelly-Patch stream of quads.
+        self._takes_quads = options.statement_type is PatchStatementType.QUADS
+        self._fit = self._to_quad if self._takes_quads else self._to_triple
         self._encoder = PatchEncoder(
             options,
             known,
@@ -145,10 +147,32 @@ class PatchSerializer:
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written.
         """
-        parser = LineParser(Dialect.RDF_1_2, False, False, self._limits, quads=True)
-        if self._text is None and self._fit == self._to_quad:
+        parser = self._line_parser()
+        if self._takes_quads:
             return b"".join(map(delimit, self._encoder.add_lines(kind, lines, parser)))
         return self.add(Operation(kind, statement) for statement in parser.statements(lines))
+
+    def add_transaction(
+        self, headers: Collection[Header], statements: Iterable[tuple[OperationKind, bytes]]
+    ) -> bytes:
+        """Write a patch of one transaction, as :meth:`add` and :meth:`add_lines` do, in less time.
+
+        :param headers: those whose values are IRIs are faster.
+        :param statements: ADD or DELETE, and whole lines of N-Quads.
+        :raises TextError: with the line.
+        :raises JellyError: a row cannot be written.
+        """
+        iris = [(key, value.value) for key, value in headers if type(value) is Iri]
+        if self._takes_quads and len(iris) == len(headers):
+            parser = self._line_parser()
+            frames = self._encoder.add_transaction(iris, statements, parser)
+            return delimit(frames[0]) if len(frames) == 1 else b"".join(map(delimit, frames))
+        pieces = [self.add([*(Operation(OperationKind.HEADER, each) for each in headers), BEGIN])]
+        pieces += (self.add_lines(kind, lines) for kind, lines in statements)
+        return b"".join([*pieces, self.add([COMMIT, END])])
+
+    def _line_parser(self) -> LineParser:
+        return LineParser(Dialect.RDF_1_2, False, False, self._limits, quads=True)
 
     def finish(self) -> bytes:
         """End the stream.

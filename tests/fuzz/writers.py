@@ -51,6 +51,9 @@ BACKENDS: Final[tuple[tuple[Callable[..., Any], Any], ...]] = (
     (describe_oxigraph, OxigraphFactory(blank_nodes="keep")),
     (describe_node, RdflibFactory(blank_nodes="keep", generalized=True)),
 )
+#: Of headers; not all can be written.
+_KEYS: Final = ("id", "prev", "", "k" * 300, "\ud800")
+_IRIS: Final = ("urn:1", "urn:a/b#c", "urn:\xe4/\U0001f600", "", "urn:" + "x" * 900, "urn:\udfff")
 
 
 def written(call: Callable[..., Any], *given: Any) -> Any:
@@ -132,6 +135,34 @@ def lines(
         if isinstance(found, Refusal):
             return [*made, lent(encoder.finish)], found.error
         made.append(parser.line_ends)
+    return [*made, lent(encoder.finish)], None
+
+
+def transactions(
+    encoder_class: Callable[..., Any],
+    options: PatchOptions,
+    pieces: list[tuple[OperationKind, bytes]],
+    headers: list[tuple[str, str]],
+    parsing: dict[str, Any],
+    settings: dict[str, Any],
+) -> Outcome:
+    """The frames of patches of one transaction each, with the same headers and one piece."""
+    made: list[Any] = []
+    try:
+        encoder = encoder_class(options, frame_rows=20, **settings)
+    except JellyError as error:
+        return made, describe_error(error)
+    quads = options.statement_type is PatchStatementType.QUADS
+    parser = LineParser(**parsing, quads=quads)
+    for kind, piece in pieces:
+
+        def write(lines: bytes, kind: OperationKind = kind) -> Any:
+            return encoder.add_transaction(headers, [(kind, lines)], parser)
+
+        found = lent(write, piece)
+        made += (found, parser.count, encoder.inside_patch, encoder.pending)
+        if isinstance(found, Refusal):
+            return [*made, lent(encoder.finish)], found.error
     return [*made, lent(encoder.finish)], None
 
 
@@ -251,7 +282,11 @@ def lines_case(rng: random.Random) -> Outcome:
     width = 4 if options.statement_type is PatchStatementType.QUADS else 3
     kinds = (OperationKind.ADD, OperationKind.DELETE)
     pieces = [(rng.choice(kinds), piece) for piece in random_text(rng, width, whole_lines=True)]
-    return compare(lines, PatchEncoder, options, pieces, parsing, {"limits": limits})
+    settings = {"limits": limits}
+    if rng.random() < 0.5:
+        return compare(lines, PatchEncoder, options, pieces, parsing, settings)
+    headers = [(rng.choice(_KEYS), rng.choice(_IRIS)) for _ in range(rng.randrange(4))]
+    return compare(transactions, PatchEncoder, options, pieces, headers, parsing, settings)
 
 
 def columns_case(rng: random.Random) -> Outcome:

@@ -169,6 +169,7 @@ def test_a_store_that_cannot_be_written(
 
         monkeypatch.setattr(Update, "run", fail)
         monkeypatch.setattr(staging, "extend", fail)
+        monkeypatch.setattr(staging, "change", fail)
         for change in (
             lambda: recorder.extend([quad(2), *SHAPES[:2]]),
             lambda: recorder.remove(quad(1)),
@@ -186,7 +187,7 @@ def test_a_store_that_cannot_be_written(
 def test_an_interrupt_when_all_is_done(
     store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, extend = Update.run, staging.extend
+    run, extend, change = Update.run, staging.extend, staging.change
 
     def interrupted(self: Update, *args: Any, **settings: Any) -> None:
         run(self, *args, **settings)
@@ -196,11 +197,16 @@ def test_an_interrupt_when_all_is_done(
         extend(*args)
         raise KeyboardInterrupt
 
+    def changed(*args: Any) -> None:
+        change(*args)
+        raise KeyboardInterrupt
+
     copy = ox.Store()
     with record(store, path) as recorder:
         recorder.add(quad(0))
         monkeypatch.setattr(Update, "run", interrupted)
         monkeypatch.setattr(staging, "extend", extended)
+        monkeypatch.setattr(staging, "change", changed)
         with pytest.raises(KeyboardInterrupt):
             recorder.add(quad(1))
         with pytest.raises(KeyboardInterrupt):

@@ -75,6 +75,12 @@ def catch_up(store: Store, *, but: Lagging | None = None) -> None:
             catches_up(store)
 
 
+def is_alone(store: Store, recorder: Lagging) -> bool:
+    """Whether the position of a store lags because of this recorder, and of nothing else."""
+    known = _LAGGING.get(id(store))
+    return known is not None and known() is recorder
+
+
 def is_left(store: Store) -> bool:
     """Whether the recorder of a store was dropped and not closed, and the store lags."""
     known = _LAGGING.get(id(store))

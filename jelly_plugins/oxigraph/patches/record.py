@@ -24,15 +24,16 @@ from pyoxigraph import BlankNode, Quad, Store
 from ...codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ...codec.patch.operations import add, delete
 from ...codec.text.ntriples import read_label, term_text
-from ...errors import ChainError, TextError
+from ...errors import ChainError, JellyError, TextError
 from ...patch.recording import LogWriter, Place
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
 from ..labels import kept
-from ..plain_text import has_blank_nodes, lines_of
+from ..plain_text import has_blank_nodes, line_of, lines_of
 from ..terms import describe_kept
+from . import staging
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
-from .lag import LAG, catch_up, catches_up, check_recorded, is_left, lags
+from .lag import LAG, catch_up, catches_up, check_recorded, is_alone, is_left, lags
 from .replay import replay
 from .staging import Staged, Transaction
 
@@ -201,16 +202,18 @@ class Recorder:
     def add(self, quad: Quad) -> None:
         """Add a quad."""
         with self._lock:
-            transaction = self._begin()
-            transaction.add(quad)
-            self._commit(transaction)
+            if not self._make_usual(quad, True):
+                transaction = self._begin()
+                transaction.add(quad)
+                self._commit(transaction)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad."""
         with self._lock:
-            transaction = self._begin()
-            transaction.remove(quad)
-            self._commit(transaction)
+            if not self._make_usual(quad, False):
+                transaction = self._begin()
+                transaction.remove(quad)
+                self._commit(transaction)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none."""
@@ -226,13 +229,49 @@ class Recorder:
         self._writer.check_open()
         return Transaction(self.store, exact=self._exact)
 
-    def _commit(self, transaction: Transaction) -> None:
-        # Whoever else moves the store waits here, and then finds that it has moved.
+    def _make_usual(self, quad: Quad, there: bool) -> bool:
+        """Change one quad as the rest of this class would, in the case that is nearly all of them:
+        it is a usual one, and the position stays behind. Nothing happens if it is another one.
+
+        :return: whether it is that case.
+        """
+        self._writer.check_open()
+        line = None if self._behind is None else line_of(quad)
+        if line is None:
+            return False
         with lock_of(self.store):
+            self._follow_others()
+            if self._behind is None or self._behind == LAG - 1:
+                return False
+            if self._exact and (quad in self.store) is there:
+                return True
+            changes = ([], [quad]) if there else ([quad], [])
+            begun = self._begun = _Begun(self._writer.place, changes, None, True)
+            try:
+                self._writer.append_lines(*((b"", line) if there else (line, b"")))
+                staging.change(self.store, quad, there)
+            except BaseException as error:
+                self._settle()
+                if isinstance(error, JellyError):
+                    # It is said better where there is more time.
+                    return False
+                raise
+            self._end(begun)
+        return True
+
+    def _follow_others(self) -> None:
+        """Begin where others have left the store, whose lock is held."""
+        if not is_alone(self.store, self):
             catch_up(self.store, but=self)
             if is_left(self.store):
                 check_recorded(self.store)
+        if self._begun is not None or self._exact_position is not None:
             self._settle()
+
+    def _commit(self, transaction: Transaction) -> None:
+        # Whoever else moves the store waits here, and then finds that it has moved.
+        with lock_of(self.store):
+            self._follow_others()
             deletes, adds = transaction.staged()
             if not deletes.quads and not adds.quads:
                 # Graphs may have come or gone, which patches cannot say.
@@ -381,8 +420,7 @@ class Recorder:
 
     def _append(self, deletes: Staged, adds: Staged) -> None:
         """Write a patch to the log."""
-        little = len(deletes.quads) + len(adds.quads) < _LITTLE
-        if not little and deletes.text is not None and adds.text is not None:
+        if deletes.text is not None and adds.text is not None:
             try:
                 self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
                 return

@@ -294,3 +294,11 @@ class Transaction:
 def extend(store: Store, quads: list[Quad]) -> None:
     """Add quads to a store, all or none."""
     store.extend(quads)
+
+
+def change(store: Store, quad: Quad, there: bool) -> None:
+    """Add a quad to a store, or remove it."""
+    if there:
+        store.add(quad)
+    else:
+        store.remove(quad)

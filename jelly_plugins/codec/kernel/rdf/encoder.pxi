@@ -77,6 +77,9 @@ cdef class TermWriter:
     cdef TermTags tags
     # For text; made when it is first given any.
     cdef LineReader lines
+    # Of the text that was given last, lines that became a row here; the last one may have been
+    # refused for its frame.
+    cdef uint64_t lines_written
     # Whether `lines.last` has the terms of the statement before, and `last` has not.
     cdef bint previous
     cdef Identity identities[IDENTITIES]
@@ -251,11 +254,13 @@ cdef class TermWriter:
         try:
             self._add_text(encoder, data, parser, tag)
         finally:
+            self._hand_over(encoder)
             end_text(&self.lines)
             let_go(data)
             self._leave()
 
     cdef int _add_text(self, encoder, bytes data, parser, uint8_t tag) except -1:
+        """Write whole lines as rows, the last of which are not handed over yet."""
         cdef Writer *writer = &self.writer
         cdef LineReader *lines = &self.lines
         cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(data)
@@ -270,6 +275,7 @@ cdef class TermWriter:
         cdef bint at_start
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
+        self.lines_written = 0
         begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
             # The reference says what is wrong with the whole of it before it reads any of it.
@@ -300,6 +306,7 @@ cdef class TermWriter:
                                 break
                             else:
                                 count += 1
+                                self.lines_written += 1
                         if line == LINE_UNUSUAL:
                             pos = line_after(start, end)
                             break
@@ -327,7 +334,6 @@ cdef class TermWriter:
                         count -= 1
                         raise error.locate(row=encoder._rows)
         finally:
-            self._hand_over(encoder)
             parser.count += count
         parser.line_ends += line_ends_in(counted, end)
         return 0
