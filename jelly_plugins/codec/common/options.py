@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, Self, TypeVar, cast
 
 from ...errors import OptionsError
 from .limits import Limits, over
-from .wire import BYTES, VARINT, read_fields, read_string, uint32
+from .wire import BYTES, VARINT, read_fields, read_string, string_field, uint32, varint_field
 
 MIN_NAME_TABLE: Final = 8
 
@@ -97,6 +97,18 @@ def read_options(
         else:
             found[name] = uint32(value, f"{name} in the stream options")
     return make(**found)
+
+
+def write_options(options: object, fields: Mapping[int, str]) -> bytes:
+    """Write the options of a stream, without tag and length.
+
+    :param fields: the names by the numbers of the fields, in order.
+    """
+    named = ((number, getattr(options, name)) for number, name in fields.items())
+    return b"".join(
+        string_field(number, value) if isinstance(value, str) else varint_field(number, value)
+        for number, value in named
+    )
 
 
 def check_types(options: TermOptions) -> None:

@@ -33,6 +33,18 @@ class PatchStreamType(IntEnum):
 #: The protocol version of Jelly-Patch 1.0.x.
 PATCH_VERSION_1_0: Final = 1
 
+#: Fields of RdfPatchOptions, by their numbers.
+OPTIONS_FIELDS: Final = {
+    1: "statement_type",
+    2: "stream_type",
+    3: "generalized_statements",
+    4: "rdf_star",
+    9: "max_name_table_size",
+    10: "max_prefix_table_size",
+    11: "max_datatype_table_size",
+    15: "version",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchOptions(Presets):

@@ -60,6 +60,19 @@ GROUPED: Final = frozenset({LogicalType.GRAPHS, LogicalType.DATASETS})
 VERSION_1_0: Final = 1
 VERSION_1_1: Final = 2
 
+#: Fields of RdfStreamOptions, by their numbers.
+OPTIONS_FIELDS: Final = {
+    1: "stream_name",
+    2: "physical_type",
+    3: "generalized_statements",
+    4: "rdf_star",
+    9: "max_name_table_size",
+    10: "max_prefix_table_size",
+    11: "max_datatype_table_size",
+    14: "logical_type",
+    15: "version",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions(Presets):
