@@ -271,13 +271,6 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     return stage
 
 
-def run_here(works: Sequence[ShardWork]) -> Iterator[ShardResult]:
-    """Do the work of shards in this process, one after the other."""
-    from .shard import apply_shard
-
-    return map(apply_shard, works)
-
-
 def _whole(rows: Iterable[Operation], torn: list[str]) -> Iterator[Operation]:
     """The rows of a log, unless its last patch may be torn behind its headers.
 

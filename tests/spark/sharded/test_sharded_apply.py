@@ -26,13 +26,14 @@ from jelly_plugins.patch import (
 )
 from jelly_plugins.spark import batch_sink
 from jelly_plugins.spark.sharded import shard, staging
-from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here, stage_sources
+from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.commits import CommitLog
 from jelly_plugins.spark.sharded.errors import CheckpointError, RootError
 from jelly_plugins.spark.sharded.layout import Root, open_root
 from jelly_plugins.spark.sharded.storage import Attempt
 from jelly_plugins.spark.sharded.store import ShardedStore
 
+from .here import run_here
 from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
 
 pytestmark = pytest.mark.usefixtures("kind")

@@ -10,7 +10,7 @@ from threading import Barrier, Thread
 import pytest
 from pyspark.sql import SparkSession
 
-from jelly_plugins.spark.sharded.apply import Settings, apply_batch, run_here, stage_sources
+from jelly_plugins.spark.sharded.apply import Settings, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import CommitLog, Shard, make_log
 from jelly_plugins.spark.sharded.documents import seal
@@ -25,6 +25,8 @@ from jelly_plugins.spark.sharded.layout import (
 from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from tests.cli.command import jelly
+
+from .here import run_here
 
 KEYS = ["", "<urn:s>", "_:b0", "<http://example.org/é/😀>", "x" * 100, "\0", "<urn:a>" * 5]
 
