@@ -18,7 +18,7 @@ from .settings import BlankNodesChoice
 
 if TYPE_CHECKING:
     from ..codec import StreamOptions
-    from ..formats.convert import OptionChanges
+    from ..formats.settings import OptionChanges
 
 
 class Physical(StrEnum):
@@ -182,7 +182,7 @@ def convert(
     Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly.
     """
     from ..formats.conversion import convert as convert_
-    from ..formats.convert import OptionChanges
+    from ..formats.settings import OptionChanges
 
     changes = OptionChanges(
         like=None if options_from is None else _options_of(options_from),

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ..codec import DEFAULT_LIMITS, AnyFrame, Limits
+from ..codec import AnyFrame
 from ..errors import JellyError
 from ..formats.names import Format
 from ..formats.reading import TextReader
+from ..formats.settings import ConversionSettings
 from ..io.marks import without_mark
 from ..io.sinks import Destination, open_output
 from ..io.sources import Input, Source
-from ..io.streams import BATCH, FrameBytes, FrameReader
+from ..io.streams import BATCH, FrameReader
 from .codec import LineEncoder, RowEncoder
 from .names import JenaFormat
 from .streams import JenaReader
@@ -22,54 +23,38 @@ from .streams import JenaReader
 def to_jena(
     src: Source,
     dst: Destination,
-    *,
     source_format: Format,
     target_format: JenaFormat,
-    namespaces: bool = False,
-    value_forms: bool = False,
-    generalized: bool = False,
-    base: str | None = None,
-    concatenated: bool = False,
-    strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    settings: ConversionSettings,
 ) -> tuple[int, dict[str, int]]:
     """Write what a source says as rows; see :func:`~jelly_plugins.formats.convert.convert`.
 
-    :param namespaces: declare the prefixes of text. Those of Jelly and of Jena's formats are always
-        declared.
-    :param value_forms: see :func:`~jelly_plugins.jena.write`.
+    The prefixes of text are declared if ``namespaces`` are asked for, those of Jelly and of Jena's
+    formats always.
+
     :return: number of statements, and of what rows have no place for, by what it is.
     :raises JellyError: the source cannot be read, or a statement cannot be written.
     """
-    settings: dict[str, Any] = {
-        "value_forms": value_forms,
-        "generalized": generalized,
-        "limits": limits,
-    }
+    reading: dict[str, Any] = {"generalized": settings.generalized, "limits": settings.limits}
+    writing = {"value_forms": settings.value_forms, **reading}
     left_out: dict[str, int] = {}
     rows: Iterator[bytes]
     encoder: RowEncoder
     if source_format in (Format.N_TRIPLES, Format.N_QUADS):
-        lines = LineEncoder(target_format, quads=source_format is Format.N_QUADS, **settings)
+        lines = LineEncoder(target_format, quads=source_format is Format.N_QUADS, **writing)
         encoder = lines.rows
         rows = _rows_of_lines(src, lines)
     else:
-        encoder = RowEncoder(target_format, **settings)
+        encoder = RowEncoder(target_format, **writing)
         if source_format is Format.JELLY:
-            frames = FrameReader(
-                FrameBytes(src, limits=limits, strict=strict),
-                limits=limits,
-                concatenated=concatenated,
-            )
+            frames = FrameReader(src, **settings.reading)
             rows = _rows_of_frames(frames, encoder, left_out)
         elif source_format.is_jena:
-            batches = JenaReader(
-                src, format=JenaFormat(source_format), generalized=generalized, limits=limits
-            )
+            batches = JenaReader(src, format=JenaFormat(source_format), **reading)
             rows = _rows_of_frames(batches, encoder, left_out)
         else:
-            text = TextReader(src, source_format, base=base, generalized=generalized, limits=limits)
-            rows = _rows_of_text(text, encoder, namespaces)
+            text = TextReader(src, source_format, base=settings.base, **reading)
+            rows = _rows_of_text(text, encoder, bool(settings.namespaces))
     with open_output(dst) as out:
         for data in rows:
             out.write(data)
