@@ -170,7 +170,7 @@ class StoreTarget:
     ) -> None:
         if not isinstance(graph, NamedNode | BlankNode | DefaultGraph):
             raise TypeError(
-                "graph: a pyoxigraph.NamedNode, BlankNode or DefaultGraph is wanted, not "
+                "graph must be a pyoxigraph NamedNode, BlankNode or DefaultGraph, not "
                 f"{type(graph).__name__}"
             )
         self._store = store

@@ -25,7 +25,7 @@ def moved(
 
 def idle(kind: OperationKind, statement: str) -> ConflictError:
     """The error for an operation on a statement that changes nothing."""
-    what = "added, and is there already"
+    what = "added, but is there already"
     if kind is OperationKind.DELETE:
-        what = "deleted, and is not there"
+        what = "deleted, but is not there"
     return ConflictError(f"the statement {statement[:200]} is {what}")

@@ -56,8 +56,8 @@ _DELETE: Final = OperationKind.DELETE
 _TORN: Final = "a log ends inside a transaction, and another follows"
 
 _SPLIT: Final = (
-    "a transaction of a patch without an id lies in several partitions, and cannot be known again; "
-    "coalesce(1) puts them together"
+    "a transaction of a patch without an id lies in several partitions, and cannot be recognised "
+    "again; coalesce(1) puts them together"
 )
 
 #: What is read of a row that is no statement, or may begin another patch.
@@ -346,7 +346,7 @@ class _Reading:
         """What a row says, but for its statement; and what lies between it and the one before."""
         kind = _KINDS.get(code)
         if kind is None:
-            raise OptionsError(f"{code!r} is no kind of row")
+            raise OptionsError(f"{code!r} is not a kind of row")
         if self._patch != patch:
             if self._patch is not None:
                 yield Operation(OperationKind.END)

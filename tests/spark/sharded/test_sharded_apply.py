@@ -423,7 +423,7 @@ def test_a_batch_without_ids_is_not_taken_for_what_said_the_same(tmp_path: Path)
 def test_a_batch_that_ends_inside_a_transaction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TruncatedError, match="batch 0 of a ends inside"):
         apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", application="a", batch=0)
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="must be given together"):
         apply(tmp_path / "root", b"", application="a")
 
 
@@ -630,10 +630,10 @@ def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
         ({"application": 7}, "application is 7, not a str"),
         ({"shards": 0}, "shards is 0, not a number from 1"),
         ({"shards": "4"}, "shards is '4', not a whole number"),
-        ({"shard_by": "object"}, "shard_by is one of"),
+        ({"shard_by": "object"}, "shard_by must be one of"),
         ({"retries": -1}, "retries is -1"),
         ({"create": "no"}, "create is 'no', not a bool"),
-        ({"on_applied": []}, r"on_applied is \[\], which cannot be called"),
+        ({"on_applied": []}, r"on_applied is \[\], which is not callable"),
         ({"root": "hdfs://bucket/root"}, "not a local path"),
     ],
 )
