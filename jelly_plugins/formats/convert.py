@@ -47,6 +47,7 @@ from ..jena.streams import JenaReader, JenaText
 from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
 from .settings import DEFAULT_SETTINGS, ConversionSettings
+from .to_jena import to_jena
 from .transcode import as_quad, as_triple, transcode
 from .xml_names import NAME, NO_CHARACTER
 
@@ -112,8 +113,6 @@ def convert(
         raise ValueError("several sources must be Jelly, and become one Jelly stream")
     [src] = sources
     if target_format.is_jena:
-        from ..jena.convert import to_jena
-
         target = JenaFormat(target_format)
         statements, left_out = to_jena(src, dst, source_format, target, settings)
         return Conversion(statements=statements, left_out=left_out)

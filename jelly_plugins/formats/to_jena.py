@@ -8,16 +8,16 @@ from typing import Any
 
 from ..codec import AnyFrame
 from ..errors import JellyError
-from ..formats.names import Format
-from ..formats.reading import TextReader
-from ..formats.settings import ConversionSettings
 from ..io.marks import without_mark
 from ..io.sinks import Destination, open_output
 from ..io.sources import Input, Source
 from ..io.streams import BATCH, FrameReader
-from .codec import LineEncoder, RowEncoder
-from .names import JenaFormat
-from .streams import JenaReader
+from ..jena.codec import LineEncoder, RowEncoder
+from ..jena.names import JenaFormat
+from ..jena.streams import JenaReader
+from .names import Format
+from .reading import TextReader
+from .settings import ConversionSettings
 
 
 def to_jena(
