@@ -16,6 +16,16 @@ TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_t
 #: Options that are true or false.
 FLAGS: Final = ("generalized_statements", "rdf_star")
 
+#: Fields of options in every format, by their numbers.
+COMMON_FIELDS: Final = {
+    3: "generalized_statements",
+    4: "rdf_star",
+    9: "max_name_table_size",
+    10: "max_prefix_table_size",
+    11: "max_datatype_table_size",
+    15: "version",
+}
+
 _STREAM_NAME: Final = "stream_name"
 
 O = TypeVar("O")  # noqa: E741
@@ -102,9 +112,9 @@ def read_options(
 def write_options(options: object, fields: Mapping[int, str]) -> bytes:
     """Write the options of a stream, without tag and length.
 
-    :param fields: the names by the numbers of the fields, in order.
+    :param fields: the names by the numbers of the fields.
     """
-    named = ((number, getattr(options, name)) for number, name in fields.items())
+    named = ((number, getattr(options, name)) for number, name in sorted(fields.items()))
     return b"".join(
         string_field(number, value) if isinstance(value, str) else varint_field(number, value)
         for number, value in named

@@ -12,7 +12,7 @@ from typing import Final
 
 from ...errors import OptionsError
 from ..common.limits import Limits
-from ..common.options import Presets, check_tables, check_types
+from ..common.options import COMMON_FIELDS, Presets, check_tables, check_types
 
 
 class PatchStatementType(IntEnum):
@@ -37,12 +37,7 @@ PATCH_VERSION_1_0: Final = 1
 OPTIONS_FIELDS: Final = {
     1: "statement_type",
     2: "stream_type",
-    3: "generalized_statements",
-    4: "rdf_star",
-    9: "max_name_table_size",
-    10: "max_prefix_table_size",
-    11: "max_datatype_table_size",
-    15: "version",
+    **COMMON_FIELDS,
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from ...errors import OptionsError
 from ..common.limits import Limits
-from ..common.options import Presets, check_tables, check_types
+from ..common.options import COMMON_FIELDS, Presets, check_tables, check_types
 from ..common.wire import MAX_UINT32
 
 
@@ -64,13 +64,8 @@ VERSION_1_1: Final = 2
 OPTIONS_FIELDS: Final = {
     1: "stream_name",
     2: "physical_type",
-    3: "generalized_statements",
-    4: "rdf_star",
-    9: "max_name_table_size",
-    10: "max_prefix_table_size",
-    11: "max_datatype_table_size",
     14: "logical_type",
-    15: "version",
+    **COMMON_FIELDS,
 }
 
 
