@@ -33,7 +33,8 @@ from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import Input, Readable, Source, rewinder
 from ..io.streams import GENERIC, FrameBytes, FrameReader, encode_frames
 from . import convert as steps
-from .convert import Conversion, Encoding, StatementEncoding
+from .convert import Encoding, StatementEncoding
+from .counting import Conversion
 from .jelly_text import frame_text, frames_of_text
 from .names import Format, format_named, format_of
 from .reading import PieceFile, TextReader

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -44,25 +44,13 @@ from ..io.streams import (
 )
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
+from .counting import Conversion, FrameCounter
 from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
 from .settings import DEFAULT_SETTINGS, ConversionSettings
 from .to_jena import to_jena
 from .transcode import as_quad, as_triple, transcode
 from .xml_names import NAME, NO_CHARACTER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
-    """What was written.
-
-    :ivar statements: number of statements.
-    :ivar left_out: number of things that the target has no place for, by what they are.
-    """
-
-    statements: int
-    left_out: dict[str, int] = field(default_factory=dict)
-
 
 #: Formats that have a statement to a line, which the codec reads and writes itself.
 _LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
@@ -114,8 +102,7 @@ def convert(
     [src] = sources
     if target_format.is_jena:
         target = JenaFormat(target_format)
-        statements, left_out = to_jena(src, dst, source_format, target, settings)
-        return Conversion(statements=statements, left_out=left_out)
+        return to_jena(src, dst, source_format, target, settings)
     if target_format is Format.JELLY:
         return text_to_jelly(src, dst, format=source_format, settings=settings)
     if source_format.is_jena:
@@ -377,7 +364,7 @@ def jelly_to_text(
 
     :raises TermError: the format cannot say a term, or has no graphs; with frame and row.
     """
-    counter = _Counter()
+    counter = FrameCounter()
     concatenated, notation, limits = settings.concatenated, settings.notation, settings.limits
     source = FrameBytes(src, limits=limits, strict=settings.strict)
     options = source.peek_options() if format in _LINES else None
@@ -398,24 +385,19 @@ def jelly_to_text(
         ):
             for piece in pieces:
                 out.write(piece)
-        counter.statements = pieces.statements
-    else:
-        factory = _Lines(format, notation) if format in _LINES else _CheckedFactory(format)
-        frames: AnyFrameReader = FrameReader(
-            source, factory=factory, limits=limits, concatenated=concatenated
-        )
-        with frames, open_output(dst) as out:
-            if format in _LINES:
-                for frame in counter.counted(frames):
-                    lines = " .\n".join(map(" ".join, frame.statements))
-                    out.write(f"{lines} .\n".encode() if lines else b"")
-            else:
-                _serialize(counter.counted(frames), out, format)
-    left_out = {"frame metadata entries": counter.metadata, "empty graphs": counter.empty_graphs}
-    return Conversion(
-        statements=counter.statements,
-        left_out={what: number for what, number in left_out.items() if number},
+        return counter.conversion(pieces.statements)
+    factory = _Lines(format, notation) if format in _LINES else _CheckedFactory(format)
+    frames: AnyFrameReader = FrameReader(
+        source, factory=factory, limits=limits, concatenated=concatenated
     )
+    with frames, open_output(dst) as out:
+        if format in _LINES:
+            for frame in counter.counted(frames):
+                lines = " .\n".join(map(" ".join, frame.statements))
+                out.write(f"{lines} .\n".encode() if lines else b"")
+        else:
+            _serialize(counter.counted(frames), out, format)
+    return counter.conversion()
 
 
 def jena_to_text(
@@ -445,7 +427,7 @@ def jena_to_text(
             for piece in lines:
                 out.write(piece)
         return Conversion(statements=lines.statements)
-    counter = _Counter()
+    counter = FrameCounter()
     factory = _CheckedFactory(format)
     with (
         JenaReader(
@@ -454,26 +436,7 @@ def jena_to_text(
         open_output(dst) as out,
     ):
         _serialize(counter.counted(batches), out, format)
-    return Conversion(statements=counter.statements)
-
-
-class _Counter:
-    """Counts what passes by in frames."""
-
-    def __init__(self) -> None:
-        self.statements = 0
-        self.metadata = 0
-        self.empty_graphs = 0
-
-    def count(self, frame: AnyFrame) -> None:
-        self.statements += len(frame.statements)
-        self.metadata += len(frame.metadata)
-        self.empty_graphs += len(frame.empty_graphs)
-
-    def counted(self, frames: Iterable[AnyFrame]) -> Iterator[AnyFrame]:
-        for frame in frames:
-            self.count(frame)
-            yield frame
+    return counter.conversion()
 
 
 class _Lines(TextFactory):

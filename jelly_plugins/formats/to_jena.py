@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ..codec import AnyFrame
 from ..errors import JellyError
 from ..io.marks import without_mark
 from ..io.sinks import Destination, open_output
@@ -15,6 +14,7 @@ from ..io.streams import BATCH, FrameReader
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
+from .counting import Conversion, FrameCounter
 from .names import Format
 from .reading import TextReader
 from .settings import ConversionSettings
@@ -26,18 +26,17 @@ def to_jena(
     source_format: Format,
     target_format: JenaFormat,
     settings: ConversionSettings,
-) -> tuple[int, dict[str, int]]:
+) -> Conversion:
     """Write what a source says as rows; see :func:`~jelly_plugins.formats.convert.convert`.
 
     The prefixes of text are declared if ``namespaces`` are asked for, those of Jelly and of Jena's
     formats always.
 
-    :return: number of statements, and of what rows have no place for, by what it is.
     :raises JellyError: the source cannot be read, or a statement cannot be written.
     """
     reading: dict[str, Any] = {"generalized": settings.generalized, "limits": settings.limits}
     writing = {"value_forms": settings.value_forms, **reading}
-    left_out: dict[str, int] = {}
+    counter = FrameCounter()
     rows: Iterator[bytes]
     encoder: RowEncoder
     if source_format in (Format.N_TRIPLES, Format.N_QUADS):
@@ -48,17 +47,17 @@ def to_jena(
         encoder = RowEncoder(target_format, **writing)
         if source_format is Format.JELLY:
             frames = FrameReader(src, **settings.reading)
-            rows = _rows_of_frames(frames, encoder, left_out)
+            rows = _rows_of_frames(frames, encoder, counter)
         elif source_format.is_jena:
             batches = JenaReader(src, format=JenaFormat(source_format), **reading)
-            rows = _rows_of_frames(batches, encoder, left_out)
+            rows = _rows_of_frames(batches, encoder, counter)
         else:
             text = TextReader(src, source_format, base=settings.base, **reading)
             rows = _rows_of_text(text, encoder, bool(settings.namespaces))
     with open_output(dst) as out:
         for data in rows:
             out.write(data)
-    return encoder.statements, left_out
+    return counter.conversion(encoder.statements)
 
 
 def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
@@ -70,7 +69,7 @@ def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
 
 
 def _rows_of_frames(
-    frames: FrameReader | JenaReader, encoder: RowEncoder, left_out: dict[str, int]
+    frames: FrameReader | JenaReader, encoder: RowEncoder, counter: FrameCounter
 ) -> Iterator[bytes]:
     with frames:
         for frame in frames:
@@ -80,16 +79,7 @@ def _rows_of_frames(
                 yield encoder.add(frame.statements)
             except JellyError as error:
                 raise _as_of(frames.name, error) from error
-            _count(frame, left_out)
-
-
-def _count(frame: AnyFrame, left_out: dict[str, int]) -> None:
-    for what, number in (
-        ("frame metadata entries", len(frame.metadata)),
-        ("empty graphs", len(frame.empty_graphs)),
-    ):
-        if number:
-            left_out[what] = left_out.get(what, 0) + number
+            counter.count(frame)
 
 
 def _rows_of_text(text: TextReader, encoder: RowEncoder, namespaces: bool) -> Iterator[bytes]:
