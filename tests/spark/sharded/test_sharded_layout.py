@@ -65,7 +65,7 @@ def test_a_root_keeps_its_layout(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(RootError, match="there is 'thesis.txt'"):
+    with pytest.raises(RootError, match=r"there is 'thesis.txt'"):
         make_root(tmp_path, 4)
     with pytest.raises(RootError, match="no sharded store"):
         open_root(tmp_path)
