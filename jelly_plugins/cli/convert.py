@@ -18,7 +18,7 @@ from .settings import BlankNodesChoice
 
 if TYPE_CHECKING:
     from ..codec import StreamOptions
-    from ..formats.convert import OptionChanges
+    from ..formats.settings import OptionChanges
 
 
 class Physical(StrEnum):
@@ -75,12 +75,8 @@ def convert(
     table_names: settings.TableNames = None,
     table_prefixes: settings.TablePrefixes = None,
     table_datatypes: settings.TableDatatypes = None,
-    frame_rows: Annotated[
-        int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
-    ] = None,
-    frame_bytes: Annotated[
-        int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
-    ] = None,
+    frame_rows: settings.FrameRows = None,
+    frame_bytes: settings.FrameBytes = None,
     restart_every: Annotated[
         int | None,
         typer.Option(
@@ -140,9 +136,7 @@ def convert(
         typer.Option("--rdf-star", show_default=False, help="Declare quoted triples."),
     ] = None,
     rdf_12: settings.Rdf12 = True,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
-    ] = None,
+    base: settings.Base = None,
     blank_nodes: Annotated[
         BlankNodesChoice,
         typer.Option("--blank-nodes", help="Of several files: kept apart, or as labelled."),
@@ -182,7 +176,7 @@ def convert(
     Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly.
     """
     from ..formats.conversion import convert as convert_
-    from ..formats.convert import OptionChanges
+    from ..formats.settings import OptionChanges
 
     changes = OptionChanges(
         like=None if options_from is None else _options_of(options_from),

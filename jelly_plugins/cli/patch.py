@@ -275,12 +275,8 @@ def convert(
     table_names: settings.TableNames = None,
     table_prefixes: settings.TablePrefixes = None,
     table_datatypes: settings.TableDatatypes = None,
-    frame_rows: Annotated[
-        int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
-    ] = None,
-    frame_bytes: Annotated[
-        int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
-    ] = None,
+    frame_rows: settings.FrameRows = None,
+    frame_bytes: settings.FrameBytes = None,
     rdf_12: settings.Rdf12 = True,
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
@@ -350,9 +346,7 @@ def diff(
             "be none.",
         ),
     ] = DiffBlankNodes.KEEP,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
-    ] = None,
+    base: settings.Base = None,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Write the patch that makes OLD into NEW.

@@ -151,6 +151,15 @@ ContextFiles: TypeAlias = Annotated[
 StoreFolder: TypeAlias = Annotated[
     str, typer.Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
 ]
+Base: TypeAlias = Annotated[
+    str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
+]
+FrameRows: TypeAlias = Annotated[
+    int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
+]
+FrameBytes: TypeAlias = Annotated[
+    int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
+]
 TablePreset: TypeAlias = Annotated[
     Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
 ]

@@ -46,9 +46,7 @@ def load(
             help="Each file whole or not at all, or batch by batch in constant memory.",
         ),
     ] = True,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
-    ] = None,
+    base: settings.Base = None,
     reify: Annotated[
         bool,
         typer.Option("--reify", help="Reify quoted triples that are no objects; else refuse them."),

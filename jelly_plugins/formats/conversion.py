@@ -15,8 +15,6 @@ from typing import Any, Final, NamedTuple, cast
 
 from ..backends import BlankNodes
 from ..codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
     DEFAULT_LIMITS,
     BlankNode,
     FrameSplitter,
@@ -35,19 +33,18 @@ from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import Input, Readable, Source, rewinder
 from ..io.streams import GENERIC, FrameBytes, FrameReader, encode_frames
 from . import convert as steps
-from .convert import Conversion, Encoding, Namespaces, OptionChanges, StatementEncoding
+from .convert import Encoding, StatementEncoding
+from .counting import Conversion
 from .jelly_text import frame_text, frames_of_text
 from .names import Format, format_named, format_of
 from .reading import PieceFile, TextReader
+from .settings import DEFAULT_SETTINGS, ConversionSettings, Namespaces, OptionChanges
 from .transcode import ScopedFactory
 
 _FLAT: Final = {
     PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES,
     PhysicalType.QUADS: LogicalType.FLAT_QUADS,
 }
-
-
-_NO_CHANGES: Final = OptionChanges()
 
 
 class Frames(NamedTuple):
@@ -66,7 +63,7 @@ def convert(
     *,
     source_format: Format | str | Sequence[Format] | None = None,
     target_format: Format | str | None = None,
-    changes: OptionChanges = _NO_CHANGES,
+    changes: OptionChanges = DEFAULT_SETTINGS.changes,
     take_frames: Frames | None = None,
     frame_rows: int | None = None,
     frame_bytes: int | None = None,
@@ -91,13 +88,11 @@ def convert(
     :param target_format: of the output; by default its name tells.
     :param take_frames: of Jelly sources, these frames of each; namespaces that were declared before
         them are declared in the first.
-    :param blank_nodes: of several sources: ``"fresh"`` keeps them apart by new labels, ``"keep"``
-        takes equal labels for one node.
     :raises JellyError: a source cannot be read, or the target cannot say what it says.
     :raises ValueError: no name tells a format, or there is none of the name that is given; or
         ``take_frames`` of what has no frames.
 
-    See :func:`jelly_plugins.formats.convert.convert` for the other parameters.
+    See :class:`~jelly_plugins.formats.settings.ConversionSettings` for the other parameters.
 
     >>> import io
     >>> nt, turtle = io.BytesIO(), b"@prefix x: <http://example.org/> . x:s x:p x:o, 1 ."
@@ -106,6 +101,22 @@ def convert(
     >>> print(nt.getvalue().decode().splitlines()[0])
     <http://example.org/s> <http://example.org/p> <http://example.org/o> .
     """
+    settings = ConversionSettings(
+        changes=changes,
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        restart_every=restart_every,
+        namespaces=namespaces,
+        base=base,
+        blank_nodes=blank_nodes,
+        concatenated=concatenated,
+        lossy=lossy,
+        notation=notation,
+        strict=strict,
+        delimited=delimited,
+        value_forms=value_forms,
+        limits=limits,
+    )
     if not isinstance(sources, list | tuple):
         sources = [cast(Source, sources)]
     if not sources:
@@ -119,52 +130,50 @@ def convert(
         )
     ]
     if target is Format.JELLY_TEXT and take_frames is None and _is_one_jelly(given):
-        return _as_text(given[0][0], dst, strict=strict, limits=limits)
+        return _as_text(given[0][0], dst, settings)
     given = [
         (_jelly_of_text(src, limits), Format.JELLY) if form is Format.JELLY_TEXT else (src, form)
         for src, form in given
     ]
-    reading: dict[str, Any] = {"concatenated": concatenated, "strict": strict, "limits": limits}
     if take_frames is not None:
         if any(form is not Format.JELLY for _, form in given):
             raise ValueError("only Jelly has frames to be taken")
-        given = [(_piped(_taken(src, take_frames, **reading), src), form) for src, form in given]
+        given = [(_piped(_taken(src, take_frames, settings), src), form) for src, form in given]
     if not delimited and not _is_one_jelly(given):
         # As large a frame as may be.
-        frame_bytes, frame_rows = frame_bytes or limits.frame_bytes, frame_rows or limits.frame_rows
-    settings: dict[str, Any] = {
-        "changes": changes,
-        "frame_rows": frame_rows,
-        "frame_bytes": frame_bytes,
-        "restart_every": restart_every,
-        "namespaces": namespaces,
-        "base": base,
-        "delimited": delimited,
-        "limits": limits,
-    }
+        settings = replace(
+            settings,
+            frame_rows=frame_rows or limits.frame_rows,
+            frame_bytes=frame_bytes or limits.frame_bytes,
+        )
     if target is Format.JELLY_TEXT:
         with open_output(dst) as out:
-            return convert(
-                [src for src, _ in given],
-                _TextOutput(out, limits),
-                source_format=given[0][1],
-                target_format=Format.JELLY,
-                blank_nodes=blank_nodes,
-                lossy=lossy,
-                **settings,
-                concatenated=concatenated,
-                strict=strict,
-            )
+            return _convert(given, _TextOutput(out, limits), Format.JELLY, settings)
+    return _convert(given, dst, target, settings)
+
+
+def _convert(
+    given: list[tuple[Source, Format]],
+    dst: Destination,
+    target: Format,
+    settings: ConversionSettings,
+) -> Conversion:
+    """Convert sources of any formats but Jelly's text."""
     made: Readable | None = None
     src, form = given[0]
     if len(given) > 1 and {target, *(each for _, each in given)} != {Format.JELLY}:
-        merging = _Merging(given, blank_nodes == "fresh", base, reading)
+        merging = _Merging(given, settings)
         if target is Format.JELLY:
-            return merging.write(dst, **settings)
+            return merging.write(dst)
         made = _piped(merging.frames(), src)
     elif not (form.is_binary or target.is_binary):
-        generalized = changes.generalized_statements or False
-        made = as_jelly(src, form, base=base, generalized=generalized, limits=limits)
+        made = as_jelly(
+            src,
+            form,
+            base=settings.base,
+            generalized=settings.generalized,
+            limits=settings.limits,
+        )
     if made is not None:
         given = [(made, Format.JELLY)]
     with nullcontext() if made is None else as_of(_name_of(made)):
@@ -173,13 +182,7 @@ def convert(
             dst,
             source_format=given[0][1],
             target_format=target,
-            blank_nodes=blank_nodes,
-            lossy=lossy,
-            notation=notation,
-            value_forms=value_forms,
-            **settings,
-            concatenated=concatenated,
-            strict=strict,
+            settings=settings,
         )
 
 
@@ -254,9 +257,8 @@ def as_jelly(
     )
 
     def frames() -> Iterator[bytes]:
-        with steps.open_encoding(
-            src, format, options, base=base, settings=_settings(limits)
-        ) as encoding:
+        settings = ConversionSettings(base=base, namespaces=True, limits=limits)
+        with steps.open_encoding(src, format, options, settings) as encoding:
             yield from encoding
 
     return _piped(frames(), src)
@@ -271,21 +273,12 @@ def _options(physical_type: PhysicalType, generalized: bool) -> StreamOptions:
     )
 
 
-def _settings(limits: Limits) -> dict[str, Any]:
-    return {
-        "namespaces": True,
-        "frame_rows": DEFAULT_FRAME_ROWS,
-        "frame_bytes": DEFAULT_FRAME_BYTES,
-        "limits": limits,
-    }
-
-
-def _taken(
-    src: Source, wanted: Frames, *, concatenated: bool, strict: bool, limits: Limits
-) -> Iterator[bytes]:
+def _taken(src: Source, wanted: Frames, settings: ConversionSettings) -> Iterator[bytes]:
     """Some frames of a stream, as a stream."""
-    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as frames:
-        yield from encode_frames(_chosen(frames, wanted), options=frames.options, limits=limits)
+    with FrameReader(src, **settings.reading) as frames:
+        yield from encode_frames(
+            _chosen(frames, wanted), options=frames.options, limits=settings.limits
+        )
 
 
 def _chosen(frames: FrameReader, wanted: Frames) -> Iterator[Any]:
@@ -321,9 +314,10 @@ def _jelly_of_text(src: Source, limits: Limits) -> Readable:
     return _piped(frames(), src)
 
 
-def _as_text(src: Source, dst: Destination, *, strict: bool, limits: Limits) -> Conversion:
+def _as_text(src: Source, dst: Destination, settings: ConversionSettings) -> Conversion:
     """Write frames as text, whether they are valid or not."""
-    with FrameBytes(src, strict=strict, limits=limits) as frames, open_output(dst) as out:
+    source = FrameBytes(src, strict=settings.strict, limits=settings.limits)
+    with source as frames, open_output(dst) as out:
         try:
             for index, frame in enumerate(frames):
                 out.write(frame_text(frame, index))
@@ -351,48 +345,26 @@ class _TextOutput:
 
 
 class _Merging:
-    """Several sources of any formats as one stream.
+    """Several sources of any formats as one stream."""
 
-    :param fresh: whether the blank nodes of each are its own.
-    :param reading: settings of readers of Jelly.
-    """
-
-    def __init__(
-        self,
-        given: list[tuple[Source, Format]],
-        fresh: bool,
-        base: str | None,
-        reading: dict[str, Any],
-    ) -> None:
+    def __init__(self, given: list[tuple[Source, Format]], settings: ConversionSettings) -> None:
         self._given = given
-        self._fresh = fresh
-        self._base = base
-        self._reading = reading
+        self._settings = settings
 
     def frames(self) -> Iterator[bytes]:
         """The stream, with whatever the sources may have."""
         options = _options(self._physical_type(), generalized=True)
-        with self._opened(_settings(self._reading["limits"]), options) as encoding:
+        settings = ConversionSettings(namespaces=True, limits=self._settings.limits)
+        with self._opened(settings, options) as encoding:
             yield from encoding
 
-    def write(
-        self,
-        dst: Destination,
-        *,
-        changes: OptionChanges,
-        base: str | None,  # noqa: ARG002  (that of this object)
-        delimited: bool,
-        frame_rows: int | None,
-        frame_bytes: int | None,
-        **settings: Any,
-    ) -> Conversion:
-        """Write the stream; see :func:`convert` for the parameters."""
+    def write(self, dst: Destination) -> Conversion:
+        """Write the stream."""
+        settings = self._settings
         physical_type = self._physical_type()
-        options = changes.applied(
+        options = settings.changes.applied(
             replace(_options(physical_type, generalized=False), rdf_star=False)
         )
-        settings["frame_rows"] = frame_rows or DEFAULT_FRAME_ROWS
-        settings["frame_bytes"] = frame_bytes or DEFAULT_FRAME_BYTES
         rewinders = [rewinder(src) for src, _ in self._given]
 
         def again() -> None:
@@ -400,19 +372,19 @@ class _Merging:
                 assert rewind is not None
                 rewind()
 
-        once = None in rewinders or changes.rdf_star is False
-        opened = partial(self._opened, settings)
+        once = None in rewinders or settings.changes.rdf_star is False
         return steps.write_encoding(
-            opened, dst, options, again=None if once else again, delimited=delimited
+            partial(self._opened, settings),
+            dst,
+            options,
+            again=None if once else again,
+            delimited=settings.delimited,
         )
 
     @contextmanager
-    def _opened(self, settings: dict[str, Any], options: StreamOptions) -> Iterator[Encoding]:
-        reader = _MergedReader(
-            self._given, self._fresh, self._base, options.generalized_statements, self._reading
-        )
-        with reader:
-            yield StatementEncoding(reader, options, settings)
+    def _opened(self, writing: ConversionSettings, options: StreamOptions) -> Iterator[Encoding]:
+        with _MergedReader(self._given, self._settings, options.generalized_statements) as reader:
+            yield StatementEncoding(reader, options, writing)
 
     def _physical_type(self) -> PhysicalType:
         """Of triples, if it is known that no source has anything else."""
@@ -423,7 +395,7 @@ class _Merging:
         rewind = rewinder(src)
         if form is not Format.JELLY or rewind is None:
             return form.has_graphs
-        with FrameReader(src, **self._reading) as frames:
+        with FrameReader(src, **self._settings.reading) as frames:
             found = frames.options.physical_type is not PhysicalType.TRIPLES
         rewind()
         return found
@@ -435,16 +407,13 @@ class _MergedReader:
     def __init__(
         self,
         given: list[tuple[Source, Format]],
-        fresh: bool,
-        base: str | None,
+        settings: ConversionSettings,
         generalized: bool,
-        reading: dict[str, Any],
     ) -> None:
         self._given = given
-        self._fresh = fresh
-        self._base = base
+        self._fresh = settings.blank_nodes == "fresh"
+        self._settings = settings
         self._generalized = generalized
-        self._reading = reading
         self.name = _name_of(given[0][0])
         self.prefixes: dict[str, str] = {}
         self._statements = self._read()
@@ -467,7 +436,7 @@ class _MergedReader:
 
     def _of_jelly(self, src: Source, scope: int) -> Iterator[Statement]:
         factory = ScopedFactory(scope) if self._fresh else GENERIC
-        with FrameReader(src, factory=factory, **self._reading) as frames:
+        with FrameReader(src, factory=factory, **self._settings.reading) as frames:
             self.name = frames.name
             for frame in frames:
                 self.prefixes |= {name: iri.value for name, iri in frame.namespaces}
@@ -477,9 +446,9 @@ class _MergedReader:
         with TextReader(
             src,
             form,
-            base=self._base,
+            base=self._settings.base,
             generalized=self._generalized,
-            limits=self._reading["limits"],
+            limits=self._settings.limits,
         ) as text:
             self.name = text.name
             for statement in text:

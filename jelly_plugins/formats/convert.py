@@ -11,30 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeAlias
-from typing import Literal as TypingLiteral
 
-from ..backends import BlankNodes, get_backend
+from ..backends import get_backend
 from ..codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
-    DEFAULT_LIMITS,
     AnyFrame,
     Encoder,
     Iri,
-    Limits,
     Literal,
-    LogicalType,
     PhysicalType,
     Statement,
     StreamOptions,
     TextEncoder,
     Triple,
 )
-from ..codec.common.options import FLAGS, TABLES
 from ..codec.text.ntriples import Notation
 from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, StatementError, TermError, TextError
@@ -52,72 +44,13 @@ from ..io.streams import (
 )
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
+from .counting import Conversion, FrameCounter
 from .names import Format
 from .reading import TextReader, pyoxigraph_module, rdf_format
+from .settings import DEFAULT_SETTINGS, ConversionSettings
+from .to_jena import to_jena
 from .transcode import as_quad, as_triple, transcode
 from .xml_names import NAME, NO_CHARACTER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
-    """What was written.
-
-    :ivar statements: number of statements.
-    :ivar left_out: number of things that the target has no place for, by what they are.
-    """
-
-    statements: int
-    left_out: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionChanges:
-    """What is asked of the stream options of an output; None leaves an option as it would be.
-
-    :ivar like: options to take over, but for the logical type, which is about frames, and the
-        version; what else is asked for is changed in these.
-    :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
-    :ivar flat: one flat stream, whatever the frames of the source were.
-
-    >>> changes = OptionChanges(physical_type=PhysicalType.QUADS, max_name_table_size=64)
-    >>> options = changes.applied(StreamOptions(logical_type=LogicalType.GRAPHS))
-    >>> options.logical_type.name, options.max_name_table_size
-    ('DATASETS', 64)
-    """
-
-    like: StreamOptions | None = None
-    preset: str | None = None
-    physical_type: PhysicalType | None = None
-    flat: bool = False
-    stream_name: str | None = None
-    generalized_statements: bool | None = None
-    rdf_star: bool | None = None
-    max_name_table_size: int | None = None
-    max_prefix_table_size: int | None = None
-    max_datatype_table_size: int | None = None
-
-    def applied(self, options: StreamOptions) -> StreamOptions:
-        """``options`` with the changes; the logical type follows the physical type."""
-        if self.like is not None:
-            kept = {name: getattr(options, name) for name in ("logical_type", "version")}
-            options = replace(self.like, **kept)
-        asked = ("physical_type", "stream_name", *FLAGS, *TABLES)
-        options = options.changed(self.preset, {name: getattr(self, name) for name in asked})
-        return replace(options, logical_type=self._logical_type(options))
-
-    def _logical_type(self, options: StreamOptions) -> int:
-        flat = options.physical_type.flat
-        if self.flat:
-            return flat
-        base = options.base_logical_type
-        grouped = LogicalType.GRAPHS if flat is LogicalType.FLAT_TRIPLES else LogicalType.DATASETS
-        if base in (LogicalType.UNSPECIFIED, flat, grouped):
-            return options.logical_type
-        return grouped if options.grouped else flat
-
-
-#: Whether prefixes are written as namespaces: none, all, or those that are of use.
-Namespaces: TypeAlias = bool | TypingLiteral["used"]
 
 #: Formats that have a statement to a line, which the codec reads and writes itself.
 _LINES: Final = (Format.N_TRIPLES, Format.N_QUADS)
@@ -129,42 +62,12 @@ def convert(
     *,
     source_format: Format,
     target_format: Format,
-    changes: OptionChanges = OptionChanges(),
-    frame_rows: int | None = None,
-    frame_bytes: int | None = None,
-    restart_every: int | None = None,
-    namespaces: Namespaces = False,
-    base: str | None = None,
-    blank_nodes: BlankNodes = "fresh",
-    concatenated: bool = False,
-    lossy: bool = False,
-    notation: Notation = Notation.RDF_1_2,
-    strict: bool = False,
-    value_forms: bool = False,
-    delimited: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
+    settings: ConversionSettings = DEFAULT_SETTINGS,
 ) -> Conversion:
     """Convert between Jelly, or one of Apache Jena's binary formats, and other formats.
 
     :param sources: one source, or several Jelly ones that become one Jelly stream.
     :param dst: path or open binary file. A path is replaced only once everything is written.
-    :param changes: to the stream options, where Jelly is written.
-    :param frame_rows: rows after which a frame ends, where Jelly is written. From Jelly to Jelly
-        frames stay as they are without it and ``frame_bytes``.
-    :param frame_bytes: bytes after which a frame ends.
-    :param restart_every: bytes after which the next frame is a restart point, where a reader may
-        begin; see ``codec.rdf.restarts``.
-    :param namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` those that an
-        IRI begins with, before the first such.
-    :param base: IRI that relative ones in RDF text are resolved against.
-    :param blank_nodes: of several Jelly sources, see ``transcode``. One source keeps its labels.
-    :param concatenated: a Jelly source may hold several streams.
-    :param lossy: see ``transcode``.
-    :param notation: of quoted triples in N-Triples and N-Quads.
-    :param strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
-    :param delimited: whether the Jelly written has its frames delimited; otherwise it is one frame
-        that stands alone.
-    :param value_forms: where RDF Thrift or RDF Protobuf is written, see ``jena.write``.
     :raises JellyError: a source cannot be read, or the target cannot say what it says.
     :raises ValueError: both sides are text, or several sources do not become one Jelly stream.
 
@@ -184,71 +87,33 @@ def convert(
         statements = transcode(
             list(sources),
             dst,
-            options=changes.applied,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            restart_every=restart_every,
-            blank_nodes=blank_nodes,
-            concatenated=concatenated,
-            lossy=lossy,
-            strict=strict,
-            delimited=delimited,
-            limits=limits,
+            options=settings.changes.applied,
+            frame_rows=settings.frame_rows,
+            frame_bytes=settings.frame_bytes,
+            restart_every=settings.restart_every,
+            blank_nodes=settings.blank_nodes,
+            lossy=settings.lossy,
+            delimited=settings.delimited,
+            **settings.reading,
         )
         return Conversion(statements=statements)
     if len(sources) != 1:
         raise ValueError("several sources must be Jelly, and become one Jelly stream")
-    generalized = changes.generalized_statements or False
+    [src] = sources
     if target_format.is_jena:
-        from ..jena.convert import to_jena
-
-        statements, left_out = to_jena(
-            sources[0],
-            dst,
-            source_format=source_format,
-            target_format=JenaFormat(target_format),
-            namespaces=bool(namespaces),
-            value_forms=value_forms,
-            generalized=generalized,
-            base=base,
-            concatenated=concatenated,
-            strict=strict,
-            limits=limits,
-        )
-        return Conversion(statements=statements, left_out=left_out)
-    if source_format.is_jena and target_format is not Format.JELLY:
+        target = JenaFormat(target_format)
+        return to_jena(src, dst, source_format, target, settings)
+    if target_format is Format.JELLY:
+        return text_to_jelly(src, dst, format=source_format, settings=settings)
+    if source_format.is_jena:
         return jena_to_text(
-            sources[0],
+            src,
             dst,
             source_format=JenaFormat(source_format),
             format=target_format,
-            notation=notation,
-            generalized=generalized,
-            limits=limits,
+            settings=settings,
         )
-    if target_format is Format.JELLY:
-        return text_to_jelly(
-            sources[0],
-            dst,
-            format=source_format,
-            changes=changes,
-            frame_rows=frame_rows or DEFAULT_FRAME_ROWS,
-            frame_bytes=frame_bytes or DEFAULT_FRAME_BYTES,
-            restart_every=restart_every,
-            namespaces=namespaces,
-            base=base,
-            delimited=delimited,
-            limits=limits,
-        )
-    return jelly_to_text(
-        sources[0],
-        dst,
-        format=target_format,
-        concatenated=concatenated,
-        notation=notation,
-        strict=strict,
-        limits=limits,
-    )
+    return jelly_to_text(src, dst, format=target_format, settings=settings)
 
 
 # From text
@@ -259,14 +124,7 @@ def text_to_jelly(
     dst: Destination,
     *,
     format: Format,  # noqa: A002
-    changes: OptionChanges = OptionChanges(),
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    restart_every: int | None = None,
-    namespaces: Namespaces = False,
-    base: str | None = None,
-    delimited: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
+    settings: ConversionSettings = DEFAULT_SETTINGS,
 ) -> Conversion:
     """Write RDF text as a Jelly stream; see :func:`convert` for the parameters.
 
@@ -277,20 +135,13 @@ def text_to_jelly(
         the output is partly out already.
     """
     physical_type = PhysicalType.QUADS if format.has_graphs else PhysicalType.TRIPLES
-    options = changes.applied(StreamOptions.flat(physical_type))
-    settings: dict[str, Any] = {
-        "namespaces": namespaces,
-        "frame_rows": frame_rows,
-        "frame_bytes": frame_bytes,
-        "restart_every": restart_every,
-        "limits": limits,
-    }
+    changes = settings.changes
     return write_encoding(
-        partial(open_encoding, src, format, base=base, settings=settings),
+        lambda options: open_encoding(src, format, options, settings),
         dst,
-        options,
+        changes.applied(StreamOptions.flat(physical_type)),
         again=None if changes.rdf_star is False else rewinder(src),
-        delimited=delimited,
+        delimited=settings.delimited,
     )
 
 
@@ -303,23 +154,21 @@ def open_encoding(
     src: Source,
     format: Format,  # noqa: A002
     options: StreamOptions,
-    *,
-    base: str | None,
-    settings: dict[str, Any],
+    settings: ConversionSettings,
 ) -> Iterator[Encoding]:
-    """The frames that RDF text becomes.
-
-    :param settings: of the encoder, but for ``options``.
-    """
+    """The frames that RDF text becomes."""
     graphs = options.physical_type is not PhysicalType.TRIPLES
     # The encoder of text reads the format that goes with its physical type.
     if format in _LINES and format.has_graphs is graphs:
         with Input(src) as source:
             yield LineEncoding(source, options, settings)
     else:
-        generalized, limits = options.generalized_statements, settings["limits"]
         with TextReader(
-            src, format, base=base, generalized=generalized, limits=limits
+            src,
+            format,
+            base=settings.base,
+            generalized=options.generalized_statements,
+            limits=settings.limits,
         ) as statements:
             yield StatementEncoding(statements, options, settings)
 
@@ -377,14 +226,14 @@ class StatementEncoding:
         self,
         reader: StatementReader,
         options: StreamOptions,
-        settings: dict[str, Any],
+        settings: ConversionSettings,
     ) -> None:
         self.statements = 0
         self.frames = 0
         self._reader = reader
-        self._namespaces = settings["namespaces"]
+        self._namespaces = settings.namespaces
         self._declared: dict[str, str] = {}
-        self._encoder = Encoder(options, **settings | {"namespaces": bool(self._namespaces)})
+        self._encoder = Encoder(options, **settings.encoding)
 
     def __iter__(self) -> Iterator[bytes]:
         for frame in self._encode():
@@ -449,13 +298,11 @@ class LineEncoding:
     """Lines of N-Triples or N-Quads as frames, without terms in between; see
     :class:`StatementEncoding`."""
 
-    def __init__(self, source: Input, options: StreamOptions, settings: dict[str, Any]) -> None:
+    def __init__(self, source: Input, options: StreamOptions, settings: ConversionSettings) -> None:
         self.frames = 0
         self._source = source
         self._encoder = TextEncoder(
-            options,
-            generalized=options.generalized_statements,
-            **settings | {"namespaces": bool(settings["namespaces"])},
+            options, generalized=options.generalized_statements, **settings.encoding
         )
 
     @property
@@ -508,10 +355,7 @@ def jelly_to_text(
     dst: Destination,
     *,
     format: Format,  # noqa: A002
-    concatenated: bool = False,
-    notation: Notation = Notation.RDF_1_2,
-    strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    settings: ConversionSettings = DEFAULT_SETTINGS,
 ) -> Conversion:
     """Write the statements of a Jelly stream as RDF text; see :func:`convert` for the parameters.
 
@@ -520,8 +364,9 @@ def jelly_to_text(
 
     :raises TermError: the format cannot say a term, or has no graphs; with frame and row.
     """
-    counter = _Counter()
-    source = FrameBytes(src, limits=limits, strict=strict)
+    counter = FrameCounter()
+    concatenated, notation, limits = settings.concatenated, settings.notation, settings.limits
+    source = FrameBytes(src, limits=limits, strict=settings.strict)
     options = source.peek_options() if format in _LINES else None
     #: Where named graphs would be refused, each statement has to be looked at.
     plain = options is not None and (
@@ -540,24 +385,19 @@ def jelly_to_text(
         ):
             for piece in pieces:
                 out.write(piece)
-        counter.statements = pieces.statements
-    else:
-        factory = _Lines(format, notation) if format in _LINES else _CheckedFactory(format)
-        frames: AnyFrameReader = FrameReader(
-            source, factory=factory, limits=limits, concatenated=concatenated
-        )
-        with frames, open_output(dst) as out:
-            if format in _LINES:
-                for frame in counter.counted(frames):
-                    lines = " .\n".join(map(" ".join, frame.statements))
-                    out.write(f"{lines} .\n".encode() if lines else b"")
-            else:
-                _serialize(counter.counted(frames), out, format)
-    left_out = {"frame metadata entries": counter.metadata, "empty graphs": counter.empty_graphs}
-    return Conversion(
-        statements=counter.statements,
-        left_out={what: number for what, number in left_out.items() if number},
+        return counter.conversion(pieces.statements)
+    factory = _Lines(format, notation) if format in _LINES else _CheckedFactory(format)
+    frames: AnyFrameReader = FrameReader(
+        source, factory=factory, limits=limits, concatenated=concatenated
     )
+    with frames, open_output(dst) as out:
+        if format in _LINES:
+            for frame in counter.counted(frames):
+                lines = " .\n".join(map(" ".join, frame.statements))
+                out.write(f"{lines} .\n".encode() if lines else b"")
+        else:
+            _serialize(counter.counted(frames), out, format)
+    return counter.conversion()
 
 
 def jena_to_text(
@@ -566,9 +406,7 @@ def jena_to_text(
     *,
     source_format: JenaFormat,
     format: Format,  # noqa: A002
-    notation: Notation = Notation.RDF_1_2,
-    generalized: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    settings: ConversionSettings = DEFAULT_SETTINGS,
 ) -> Conversion:
     """Write RDF Thrift or RDF Protobuf as RDF text; see :func:`convert` for the parameters.
 
@@ -581,43 +419,24 @@ def jena_to_text(
             src,
             format=source_format,
             graphs=format.has_graphs,
-            notation=notation,
-            generalized=generalized,
-            limits=limits,
+            notation=settings.notation,
+            generalized=settings.generalized,
+            limits=settings.limits,
         )
         with lines, open_output(dst) as out:
             for piece in lines:
                 out.write(piece)
         return Conversion(statements=lines.statements)
-    counter = _Counter()
+    counter = FrameCounter()
     factory = _CheckedFactory(format)
     with (
         JenaReader(
-            src, format=source_format, factory=factory, directions=False, limits=limits
+            src, format=source_format, factory=factory, directions=False, limits=settings.limits
         ) as batches,
         open_output(dst) as out,
     ):
         _serialize(counter.counted(batches), out, format)
-    return Conversion(statements=counter.statements)
-
-
-class _Counter:
-    """Counts what passes by in frames."""
-
-    def __init__(self) -> None:
-        self.statements = 0
-        self.metadata = 0
-        self.empty_graphs = 0
-
-    def count(self, frame: AnyFrame) -> None:
-        self.statements += len(frame.statements)
-        self.metadata += len(frame.metadata)
-        self.empty_graphs += len(frame.empty_graphs)
-
-    def counted(self, frames: Iterable[AnyFrame]) -> Iterator[AnyFrame]:
-        for frame in frames:
-            self.count(frame)
-            yield frame
+    return counter.conversion()
 
 
 class _Lines(TextFactory):

@@ -31,6 +31,7 @@ from ..errors import OptionsError, TermError
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..io.streams import FrameReader, encode_frames, write_bare, write_delimited
+from .counting import FrameCounter
 
 
 class ScopedFactory(GenericFactory):
@@ -198,10 +199,11 @@ def transcode(
                 "frames of a grouped logical type are its elements and cannot be regrouped; "
                 "ask for a flat logical type"
             )
-        counter = _Counter(_adapted(streams.frames(), options, lossy=lossy))
+        counter = FrameCounter()
+        adapted = counter.counted(_adapted(streams.frames(), options, lossy=lossy))
         if regroup:
             frames = _regrouped(
-                counter,
+                adapted,
                 Encoder(
                     options,
                     frame_rows=frame_rows or limits.frame_rows,
@@ -214,23 +216,10 @@ def transcode(
             )
         else:
             frames = encode_frames(
-                counter, options=options, restart_every=restart_every, limits=limits
+                adapted, options=options, restart_every=restart_every, limits=limits
             )
         (write_delimited if delimited else write_bare)(frames, dst)
         return counter.statements
-
-
-class _Counter:
-    """Frames that pass by, and how many statements they have."""
-
-    def __init__(self, frames: Iterator[AnyFrame]) -> None:
-        self._frames = frames
-        self.statements = 0
-
-    def __iter__(self) -> Iterator[AnyFrame]:
-        for frame in self._frames:
-            self.statements += len(frame.statements)
-            yield frame
 
 
 def _adapted(

@@ -12,6 +12,7 @@ from ..codec import Limits, StreamOptions, describe
 from ..errors import JellyError
 from ..formats.convert import convert
 from ..formats.names import Format
+from ..formats.settings import ConversionSettings
 from ..formats.transcode import transcode
 from ..io.sinks import Writable
 from ..io.sources import Source
@@ -111,9 +112,9 @@ def converted(
             out,
             source_format=form,
             target_format=Format.JELLY,
-            frame_rows=FRAME_ROWS,
-            frame_bytes=FRAME_BYTES,
-            limits=limits,
+            settings=ConversionSettings(
+                frame_rows=FRAME_ROWS, frame_bytes=FRAME_BYTES, limits=limits
+            ),
         )
 
     frames = iterate(Pulled(write, limits))

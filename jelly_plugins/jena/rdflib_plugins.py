@@ -74,8 +74,6 @@ def load(
     factory: Any = RdflibFactory(
         blank_nodes=blank_nodes, generalized=generalized, named_graphs=whole
     )
-    count = 0
-    held: list[AnyFrame] = []
     with JenaReader(
         src,
         format=format,
@@ -85,17 +83,14 @@ def load(
         directions=False,
         limits=limits,
     ) as batches:
-        for batch in batches:
-            for name, iri in batch.namespaces:
-                namespaces.add(name, str(iri))
-            count += len(batch.statements)
-            if not atomic:
-                target.add([batch])
-            elif batch.statements:
-                held.append(batch)
-    namespaces.bind(target.default)
-    target.add(held)
-    return count
+
+        def noted() -> Iterator[AnyFrame]:
+            for batch in batches:
+                for name, iri in batch.namespaces:
+                    namespaces.add(name, str(iri))
+                yield batch
+
+        return target.fill(noted(), namespaces, atomic=atomic)
 
 
 def dump(

@@ -21,7 +21,8 @@ from ..codec.common.wire import BYTES
 
 cdef enum:
     ROW_TAG = 0x0A
-    MOST_LENGTH_BYTES = 4
+    # Four bytes of a varint.
+    SHORT_BITS = 28
 
 cdef uint8_t OPTIONS_TAG = Row.OPTIONS << 3 | BYTES
 cdef uint8_t TRIPLE_TAG = Row.TRIPLE << 3 | BYTES
@@ -89,15 +90,13 @@ def count_lines(bytearray text not None, Py_ssize_t pos, long long line, long lo
     return at - start, line, open_
 
 
-cdef const uint8_t *short_varint(const uint8_t *pos, const uint8_t *end,
-                                 size_t *value) noexcept nogil:
-    """Read a varint of at most four bytes; NULL for any other."""
+cdef inline const uint8_t *read_varint(const uint8_t *pos, const uint8_t *end, size_t *value,
+                                       int bits) noexcept nogil:
+    """Read a varint of at most so many bits, seven to a byte; NULL for any other."""
     cdef int shift = 0
     cdef uint8_t byte
     value[0] = 0
-    while shift < 7 * MOST_LENGTH_BYTES:
-        if pos >= end:
-            return NULL
+    while pos < end and shift < bits:
         byte = pos[0]
         value[0] |= <size_t> (byte & 0x7F) << shift
         pos += 1
@@ -111,29 +110,13 @@ cdef inline bint is_statement(uint8_t tag) noexcept nogil:
     return tag == TRIPLE_TAG or tag == QUAD_TAG
 
 
-cdef const uint8_t *any_varint(const uint8_t *pos, const uint8_t *end,
-                               size_t *value) noexcept nogil:
-    """Read the length of a row of our own; NULL if there is none."""
-    cdef int shift = 0
-    cdef uint8_t byte
-    value[0] = 0
-    while pos < end and shift < 63:
-        byte = pos[0]
-        value[0] |= <size_t> (byte & 0x7F) << shift
-        pos += 1
-        if byte < 0x80:
-            return pos
-        shift += 7
-    return NULL
-
-
 cdef const uint8_t *next_row(const uint8_t *pos, const uint8_t *end,
                              uint8_t *tag) noexcept nogil:
     """Pass over a row of our own; NULL if there is none."""
     cdef size_t size
     if pos >= end:
         return NULL
-    pos = any_varint(pos + 1, end, &size)
+    pos = read_varint(pos + 1, end, &size, 63)
     if pos == NULL or size == 0 or size > <size_t> (end - pos):
         return NULL
     tag[0] = pos[0]
@@ -209,14 +192,14 @@ cdef bint count_rows(const uint8_t *pos, const uint8_t *end, long long *rows,
     while pos < end:
         if pos[0] != ROW_TAG:
             return False
-        pos = short_varint(pos + 1, end, &size)
+        pos = read_varint(pos + 1, end, &size, SHORT_BITS)
         if pos == NULL or size < 2 or size > <size_t> (end - pos):
             return False
         stop = pos + size
         tag = pos[0]
         if tag >= 0x80 or tag & 7 != 2 or tag == OPTIONS_TAG:
             return False
-        pos = short_varint(pos + 1, stop, &size)
+        pos = read_varint(pos + 1, stop, &size, SHORT_BITS)
         if pos == NULL or size != <size_t> (stop - pos):
             return False
         rows[0] += 1
@@ -240,7 +223,7 @@ def join_frames(bytes data not None, Py_ssize_t pos, list counts not None, list 
     cdef bytes joined = PyBytes_FromStringAndSize(NULL, min(<size_t> (end - at), max_bytes))
     cdef uint8_t *written = <uint8_t *> PyBytes_AS_STRING(joined)
     while True:
-        start = short_varint(at, end, &size)
+        start = read_varint(at, end, &size, SHORT_BITS)
         if start == NULL or size > <size_t> (end - start) or joined_size + size > max_bytes:
             break
         if not count_rows(start, start + size, &frame_rows, &statements):

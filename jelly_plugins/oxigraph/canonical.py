@@ -2,6 +2,10 @@
 
 Of the usual forms it is known what becomes of them; tests compare that with the store. For all
 others the store is asked, many at a time.
+
+What stays as it is, is known here and nowhere else, but for the compiled codec, which knows no
+store: it recognises the same forms by itself (``is_plain_form`` in ``kernel/patch/columns.pxi``).
+Tests compare all that recognise them.
 """
 
 from __future__ import annotations
@@ -18,23 +22,49 @@ from pyoxigraph import Literal, NamedNode, Quad, Store
 from ..reserved import private
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
-_DAY: Final = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:[0-2][0-9]|3[01])"
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_DAY: Final = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _NUMBER: Final = r"(?!-0\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?"
-#: Lexical forms that the store keeps for sure, by datatype; of numbers so many digits as come back
-#: from it unchanged. What it makes of all others it is asked for.
+#: Characters of numbers that come back from the store unchanged.
+_LONGEST: Final = {"decimal": 17, "double": 15, "float": 6}
+_OTHER_FORMS: Final = {
+    "boolean": "true|false",
+    "integer": r"0|-?[1-9][0-9]{0,16}",
+    "date": rf"{_DAY}Z?",
+    "dateTime": rf"{_DAY}T{_TIME}(?:\.[0-9]{{0,8}}[1-9])?Z?",
+}
+#: Lexical forms that the store keeps for sure, by datatype. What it makes of all others it is asked
+#: for.
 FORMS: Final = {
     f"{_XSD}{name}": re.compile(pattern)
     for name, pattern in {
-        "boolean": "true|false",
-        "integer": r"0|-?[1-9][0-9]{0,16}",
-        "decimal": r"(?=.{1,17}\Z)" + _NUMBER,
-        "double": r"(?=.{1,15}\Z)" + _NUMBER,
-        "float": r"(?=.{1,6}\Z)" + _NUMBER,
-        "date": rf"{_DAY}Z?",
-        "dateTime": rf"{_DAY}T{_TIME}(?:\.[0-9]{{0,8}}[1-9])?Z?",
+        **_OTHER_FORMS,
+        **{name: rf"(?=.{{1,{size}}}\Z){_NUMBER}" for name, size in _LONGEST.items()},
     }.items()
 }
+
+
+def _short_number(longest: int) -> str:
+    """The numbers that have room on both sides of the point: a pattern without look-ahead."""
+    whole = (longest - 2) // 2
+    part = rf"\.[0-9]{{0,{longest - whole - 3}}}[1-9]"
+    return rf"0|-?[1-9][0-9]{{0,{whole - 1}}}(?:{part})?|-?0{part}"
+
+
+_FORMS_IN_TERMS: Final = "".join(
+    rf'|"(?:{pattern})"\^\^<{re.escape(_XSD)}{name}>'
+    for name, pattern in {
+        **_OTHER_FORMS,
+        **{name: _short_number(size) for name, size in _LONGEST.items()},
+    }.items()
+)
+#: Objects in the syntax of N-Triples that the store keeps for sure, if they are valid: nodes, IRIs,
+#: strings with a short language tag or none, and most of the forms above. Like the pattern that
+#: follows, it is one for RE2, which Arrow has.
+KEPT_TERM: Final = rf'(?s)^(?:_.*|<[^<].*|".*"(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS})$'
+#: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be refused.
+KNOWN_DATATYPE: Final = rf'"\^\^<(?:{re.escape(_XSD)}|{re.escape(_RDF)})'
 #: XML Schema's datatypes that the store takes for mere text.
 TEXTS: Final = frozenset(f"{_XSD}{name}" for name in ("anyURI", "language", "token"))
 

@@ -30,7 +30,7 @@ from pyoxigraph import (
 from ..codec import Kind
 from ..codec.common.positions import GRAPH, OBJECT, POSITIONS
 from ..codec.common.terms import XSD_STRING
-from ..codec.text.transcoding import LONG_TERM
+from ..codec.text.transcoding import LONG_TERM, TermText
 from ..errors import TermError
 from ..reserved import private
 from .canonical import FORMS, canonical, is_canonical
@@ -40,18 +40,10 @@ from .terms import DEFAULT_GRAPH, GraphName, OxigraphFactory, describe
 Row: TypeAlias = tuple[str, str, str, str]
 
 
-class Opaque(str):
+class Opaque(TermText):
     """The text of a term that is not to stand in SPARQL, and the term itself."""
 
-    __slots__ = ("term",)
-
-    term: Any
-
-    @classmethod
-    def of(cls, text: str, term: Any) -> Opaque:
-        made = cls(text)
-        made.term = term
-        return made
+    __slots__ = ()
 
 
 class Long(Opaque):

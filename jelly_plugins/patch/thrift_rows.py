@@ -29,7 +29,7 @@ from ..codec.common.terms import build
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
 from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.text.ntriples import Notation
-from ..errors import JellyError, OrderError, StatementError, TruncatedError, WireError
+from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
 from ..jena.reader import BATCH_ROWS, TermReader, is_default
 from ..jena.schema import PATCH_ROW
@@ -37,7 +37,7 @@ from ..jena.streams import batches
 from ..jena.wire import Incomplete, Wire, check_row_bytes
 from ..jena.wires import WIRES
 from ..jena.writer import TermWriter
-from .text.order import PatchOpening
+from .text.order import OpenPatch, PatchOpening, misplaced
 from .text.writer import PatchTextWriter
 
 #: Rows of transactions, by their number: TX, TC, TA, and Z.
@@ -47,7 +47,7 @@ _STATEMENTS: Final = {"dataAdd": OperationKind.ADD, "dataDel": OperationKind.DEL
 _STATEMENT_NAMES: Final = {kind: name for name, kind in _STATEMENTS.items()}
 
 
-class PatchRowReader:
+class PatchRowReader(OpenPatch):
     """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
     whose interface this has.
 
@@ -75,19 +75,10 @@ class PatchRowReader:
         self._quads = statement_type is PatchStatementType.QUADS
         self._wire: Wire = WIRES[JenaFormat.THRIFT]
         self._row = 0
-        self._state = PatchState.BETWEEN_MARKS
         self._opening = PatchOpening()
         self._growing = False
         self._last: list[Any] = [None] * 4
-        #: Bytes of a last row that was not complete, in a source that grows.
         self.pending = 0
-        #: Whether the source has ended behind headers.
-        self.ends_behind_headers = False
-
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there was something after the last END: rows, or part of one."""
-        return self._state is not PatchState.BETWEEN_MARKS or self.pending > 0
 
     def rows(self, pieces: Iterable[bytes], *, growing: bool = False) -> Iterator[Operation]:
         """Read rows. END comes where the source has it, and where the headers of the next patch
@@ -105,13 +96,9 @@ class PatchRowReader:
         :return: END, unless there were no rows after the last one.
         :raises TruncatedError: it ended inside a transaction.
         """
-        if self._state is PatchState.PUNCTUATED_TRANSACTION:
+        if self._inside_transaction:
             raise TruncatedError("the input ends inside a transaction", row=self._row)
-        if self._state is PatchState.BETWEEN_MARKS:
-            return []
-        self.ends_behind_headers = not self._opening.has_operations
-        self._state = PatchState.BETWEEN_MARKS
-        return [END]
+        return self._end()
 
     def _end_of_rows(self, rest: bytes) -> None:
         self.pending = len(rest)
@@ -155,9 +142,7 @@ class PatchRowReader:
         step = ROW_OF.get(row.kind, PatchRow.PUNCTUATION)
         after = NEXT[self._state].get(step)
         if after is None:
-            inside = self._state is PatchState.PUNCTUATED_TRANSACTION
-            where = "inside" if inside else "outside"
-            raise OrderError(f"a row {row.kind.code} {where} a transaction")
+            raise misplaced(row.kind, self._state)
         self._state = after
         if name != "header":
             self._opening.row(row.kind)

@@ -27,9 +27,10 @@ from pyoxigraph import NamedNode
 
 from jelly_plugins.patch import add
 from jelly_plugins.spark import ShardedStore
-from jelly_plugins.spark.sharded.apply import Settings, apply_batch, run_here, stage_sources
+from jelly_plugins.spark.sharded.apply import Settings, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.storage import Storage, storage_at
 from jelly_plugins.spark.sharded.storage.objects import ObjectStorage
+from tests.spark.sharded.here import run_here
 from tests.spark.sharded.s3 import S3Server
 
 from .spark_store_jobs import EX, change, log, quad

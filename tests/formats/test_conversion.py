@@ -33,9 +33,9 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.formats.conversion import Frames, as_jelly
-from jelly_plugins.formats.convert import OptionChanges
 from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.settings import OptionChanges
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.tools.compare import compare_datasets
 
@@ -81,7 +81,7 @@ def test_errors_of_text_have_their_line_and_no_frame(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["x.nt", "x.trig"]
 
 
-@pytest.mark.parametrize("target", ["jelly", "nq", "rt"])
+@pytest.mark.parametrize("target", ["jelly", "jelly-text", "nq", "rt"])
 def test_several_formats_become_one(target: str, tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_bytes(b"_:b <urn:p> _:c .\n")
     (tmp_path / "b.trig").write_bytes(TRIG)

@@ -21,8 +21,9 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.formats.convert import OptionChanges, convert, jelly_to_text, text_to_jelly
+from jelly_plugins.formats.convert import convert, jelly_to_text, text_to_jelly
 from jelly_plugins.formats.names import Format
+from jelly_plugins.formats.settings import ConversionSettings, OptionChanges
 from jelly_plugins.io.streams import write_bytes
 
 NT, JELLY = Format.N_TRIPLES, Format.JELLY
@@ -72,7 +73,10 @@ def test_an_output_that_is_partly_out_is_not_begun_again() -> None:
 def test_quoted_triples_that_are_not_wanted(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="rdf_star"):
         text_to_jelly(
-            QUOTED, tmp_path / "x.jelly", format=NT, changes=OptionChanges(rdf_star=False)
+            QUOTED,
+            tmp_path / "x.jelly",
+            format=NT,
+            settings=ConversionSettings(changes=OptionChanges(rdf_star=False)),
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -98,7 +102,10 @@ def test_errors_of_writing_name_the_text() -> None:
     typed = b'<urn:s> <urn:p> "1"^^<urn:d> .'
     with pytest.raises(TermError) as caught:
         text_to_jelly(
-            typed, io.BytesIO(), format=NT, changes=OptionChanges(max_datatype_table_size=0)
+            typed,
+            io.BytesIO(),
+            format=NT,
+            settings=ConversionSettings(changes=OptionChanges(max_datatype_table_size=0)),
         )
     assert str(caught.value).startswith("<bytes>: a literal of datatype urn:d")
 

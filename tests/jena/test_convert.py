@@ -13,6 +13,7 @@ from jelly_plugins.codec import DEFAULT_GRAPH, Limits
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
 from jelly_plugins.jena import read as read_rows
 
@@ -26,7 +27,13 @@ OTHERS = [Format.JELLY, Format.N_QUADS, Format.TRIG, Format.JSON_LD, *JENA]
 
 def converted(data: bytes, source: Format, target: Format, **settings: Any) -> bytes:
     out = io.BytesIO()
-    convert([data], out, source_format=source, target_format=target, **settings)
+    convert(
+        [data],
+        out,
+        source_format=source,
+        target_format=target,
+        settings=ConversionSettings(**settings),
+    )
     return out.getvalue()
 
 

@@ -9,7 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins.oxigraph.canonical import FORMS, canonical, canonicals, is_canonical, odd_lines
+import jelly_plugins
+from jelly_plugins.codec import (
+    Iri,
+    Literal,
+    PatchColumnDecoder,
+    PatchEncoder,
+    PatchOptions,
+    PatchStatementType,
+    Triple,
+)
+from jelly_plugins.codec.patch.operations import END, add
+from jelly_plugins.codec.text.ntriples import term_text
+from jelly_plugins.codec.text.transcoding import TextFactory
+from jelly_plugins.oxigraph.canonical import (
+    FORMS,
+    KEPT_TERM,
+    TEXTS,
+    canonical,
+    canonicals,
+    is_canonical,
+    odd_lines,
+)
 from jelly_plugins.oxigraph.rows import RowFactory
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -81,6 +102,78 @@ def test_every_literal_is_what_the_store_makes_of_it(datatype: str) -> None:
     assert [made[literal] for literal in literals] == expected
     for literal, known in rng.sample(list(zip(literals, expected, strict=True)), 50):
         assert canonical(literal) == known
+
+
+#: All datatypes of XML Schema that literals are written with, and one that is none of them.
+ALL = [
+    *(
+        f"{XSD}{name}"
+        for name in (
+            *("anyURI", "base64Binary", "boolean", "byte", "date", "dateTime", "dateTimeStamp"),
+            *("dayTimeDuration", "decimal", "double", "duration", "float", "gDay", "gMonth"),
+            *("gMonthDay", "gYear", "gYearMonth", "hexBinary", "int", "integer", "language"),
+            *("long", "Name", "NCName", "negativeInteger", "NMTOKEN", "nonNegativeInteger"),
+            *("nonPositiveInteger", "normalizedString", "positiveInteger", "short", "time"),
+            *("token", "unsignedByte", "unsignedInt", "unsignedLong", "unsignedShort"),
+            "yearMonthDuration",
+        )
+    ),
+    "urn:datatype",
+]
+
+
+def forms_of(datatype: str) -> list[str]:
+    rng = random.Random(datatype)
+    if datatype in FORMS:
+        return sorted({candidate(datatype, rng) for _ in range(8000)})
+    return sorted({candidate(like, rng) for like in FORMS for _ in range(200)})
+
+
+class Asked(TextFactory):
+    """Makes terms for the codec, and notes which literals it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: set[str] = set()
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
+        self.forms.add(lex)
+        return super().literal(lex, langtag, datatype)
+
+
+@pytest.mark.skipif(not jelly_plugins.native, reason="the codec in Python asks for every term")
+@pytest.mark.parametrize("datatype", ALL)
+def test_the_compiled_codec_knows_the_same_forms(datatype: str) -> None:
+    forms = forms_of(datatype)
+    node = Iri("urn:n")
+    encoder = PatchEncoder(PatchOptions(statement_type=PatchStatementType.TRIPLES))
+    adds = [add(Triple(node, node, Literal(form, datatype=datatype))) for form in forms]
+    frames = [*encoder.add([*adds, END]), *encoder.finish()]
+    asked = Asked()
+    decoder = PatchColumnDecoder(validator=asked)
+    for frame in frames:
+        list(decoder.decode(frame))
+    kept = set(forms) - asked.forms
+    known = {form for form in forms if is_canonical(form, datatype)}
+    if datatype in TEXTS:
+        assert kept == set()
+    else:
+        assert kept == known
+
+
+@pytest.mark.parametrize("datatype", ALL)
+def test_the_pattern_for_terms_has_the_same_forms(datatype: str) -> None:
+    pa, pc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.compute")
+    forms = forms_of(datatype)
+    texts = pa.array([term_text(Literal(form, datatype=datatype)) for form in forms])
+    matches = pc.match_substring_regex(texts, KEPT_TERM).to_pylist()
+    kept = {form for form, found in zip(forms, matches, strict=True) if found}
+    known = {form for form in forms if is_canonical(form, datatype)}
+    if datatype in (f"{XSD}{name}" for name in ("boolean", "integer", "date", "dateTime")):
+        assert kept == known
+    else:
+        assert kept <= known
+        assert bool(kept) is (datatype in FORMS)
 
 
 @given(

@@ -89,7 +89,7 @@ def test_every_change_is_a_patch(store: ox.Store, path: Path) -> None:
             transaction.remove(quad(1))
             transaction.add(quad(3, N))
             transaction.update("INSERT { <urn:n> <urn:q> ?o } WHERE { <urn:n> <urn:p> ?o }")
-            transaction.clear_graph(N)
+            transaction.update("CLEAR SILENT GRAPH <urn:n>")
     assert kinds(path) == ["A", "D", "A A", "D A"]
     assert data(store) == {str(quad(2)), str(quad(2)).replace("urn:p", "urn:q")}
     previous = None
@@ -399,7 +399,7 @@ def test_threads_that_share_a_recorder(new_store: Callable[[], ox.Store], path: 
         begin.wait()
         for turn in range(12):
             with recorder.transaction() as transaction:
-                transaction.clear_graph(N)
+                transaction.update("CLEAR SILENT GRAPH <urn:n>")
                 transaction.extend([quad(f"{number} {turn} {i}", N) for i in range(3)])
                 transaction.add(ox.Quad(ox.BlankNode(f"b{number}"), P, ox.Literal(turn)))
             recorder.update(f"DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o FILTER(?o = {turn - 1}) }}")
@@ -478,7 +478,7 @@ _STEP = st.one_of(
             ]
         ),
     ),
-    st.tuples(st.just("clear_graph"), st.sampled_from([N, ox.DefaultGraph()])),
+    st.tuples(st.just("update"), st.sampled_from(["CLEAR SILENT GRAPH <urn:n>", "CLEAR DEFAULT"])),
 )
 
 

@@ -182,7 +182,7 @@ def test_terms_in_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "DROP"}, "option mode: 'DROP' is none of 'FAILFAST', 'PERMISSIVE'"),
+        ({"mode": "DROP"}, "option mode: 'DROP' is not one of 'FAILFAST', 'PERMISSIVE'"),
         ({"terms": "x"}, "option terms"),
         ({"sourceColumns": "yes"}, "option sourceColumns: 'yes' is neither"),
         ({"maxPartitionBytes": "many"}, "option maxPartitionBytes"),
@@ -456,8 +456,8 @@ def test_errors_come_whatever_is_asked_for(corrupt: Path) -> None:
     [
         ({"columns": "subject,x"}, "there is no column 'x': there are subject, predicate"),
         ({"columns": "subject,Subject"}, "once"),
-        ({"columns": ""}, "one at least"),
-        ({"subject": "urn:s"}, "option subject: 'urn:s' is no term as N-Triples has it"),
+        ({"columns": ""}, "at least one column"),
+        ({"subject": "urn:s"}, "option subject: 'urn:s' is not a valid term of N-Triples"),
         ({"object": '"a" .'}, "option object: "),
         ({"predicate": ""}, "option predicate: "),
         ({"graph": "<urn:g> <urn:g>"}, "option graph: "),

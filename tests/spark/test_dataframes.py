@@ -71,7 +71,7 @@ def test_corrupt_files(spark: SparkSession, tmp_path: Path) -> None:
     [bad] = kept.where("_corrupt_record IS NOT NULL").collect()
     assert f"{tmp_path}/x.jelly: frame " in bad._corrupt_record
     assert 300 < kept.count() < 700
-    with pytest.raises(PySparkException, match="option mode: 'none' is none of"):
+    with pytest.raises(PySparkException, match="option mode: 'none' is not one of"):
         reader.option("mode", "none").load(str(tmp_path))
     with pytest.raises(PySparkException, match="the schema is fixed by the options"):
         spark.read.format("jelly").schema("x INT").load(str(tmp_path)).collect()

@@ -13,13 +13,14 @@ from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError, OptionsError
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
+from jelly_plugins.spark.datasource.boundary import not_waiting
 from jelly_plugins.spark.datasource.operations import _Rows
 from jelly_plugins.spark.datasource.patch_row import PatchRow
-from jelly_plugins.spark.datasource.patch_rows import not_waiting, read_rows
 from jelly_plugins.spark.marks import Begin, mark
 from jelly_plugins.spark.sharded.frames import _canonical, _looked_up, _Reading
 
 from ..codec.test_patch_columns import frames, literals, operations_of, rows
+from .patch_rows import read_rows
 from .sharded.logs import Writer
 
 TEXT = b"""H id <urn:1> . PA ex <urn:ex#> . TX . A <urn:s> <urn:p> "o" . TC .
@@ -87,5 +88,5 @@ def test_rows_that_say_nothing_are_refused() -> None:
         schema = pa.schema(
             [(name, pa.string() if name in strings else pa.int64()) for name in columns]
         )
-        with pytest.raises(OptionsError, match=r"lacks its subject|no kind of row"):
+        with pytest.raises(OptionsError, match=r"lacks its subject|not a kind of row"):
             list(_Reading().columns([batch.cast(schema)]))

@@ -8,13 +8,23 @@ from typing import Any, Final, Protocol, Self, TypeVar, cast
 
 from ...errors import OptionsError
 from .limits import Limits, over
-from .wire import BYTES, VARINT, read_fields, read_string, uint32
+from .wire import BYTES, VARINT, read_fields, read_string, string_field, uint32, varint_field
 
 MIN_NAME_TABLE: Final = 8
 
 TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 #: Options that are true or false.
 FLAGS: Final = ("generalized_statements", "rdf_star")
+
+#: Fields of options in every format, by their numbers.
+COMMON_FIELDS: Final = {
+    3: "generalized_statements",
+    4: "rdf_star",
+    9: "max_name_table_size",
+    10: "max_prefix_table_size",
+    11: "max_datatype_table_size",
+    15: "version",
+}
 
 _STREAM_NAME: Final = "stream_name"
 
@@ -97,6 +107,18 @@ def read_options(
         else:
             found[name] = uint32(value, f"{name} in the stream options")
     return make(**found)
+
+
+def write_options(options: object, fields: Mapping[int, str]) -> bytes:
+    """Write the options of a stream, without tag and length.
+
+    :param fields: the names by the numbers of the fields.
+    """
+    named = ((number, getattr(options, name)) for number, name in sorted(fields.items()))
+    return b"".join(
+        string_field(number, value) if isinstance(value, str) else varint_field(number, value)
+        for number, value in named
+    )
 
 
 def check_types(options: TermOptions) -> None:

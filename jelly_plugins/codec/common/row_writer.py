@@ -7,8 +7,8 @@ Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Final
 
 from .limits import Limits, over
 from .wire import BYTES, read_field, varint
@@ -40,6 +40,9 @@ class RowWriter:
 
     :param limits: bounds of frames; a reader's by default, so that it can read what was written.
     """
+
+    #: The row of an entry, by what term writers call its lookup.
+    _entry_rows: ClassVar[Mapping[str, int]]
 
     def __init__(
         self, limits: Limits, frame_rows: int, frame_bytes: int, *, whole_frames: bool
@@ -131,6 +134,15 @@ class RowWriter:
                 rows = 0
             rows += 1
         yield data[start:]
+
+    def _end_stream(self) -> list[bytes]:
+        """End the last frame, if it has rows: the frames that are left."""
+        if self._rows:
+            self._end_frame()
+        return self._take_ended()
+
+    def _add_entry(self, table: str, body: bytes) -> None:
+        self._add_row(self._entry_rows[table], body)
 
     def _count_repeat(self) -> None:
         """Keep statements that cost a few bytes each within what a reader takes of one frame."""

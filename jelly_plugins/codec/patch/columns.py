@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...errors import JellyError, OrderError, TermError
+from ...errors import JellyError, TermError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
 from ..common.terms import TermFactory
 from ..text.columns import (
@@ -21,6 +21,7 @@ from ..text.columns import (
     DEFAULT_BATCH_ROWS,
     ColumnFactory,
     Columns,
+    FrameTurns,
     check_batch,
     columns_of,
     longest_term,
@@ -229,7 +230,7 @@ class PatchColumnDecoder:
         self._decoder = _Decoder(
             text_factory(notation, validator, limits), limits=limits, strict=strict
         )
-        self._failed = False
+        self._turns = FrameTurns()
         #: Number of the frame that is next, or in which an error was.
         self._next = 0
 
@@ -268,19 +269,13 @@ class PatchColumnDecoder:
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, whatever is wrong.
         """
-        if self._failed:
-            raise OrderError(
-                "no frame can be decoded after an error, nor before the one before it is taken",
-                frame=self.next_frame,
-            )
-        self._failed = True
-        operations = self._decoder.decode(data).operations
-        try:
-            yield from self._gathered.add(operations)
-        except JellyError as error:
-            error.locate(frame=self._next)
-            raise
-        self._failed = False
+        with self._turns.turn_of(self._next):
+            operations = self._decoder.decode(data).operations
+            try:
+                yield from self._gathered.add(operations)
+            except JellyError as error:
+                error.locate(frame=self._next)
+                raise
         self._next += 1
 
     def flush(self) -> list[OperationColumns]:

@@ -21,20 +21,10 @@ from ..common.terms import TermFactory
 from ..common.wire import check_empty
 from . import rules as patch_rules
 from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, header
-from .options import PatchOptions, PatchStatementType, PatchStreamType
+from .options import OPTIONS_FIELDS, PatchOptions, PatchStatementType, PatchStreamType
 from .rules import PatchRow, PatchState
 from .term_reader import PatchTermReader
 
-_OPTIONS_FIELDS: Final = {
-    1: "statement_type",
-    2: "stream_type",
-    3: "generalized_statements",
-    4: "rdf_star",
-    9: "max_name_table_size",
-    10: "max_prefix_table_size",
-    11: "max_datatype_table_size",
-    15: "version",
-}
 _ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
 
 #: Rows without content, and what they say.
@@ -64,7 +54,7 @@ class PatchFrame:
 
 def read_patch_options(data: bytes, pos: int, end: int, limits: Limits) -> PatchOptions:
     """Read an RdfPatchOptions, see :func:`.common.options.read_options`."""
-    return read_options(PatchOptions, _OPTIONS_FIELDS, "RdfPatchOptions", data, pos, end, limits)
+    return read_options(PatchOptions, OPTIONS_FIELDS, "RdfPatchOptions", data, pos, end, limits)
 
 
 class PatchDecoder(RowReader[PatchRow, PatchFrame]):

@@ -14,39 +14,24 @@ from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, StatementError
 from ..common.limits import DEFAULT_LIMITS, Limits
+from ..common.options import write_options
 from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWriter
 from ..common.terms import Describe, describe
-from ..common.wire import varint_field
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
 from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
-from .options import PATCH_VERSION_1_0, PatchOptions, PatchStatementType, PatchStreamType
+from .options import (
+    OPTIONS_FIELDS,
+    PATCH_VERSION_1_0,
+    PatchOptions,
+    PatchStatementType,
+    PatchStreamType,
+)
 from .rules import PatchRow
 from .term_writer import PatchTermWriter, check_width
 
-_ENTRY_ROWS: Final = {
-    "name": PatchRow.NAME,
-    "prefix": PatchRow.PREFIX,
-    "datatype": PatchRow.DATATYPE,
-}
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
-
-
-def write_patch_options(options: PatchOptions) -> bytes:
-    """Write the body of an RdfPatchOptions."""
-    return b"".join(
-        (
-            varint_field(1, options.statement_type),
-            varint_field(2, options.stream_type),
-            varint_field(3, options.generalized_statements),
-            varint_field(4, options.rdf_star),
-            varint_field(9, options.max_name_table_size),
-            varint_field(10, options.max_prefix_table_size),
-            varint_field(11, options.max_datatype_table_size),
-            varint_field(15, options.version),
-        )
-    )
 
 
 class PatchEncoder(RowWriter):
@@ -75,6 +60,11 @@ class PatchEncoder(RowWriter):
 
     #: What writes the terms; the compiled kernel has its own.
     _term_writer: ClassVar = PatchTermWriter
+    _entry_rows: ClassVar = {
+        "name": PatchRow.NAME,
+        "prefix": PatchRow.PREFIX,
+        "datatype": PatchRow.DATATYPE,
+    }
 
     def __init__(
         self,
@@ -105,7 +95,7 @@ class PatchEncoder(RowWriter):
         #: Whether there was a patch, in this stream or in the part before this one.
         self._begun = continues
         if not continues:
-            self._add_row(PatchRow.OPTIONS, write_patch_options(options))
+            self._add_row(PatchRow.OPTIONS, write_options(options, OPTIONS_FIELDS))
 
     @property
     def inside_patch(self) -> bool:
@@ -253,9 +243,4 @@ class PatchEncoder(RowWriter):
         stream_type = self.options.stream_type
         if not self._begun and stream_type is not PatchStreamType.PUNCTUATED:
             raise OrderError(f"a stream of type {stream_type.name} cannot be without a patch")
-        if self._rows:
-            self._end_frame()
-        return self._take_ended()
-
-    def _add_entry(self, table: str, body: bytes) -> None:
-        self._add_row(_ENTRY_ROWS[table], body)
+        return self._end_stream()

@@ -12,7 +12,7 @@ from typing import Final
 
 from ...errors import OptionsError
 from ..common.limits import Limits
-from ..common.options import Presets, check_tables, check_types
+from ..common.options import COMMON_FIELDS, Presets, check_tables, check_types
 
 
 class PatchStatementType(IntEnum):
@@ -32,6 +32,13 @@ class PatchStreamType(IntEnum):
 
 #: The protocol version of Jelly-Patch 1.0.x.
 PATCH_VERSION_1_0: Final = 1
+
+#: Fields of RdfPatchOptions, by their numbers.
+OPTIONS_FIELDS: Final = {
+    1: "statement_type",
+    2: "stream_type",
+    **COMMON_FIELDS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

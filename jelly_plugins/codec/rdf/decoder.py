@@ -19,24 +19,12 @@ from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
 from ..common.wire import BYTES, check_empty, read_field, read_fields, read_string, wrong_type
 from . import restarts, rules
-from .options import PhysicalType, StreamOptions
+from .options import OPTIONS_FIELDS, PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
 _METADATA_FIELDS: Final = {1: BYTES, 2: BYTES}
 _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
-
-_OPTIONS_FIELDS: Final = {
-    1: "stream_name",
-    2: "physical_type",
-    3: "generalized_statements",
-    4: "rdf_star",
-    9: "max_name_table_size",
-    10: "max_prefix_table_size",
-    11: "max_datatype_table_size",
-    14: "logical_type",
-    15: "version",
-}
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -105,7 +93,7 @@ def opens_with_options(data: bytes) -> bool:
 def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptions:
     """Read an RdfStreamOptions, see :func:`.common.options.read_options`."""
     return common_options.read_options(
-        StreamOptions, _OPTIONS_FIELDS, "RdfStreamOptions", data, pos, end, limits
+        StreamOptions, OPTIONS_FIELDS, "RdfStreamOptions", data, pos, end, limits
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, TermError
+from ..common import options as common_options
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.row_writer import (
     DEFAULT_FRAME_BYTES,
@@ -23,13 +24,10 @@ from ..common.row_writer import (
 )
 from ..common.term_writer import TermWriter
 from ..common.terms import Describe, describe
-from ..common.wire import BYTES, bytes_field, string_field, varint_field
+from ..common.wire import BYTES, bytes_field, string_field
 from . import restarts, rules
-from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
+from .options import OPTIONS_FIELDS, VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
-
-_ENTRY_ROWS: Final = {"name": Row.NAME, "prefix": Row.PREFIX, "datatype": Row.DATATYPE}
-_ENTRIES: Final = frozenset(_ENTRY_ROWS.values())
 
 #: The row of a statement and its number of terms, for the caller who gives it.
 _ROW_AND_WIDTH: Final = {
@@ -41,19 +39,7 @@ _ROW_AND_WIDTH: Final = {
 
 def write_options(options: StreamOptions) -> bytes:
     """Write the body of an RdfStreamOptions."""
-    return b"".join(
-        (
-            string_field(1, options.stream_name),
-            varint_field(2, options.physical_type),
-            varint_field(3, options.generalized_statements),
-            varint_field(4, options.rdf_star),
-            varint_field(9, options.max_name_table_size),
-            varint_field(10, options.max_prefix_table_size),
-            varint_field(11, options.max_datatype_table_size),
-            varint_field(14, options.logical_type),
-            varint_field(15, options.version),
-        )
-    )
+    return common_options.write_options(options, OPTIONS_FIELDS)
 
 
 class Encoder(RowWriter):
@@ -85,6 +71,7 @@ class Encoder(RowWriter):
 
     #: What writes the terms; the compiled kernel has its own.
     _term_writer: ClassVar = TermWriter
+    _entry_rows: ClassVar = {"name": Row.NAME, "prefix": Row.PREFIX, "datatype": Row.DATATYPE}
 
     def __init__(
         self,
@@ -261,9 +248,7 @@ class Encoder(RowWriter):
             which an empty stream could not be read.
         """
         self.end_graph()
-        if self._rows:
-            self._end_frame()
-        return self._take_ended()
+        return self._end_stream()
 
     def _triple_in_graph(self, statement: tuple[Any, ...]) -> bytes:
         """The body of a triple's row, after those that start its graph where that is needed."""
@@ -284,10 +269,7 @@ class Encoder(RowWriter):
             del self._buffer[size:]
             self._rows = rows
             for start, stop, row in rows_of(added):
-                if row in _ENTRIES:
+                if row in self._entry_rows.values():
                     self._buffer += added[start:stop]
                     self._rows += 1
             raise
-
-    def _add_entry(self, table: str, body: bytes) -> None:
-        self._add_row(_ENTRY_ROWS[table], body)

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from ...errors import OptionsError
 from ..common.limits import Limits
-from ..common.options import Presets, check_tables, check_types
+from ..common.options import COMMON_FIELDS, Presets, check_tables, check_types
 from ..common.wire import MAX_UINT32
 
 
@@ -59,6 +59,14 @@ GROUPED: Final = frozenset({LogicalType.GRAPHS, LogicalType.DATASETS})
 #: Protocol versions of Jelly-RDF: 1 is 1.0.x, 2 is 1.1.x (namespace declarations).
 VERSION_1_0: Final = 1
 VERSION_1_1: Final = 2
+
+#: Fields of RdfStreamOptions, by their numbers.
+OPTIONS_FIELDS: Final = {
+    1: "stream_name",
+    2: "physical_type",
+    14: "logical_type",
+    **COMMON_FIELDS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

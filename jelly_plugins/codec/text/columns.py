@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Any, Final, TypeAlias
@@ -32,6 +33,10 @@ Buffer: TypeAlias = Any
 DEFAULT_BATCH_ROWS: Final = 1 << 14
 #: Bytes of text, in all columns together, after which they are.
 DEFAULT_BATCH_BYTES: Final = 1 << 24
+
+NOT_ITS_TURN: Final = (
+    "no frame can be decoded after an error, nor before the one before it is taken"
+)
 
 #: Nothing that is added to less than this comes to more than an offset can say, if it is no longer.
 _CEILING: Final = 1 << 30
@@ -133,6 +138,25 @@ class ColumnFactory(TextFactory):
             raise over(self._limits, "frame_bytes", size, "the length of a term's text")
 
 
+class FrameTurns:
+    """Lets no frame be decoded before all is taken of the one before it, nor after an error."""
+
+    def __init__(self) -> None:
+        self._taken = True
+
+    @contextmanager
+    def turn_of(self, frame: int) -> Iterator[None]:
+        """What a frame is decoded and given out in.
+
+        :raises OrderError: the one before it is not taken, or ended in an error.
+        """
+        if not self._taken:
+            raise OrderError(NOT_ITS_TURN, frame=frame)
+        self._taken = False
+        yield
+        self._taken = True
+
+
 def longest_term(limits: Limits) -> int:
     """Bytes that a term may have in a column: those of a line of text, unless offsets have not room
     for so many."""
@@ -208,7 +232,7 @@ class ColumnDecoder(PieceDecoder):
         self._bytes = 0
         #: Frames that rows were gathered of, and how many.
         self._frames: list[tuple[int, int]] = []
-        self._failed = False
+        self._turns = FrameTurns()
 
     def decode(self, data: bytes) -> Iterator[Columns]:
         """Decode the next frame, and give out the columns that are full. All of them must be taken
@@ -218,26 +242,20 @@ class ColumnDecoder(PieceDecoder):
         :raises JellyError: with frame and row, whatever is wrong. Columns with rows of the frame
             may have come out before; what is gathered has none of them.
         """
-        if self._failed:
-            raise OrderError(
-                "no frame can be decoded after an error, nor before the one before it is taken",
-                frame=self.next_frame,
-            )
-        self._failed = True
         number = self.next_frame
-        before = len(self._rows)
-        for statement in self._decoder.decode(data).statements:
-            terms = (*statement, b"")[:4]
-            if not all(terms[at] in texts for at, texts in self._texts.items()):
-                continue
-            self._rows.append(statement)
-            self._bytes += sum(len(terms[at]) for at in self._wanted)
-            if len(self._rows) >= self._batch_rows or self._bytes >= self._batch_bytes:
-                self._count(number, before)
-                before = 0
-                yield self._take()
-        self._count(number, before)
-        self._failed = False
+        with self._turns.turn_of(number):
+            before = len(self._rows)
+            for statement in self._decoder.decode(data).statements:
+                terms = (*statement, b"")[:4]
+                if not all(terms[at] in texts for at, texts in self._texts.items()):
+                    continue
+                self._rows.append(statement)
+                self._bytes += sum(len(terms[at]) for at in self._wanted)
+                if len(self._rows) >= self._batch_rows or self._bytes >= self._batch_bytes:
+                    self._count(number, before)
+                    before = 0
+                    yield self._take()
+            self._count(number, before)
 
     def flush(self) -> list[Columns]:
         """The rows that were gathered, full or not: one batch, or none if there are no rows."""

@@ -7,7 +7,7 @@ Bytes in, bytes out. The form of the text is that of ``ntriples``, whose parser 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 from ...errors import LimitError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
@@ -61,25 +61,23 @@ class TextFactory:
         return terms if terms[3] else terms[:3]
 
 
-class _ValidatedText(str):
-    """A term's text, and what the validator made of the term."""
+class TermText(str):
+    """A term's text, and the term, as somebody else has made it."""
 
     __slots__ = ("term",)
 
     term: Any
 
     @classmethod
-    def of(cls, text: str, term: Any) -> _ValidatedText:
-        validated = cls(text)
-        validated.term = term
-        return validated
+    def of(cls, text: str, term: Any) -> Self:
+        made = cls(text)
+        made.term = term
+        return made
 
 
 def validated_as(validated: str, text: str) -> str:
     """Another text for a term, with what a validator made of it."""
-    return (
-        _ValidatedText.of(text, validated.term) if isinstance(validated, _ValidatedText) else text
-    )
+    return TermText.of(text, validated.term) if isinstance(validated, TermText) else text
 
 
 class ValidatingFactory(TextFactory):
@@ -88,23 +86,23 @@ class ValidatingFactory(TextFactory):
     def __init__(self, validator: TermFactory[Any], notation: Notation) -> None:
         super().__init__(notation)
         self._validator = validator
-        self.default_graph = _ValidatedText.of("", validator.default_graph)
+        self.default_graph = TermText.of("", validator.default_graph)
 
     def iri(self, value: str) -> str:
         term = self._validator.iri(value)
-        return _ValidatedText.of(super().iri(value), term)
+        return TermText.of(super().iri(value), term)
 
     def blank_node(self, label: str) -> str:
         term = self._validator.blank_node(label)
-        return _ValidatedText.of(super().blank_node(label), term)
+        return TermText.of(super().blank_node(label), term)
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
         term = self._validator.literal(lex, langtag, datatype)
-        return _ValidatedText.of(super().literal(lex, langtag, datatype), term)
+        return TermText.of(super().literal(lex, langtag, datatype), term)
 
     def quoted_triple(self, *terms: Any) -> str:
         term = self._validator.quoted_triple(*(term.term for term in terms))
-        return _ValidatedText.of(super().quoted_triple(*terms), term)
+        return TermText.of(super().quoted_triple(*terms), term)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> tuple[str, ...]:
         subject, predicate, object_ = terms

@@ -76,9 +76,9 @@ def count(store: Store) -> int:
     return len(store) - sum(1 for _ in _quads(store))
 
 
-def positions(store: Store) -> list[Position]:
-    """Where a store stands in the logs that were replayed into it: for each log and each graph in
-    the place of the default graph one position."""
+def noted_positions(store: Store) -> list[Position]:
+    """The positions that a store has in its bookkeeping, which may lag behind it: where it stands
+    is for ``lag.positions`` to say."""
     return list(_furthest(_quads(store)).values())
 
 

@@ -10,10 +10,12 @@ from typing import Any, Final
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
 
 from ...codec.patch.operations import Namespace, Operation, OperationKind
-from ...errors import ChainError, ConflictError
+from ...errors import ConflictError
 from ...patch.content import MANY
+from ...patch.replay.commits import Changes
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position
+from ...patch.replay.refusals import idle, moved
 from ...reserved import refuse_graph
 from ..rows import Row, check_graph_text, graph_text, quads_of, row_of
 from ..terms import DEFAULT_GRAPH, GraphName
@@ -35,7 +37,7 @@ _DELETE: Final = OperationKind.DELETE
 _BATCH: Final = 4096
 
 
-class Changes:
+class NetChanges(Changes):
     """The net effect of operations on statements: the last one on a quad counts.
 
     :param graph: text of the name of the graph in the place of the default graph.
@@ -46,12 +48,12 @@ class Changes:
 
     #: Made of rows.
     form: Final = "rows1"
+    operations = 0
 
     def __init__(self, graph: str = "") -> None:
         self._graph = graph
         self.net: dict[Row, bool] = {}
         self.namespaces: list[Operation] = []
-        self.operations = 0
 
     @property
     def characters(self) -> int:
@@ -78,7 +80,7 @@ class Changes:
         self.operations += count
         return found
 
-    def join(self, following: Changes) -> None:
+    def join(self, following: NetChanges) -> None:
         """Take the changes of the transaction that follows."""
         self.net.update(following.net)
         self.namespaces += following.namespaces
@@ -97,15 +99,11 @@ class Changes:
             digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
         return digest.digest()
 
-    def content(self) -> bytes:
-        """The same."""
-        return self.fingerprint()
-
     def check(self, store: Store) -> None:
         """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""
 
 
-class StrictChanges(Changes):
+class StrictChanges(NetChanges):
     """Changes each of which must change something.
 
     :ivar first: what the first operation on a row does.
@@ -133,7 +131,7 @@ class StrictChanges(Changes):
             self.operations += 1
         return None
 
-    def join(self, following: Changes) -> None:
+    def join(self, following: NetChanges) -> None:
         """Take the changes of the transaction that follows, and note those that do nothing now."""
         assert isinstance(following, StrictChanges)
         for row, there in following._first.items():
@@ -149,16 +147,14 @@ class StrictChanges(Changes):
         :raises ConflictError: there is one.
         """
         if self._idle is not None:
-            raise _conflict(*self._idle)
+            raise _idle(*self._idle)
         for (row, adds), quad in zip(self._first.items(), quads_of(self._first), strict=True):
             if adds is (quad in store):
-                raise _conflict(_ADD if adds else _DELETE, row)
+                raise _idle(_ADD if adds else _DELETE, row)
 
 
-def _conflict(kind: OperationKind, row: Row) -> ConflictError:
-    what = "added, and is there already" if kind is _ADD else "deleted, and is not there"
-    statement = " ".join(filter(None, row))
-    return ConflictError(f"the statement {statement[:200]} is {what}")
+def _idle(kind: OperationKind, row: Row) -> ConflictError:
+    return idle(kind, " ".join(filter(None, row)))
 
 
 class StoreTarget:
@@ -174,12 +170,12 @@ class StoreTarget:
     ) -> None:
         if not isinstance(graph, NamedNode | BlankNode | DefaultGraph):
             raise TypeError(
-                "graph: a pyoxigraph.NamedNode, BlankNode or DefaultGraph is wanted, not "
+                "graph must be a pyoxigraph NamedNode, BlankNode or DefaultGraph, not "
                 f"{type(graph).__name__}"
             )
         self._store = store
         self.graph: Final = graph_text(graph)
-        self._make: Final = StrictChanges if strict else Changes
+        self._make: Final = StrictChanges if strict else NetChanges
         refuse_graph(self.graph, what="what is to be changed")
         #: The quad and the row of the position that the store was moved to here.
         self._reached: tuple[Quad, Row] | None = None
@@ -192,11 +188,11 @@ class StoreTarget:
         self._recordings = recordings(self._store)
         return positions_in(self._store, self.graph)
 
-    def changes(self) -> Changes:
+    def changes(self) -> NetChanges:
         """Where the changes of a transaction are gathered."""
         return self._make(self.graph)
 
-    def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
+    def apply(self, changes: NetChanges, before: Position | None, after: Position) -> None:
         """Change data, namespaces and position in one transaction. The changes are used up.
 
         :raises ChainError: the store does not stand where it did: somebody else has moved it.
@@ -265,13 +261,7 @@ class StoreTarget:
         quads = position_quads(self._store, after.log, self.graph)
         found = position_of(quads, self.graph)
         if found != before:
-            stands = "nowhere" if found is None else f"at patch {found.patch}"
-            raise ChainError(
-                f"the store stands {stands} in log {after.log} now: another replay or recorder is "
-                "at work",
-                expected=None if before is None else before.patch,
-                found=None if found is None else found.patch,
-            )
+            raise moved("store", after.log, before, found, by="another replay or recorder")
         return set(map(row_of, quads))
 
     def _bindings(self, operations: list[Operation]) -> tuple[set[Row], set[Row]]:

@@ -23,8 +23,7 @@ from ...errors import ChainError
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position
 from ..rows import row_of
-from .bookkeeping import position_quad, position_quads, recordings
-from .bookkeeping import positions as known_positions
+from .bookkeeping import noted_positions, position_quad, position_quads, recordings
 from .transaction import apply
 
 #: Patches that a store may have behind the position that it says.
@@ -97,7 +96,7 @@ def positions(store: Store) -> list[Position]:
     []
     """
     catch_up(store)
-    return known_positions(store)
+    return noted_positions(store)
 
 
 def set_position(store: Store, position: Position) -> None:

@@ -28,6 +28,7 @@ from ...errors import ChainError, JellyError, TextError
 from ...patch.recording import LogWriter, Place
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
+from ...patch.replay.refusals import moved
 from ..labels import kept
 from ..plain_text import has_blank_nodes, line_of, lines_of
 from ..terms import describe_kept
@@ -332,13 +333,8 @@ class Recorder:
             or found.reach != self.position.reach
             or found.patch != self.position.patch
         ):
-            stands = "nowhere" if found is None else f"at patch {found.patch}"
-            raise ChainError(
-                f"the store stands {stands} in log {self.position.log} now: a replay or another "
-                "recorder is at work",
-                expected=self.position.patch,
-                found=None if found is None else found.patch,
-            )
+            by = "a replay or another recorder"
+            raise moved("store", self.position.log, self.position, found, by=by)
 
     @property
     def position(self) -> Position | None:

@@ -105,12 +105,6 @@ class Transaction:
         """
         self._change(list(quads), False)
 
-    def clear_graph(self, graph: GraphName) -> None:
-        """Remove all quads of a graph, those that were added here included."""
-        added = [quad for quad, there in self._net.items() if there and quad.graph_name == graph]
-        self._change(added, False)
-        self._change(list(self._store.quads_for_pattern(None, None, None, graph)), False)
-
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update on the store and what was changed here so far; its effect is recorded
         quad by quad.

@@ -8,6 +8,7 @@ from typing import Final
 from ...codec.patch.operations import Operation, OperationKind
 from ...codec.patch.rules import NEXT, ROW_OF, PatchState
 from ...errors import OrderError
+from ..text.order import misplaced
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 
@@ -25,8 +26,7 @@ def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Opera
         kind = operation.kind
         after = NEXT[state].get(ROW_OF[kind])
         if after is None:
-            inside = state is PatchState.PUNCTUATED_TRANSACTION
-            raise OrderError(f"a row {kind.code} {'inside' if inside else 'outside'} a transaction")
+            raise misplaced(kind, state)
         if kind not in _BOUNDS:
             part.append(operation)
             continue

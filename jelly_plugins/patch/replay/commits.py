@@ -65,8 +65,8 @@ class Changes(Protocol):
 
     def content(self) -> bytes | None:
         """A digest of the changes in a patch with an id, now and at any later time; None if it is
-        not known."""
-        ...
+        not known. It is the fingerprint where nothing else is said."""
+        return self.fingerprint()
 
     @property
     def form(self) -> str:

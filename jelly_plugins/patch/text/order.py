@@ -1,12 +1,21 @@
-"""Where patches begin and end in RDF Patch text: the one rule that reader and writer share.
+"""Where patches begin and end in RDF Patch, text or binary: the one rule that readers and writers
+share.
 
 Z ends a patch. Many tools write none, and begin the next patch with its headers.
 """
 
 from __future__ import annotations
 
-from ...codec.patch.operations import OperationKind
+from ...codec.patch.operations import END, Operation, OperationKind
+from ...codec.patch.rules import PatchState
+from ...errors import OrderError
 from ..model import ID, PREV
+
+
+def misplaced(kind: OperationKind, state: PatchState) -> OrderError:
+    """The error for a row that may not stand where a source stands."""
+    where = "inside" if state is PatchState.PUNCTUATED_TRANSACTION else "outside"
+    return OrderError(f"a row {kind.code} {where} a transaction")
 
 
 class PatchOpening:
@@ -40,3 +49,33 @@ class PatchOpening:
             self._has_id = self.has_operations = False
         self._has_id = self._has_id or key == ID
         return opens
+
+
+class OpenPatch:
+    """The patch that a reader stands in: what readers of text and of binary rows have in common.
+
+    :ivar pending: bytes of a last row that was not complete, in a source that grows.
+    :ivar ends_behind_headers: whether the source has ended behind headers.
+    """
+
+    pending: int
+    ends_behind_headers = False
+    _state = PatchState.BETWEEN_MARKS
+    _opening: PatchOpening
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether there was something after the last END: rows, or part of one."""
+        return self._state is not PatchState.BETWEEN_MARKS or self.pending > 0
+
+    @property
+    def _inside_transaction(self) -> bool:
+        return self._state is PatchState.PUNCTUATED_TRANSACTION
+
+    def _end(self) -> list[Operation]:
+        """END, unless there were no rows after the last one."""
+        if self._state is PatchState.BETWEEN_MARKS:
+            return []
+        self.ends_behind_headers = not self._opening.has_operations
+        self._state = PatchState.BETWEEN_MARKS
+        return [END]

@@ -44,7 +44,7 @@ from ...codec.text.lines import (
     count_line_ends,
 )
 from ...errors import TruncatedError
-from .order import PatchOpening
+from .order import OpenPatch, PatchOpening, misplaced
 from .terms import REST_OF_LINE, TermScanner
 
 #: What Apache Jena calls the default graph where it must have a name. Here only namespaces need
@@ -84,7 +84,7 @@ _NAME: Final = re.compile(rf"({LABEL})?:?")
 _IRI: Final = re.compile(IRI)
 
 
-class PatchTextReader(TermScanner):
+class PatchTextReader(OpenPatch, TermScanner):
     """Reads the rows of one text.
 
     :param factory: makes terms and statements.
@@ -111,16 +111,8 @@ class PatchTextReader(TermScanner):
         super().__init__(factory, generalized, limits)
         self._quads = statement_type is PatchStatementType.QUADS
         self._make = factory.quad if self._quads else factory.triple
-        self._state = PatchState.BETWEEN_MARKS
         self._opening = PatchOpening()
         self._prefix_characters = 0
-        #: Whether the text has ended behind headers.
-        self.ends_behind_headers = False
-
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there was something after the last END: rows, or part of a line."""
-        return self._state is not PatchState.BETWEEN_MARKS or self.pending > 0
 
     def rows(self, text: Text, *, growing: bool = False) -> Iterator[Operation]:
         """Read rows. END comes where the text has Z, and where the headers of the next patch begin;
@@ -144,13 +136,9 @@ class PatchTextReader(TermScanner):
         :return: END, unless there were no rows after the last one.
         :raises TruncatedError: it ended inside a transaction.
         """
-        if self._state is PatchState.PUNCTUATED_TRANSACTION:
+        if self._inside_transaction:
             raise TruncatedError(f"line {self.line_ends + 1}: the text ends inside a transaction")
-        if self._state is PatchState.BETWEEN_MARKS:
-            return []
-        self.ends_behind_headers = not self._opening.has_operations
-        self._state = PatchState.BETWEEN_MARKS
-        return [END]
+        return self._end()
 
     def _rows(self, text: str) -> Iterator[Operation]:
         match = _USUAL_LINE.match
@@ -216,9 +204,7 @@ class PatchTextReader(TermScanner):
         row = patch_rules.ROW_OF.get(kind, PatchRow.PUNCTUATION)
         after = patch_rules.NEXT[self._state].get(row)
         if after is None:
-            inside = self._state is PatchState.PUNCTUATED_TRANSACTION
-            where = "inside" if inside else "outside"
-            self.refuse(f"a row {kind.code} {where} a transaction", start)
+            self.refuse(misplaced(kind, self._state).message, start)
         self._state = after
         self._opening.row(kind)
         return _ALONE.get(kind) or Operation(kind, value)

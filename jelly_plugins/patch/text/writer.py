@@ -20,7 +20,7 @@ from ...codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ...codec.text.ntriples import Notation, term_text
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import OrderError, StatementError, TermError
-from .order import PatchOpening
+from .order import PatchOpening, misplaced
 from .reader import DEFAULT_GRAPH_IRI
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
@@ -122,9 +122,7 @@ class PatchTextWriter:
         :raises OrderError: it may not.
         """
         if ROW_OF.get(kind, PatchRow.PUNCTUATION) not in NEXT[self._state]:
-            inside = self._state is PatchState.PUNCTUATED_TRANSACTION
-            where = "inside" if inside else "outside"
-            raise OrderError(f"a row {kind.code} {where} a transaction")
+            raise misplaced(kind, self._state)
 
     def row(self, kind: OperationKind, value: Any) -> bytes:
         """A row's line.

@@ -18,10 +18,10 @@ from rdflib.term import URIRef
 
 from ...codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
 from ...codec.patch.operations import Operation, OperationKind, add_namespace, delete_namespace
-from ...errors import ChainError
 from ...patch.recording import LogWriter
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
+from ...patch.replay.refusals import moved
 from ...reserved import is_reserved
 from ..callers import default_graph
 from ..oxigraph_store import inner_store_of
@@ -315,9 +315,5 @@ class GraphRecorder:
         found = next((each for each in positions(self.graph) if each.log == reached.log), None)
         # Where it is not known any more, all of the store was cleared: a change like others.
         if found is not None and found.patch != reached.patch:
-            raise ChainError(
-                f"the graph stands at patch {found.patch} in log {reached.log} now: a replay or "
-                "another recorder is at work",
-                expected=reached.patch,
-                found=found.patch,
-            )
+            by = "a replay or another recorder"
+            raise moved("graph", reached.log, reached, found, by=by)

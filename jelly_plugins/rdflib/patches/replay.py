@@ -20,14 +20,15 @@ from rdflib.term import BNode, Node, URIRef
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...codec.patch.operations import Namespace, Operation, OperationKind
-from ...errors import ChainError, ConflictError, JellyError, OptionsError, TermError
+from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.commits import Progress
+from ...patch.replay.commits import Changes, Progress
 from ...patch.replay.course import CHANGES
 from ...patch.replay.locks import lock_of
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Position, Replayed
+from ...patch.replay.refusals import idle, moved
 from ...reserved import refuse_graph
 from ..callers import default_graph
 from ..namespaces import DeclaredNamespaces
@@ -157,7 +158,7 @@ def _text(term: Node) -> str:
     return f"_:{term}" if isinstance(term, BNode) else term.n3()
 
 
-class Changes:
+class OrderedChanges(Changes):
     """The operations of one transaction, in order."""
 
     #: Made of rdflib's terms.
@@ -184,7 +185,7 @@ class Changes:
             self.rows.append(row)
         return None
 
-    def join(self, following: Changes) -> None:
+    def join(self, following: OrderedChanges) -> None:
         """Take the operations of the transaction that follows."""
         self.rows += following.rows
 
@@ -199,10 +200,6 @@ class Changes:
             lines.append(f"{kind.code} {value[:width]!r} {place}\n")
         return sha256("".join(lines).encode()).digest()
 
-    def content(self) -> bytes:
-        """The same."""
-        return self.fingerprint()
-
 
 class GraphTarget:
     """A graph that logs are replayed into; see ``patch.replay.commits.Target``.
@@ -212,7 +209,7 @@ class GraphTarget:
     :ivar known: where the graph stands, by log.
     """
 
-    changes = staticmethod(Changes)
+    changes = staticmethod(OrderedChanges)
 
     def __init__(self, graph: Graph, *, strict: bool = False) -> None:
         refuse_graph(str(graph.identifier), what="what is to be changed")
@@ -226,7 +223,7 @@ class GraphTarget:
         return list(self.known.values())
 
     @uninterrupted
-    def apply(self, changes: Changes, before: Position | None, after: Position) -> None:
+    def apply(self, changes: OrderedChanges, before: Position | None, after: Position) -> None:
         """Change the data, the namespaces and the position, or nothing.
 
         :raises ChainError: the graph does not stand where it did: somebody else has moved it.
@@ -237,15 +234,10 @@ class GraphTarget:
         with lock_of(self._graph.store):
             found = self.known.get(after.log)
             if found != before:
-                stands = "nowhere" if found is None else f"at patch {found.patch}"
-                raise ChainError(
-                    f"the graph stands {stands} in log {after.log} now: another replay is at work",
-                    expected=None if before is None else before.patch,
-                    found=None if found is None else found.patch,
-                )
+                raise moved("graph", after.log, before, found, by="another replay")
             self._apply(changes, after)
 
-    def _apply(self, changes: Changes, after: Position) -> None:
+    def _apply(self, changes: OrderedChanges, after: Position) -> None:
         journal = Journal(self._graph.store)
         try:
             self._change_all(journal, changes)
@@ -257,7 +249,7 @@ class GraphTarget:
             raise
 
     @interruptible
-    def _change_all(self, journal: Journal, changes: Changes) -> None:
+    def _change_all(self, journal: Journal, changes: OrderedChanges) -> None:
         for kind, value in changes.rows:
             self._change(journal, kind, value)
 
@@ -270,11 +262,7 @@ class GraphTarget:
             self._namespace(journal, kind, value)
             return
         if self._strict and not changed:
-            what = "added, and is there already"
-            if kind is OperationKind.DELETE:
-                what = "deleted, and is not there"
-            statement = " ".join(map(str, value))
-            raise ConflictError(f"the statement {statement[:200]} is {what}")
+            raise idle(kind, " ".join(map(str, value)))
 
     def _namespace(self, journal: Journal, kind: OperationKind, namespace: Namespace) -> None:
         if namespace.graph is not None:

@@ -57,6 +57,27 @@ class Target:
         for name in chain.from_iterable(frame.empty_graphs for frame in frames):
             self._graph(name)
 
+    def fill(
+        self, frames: Iterable[AnyFrame], namespaces: DeclaredNamespaces, *, atomic: bool
+    ) -> int:
+        """Add what frames say, all of it once the last one was read or frame by frame, and bind
+        namespaces.
+
+        :param namespaces: gathered while the frames are read.
+        :return: the number of statements.
+        """
+        count = 0
+        held: list[AnyFrame] = []
+        for frame in frames:
+            count += len(frame.statements)
+            if not atomic:
+                self.add([frame])
+            elif frame.statements or frame.empty_graphs:
+                held.append(frame)
+        namespaces.bind(self.default)
+        self.add(held)
+        return count
+
     def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
         default = self.default
         graph = self._graph
@@ -143,9 +164,7 @@ def load(
             strict=strict,
             limits=limits,
         )
-    count = 0
     namespaces = DeclaredNamespaces()
-    held: list[AnyFrame] = []
     with open_frames(
         src,
         blank_nodes=blank_nodes,
@@ -155,16 +174,10 @@ def load(
         strict=strict,
         limits=limits,
     ) as frames:
-        for frame in frames:
-            check_frame(frame, namespaces, frames.name, named_graphs=whole)
-            count += len(frame.statements)
-            if not atomic:
-                target.add([frame])
-            elif frame.statements or frame.empty_graphs:
-                held.append(frame)
-    namespaces.bind(target.default)
-    target.add(held)
-    return count
+        checked = (
+            check_frame(frame, namespaces, frames.name, named_graphs=whole) for frame in frames
+        )
+        return target.fill(checked, namespaces, atomic=atomic)
 
 
 def open_frames(
@@ -194,9 +207,10 @@ def open_frames(
 
 def check_frame(
     frame: AnyFrame, namespaces: DeclaredNamespaces, source: str, *, named_graphs: bool = True
-) -> None:
+) -> AnyFrame:
     """Refuse what stands beside the statements of a frame, and gather its namespaces.
 
+    :return: the frame.
     :raises JellyError: a graph's name or a namespace cannot be held.
     """
     try:
@@ -207,3 +221,4 @@ def check_frame(
     except JellyError as error:
         error.locate(source=source, frame=frame.index)
         raise
+    return frame

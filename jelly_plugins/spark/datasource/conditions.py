@@ -40,7 +40,7 @@ def _text(name: str, value: str) -> str:
         return term_text(parser.term(value.encode(), POSITIONS.index(name)))
     except (TextError, UnicodeError) as error:
         raise OptionsError(
-            f"option {name}: {value!r} is no term as N-Triples has it, such as <http://example.org/>"
+            f"option {name}: {value!r} is not a valid term of N-Triples, such as <http://example.org/>"
             f": {getattr(error, 'message', error)}"
         ) from None
 

@@ -122,7 +122,7 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
         version = offset["version"]
         if self._log.read(version).id != offset["commit"]:
             raise CheckpointError(
-                f"version {version} is not the one that was followed so far: another store is here",
+                f"version {version} is not the one that was followed so far: this is another store",
                 source=self._storage.name,
             )
 

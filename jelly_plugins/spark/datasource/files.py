@@ -111,9 +111,9 @@ class Files:
                     ):
                         if not columns and (named := folder_columns(inside)):
                             raise OptionsError(
-                                f"{path}: a folder is named as a column, {next(iter(named))!r}, "
-                                "which would be lost: say partitionColumns, with the columns' "
-                                "names or with none"
+                                f"{path}: a folder is named like a column, {next(iter(named))!r}, "
+                                "which would be lost: set partitionColumns to the columns' names, "
+                                "or to none"
                             )
                         yield self._file(system, info)
         except JellyError:

@@ -1,4 +1,4 @@
-"""Jelly-Patch and RDF Patch files, a row for each operation: as ``patch_rows``, but by column."""
+"""Jelly-Patch and RDF Patch files, a row for each operation, by column."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from ...patch.columns import PatchColumnReader
 from ...patch.model import BEHIND_HEADERS
 from ..marks import Begin, mark
 from .batches import complete
+from .boundary import boundary, not_waiting
 from .decoding import section
 from .files import DataFile, Files
 from .formats import Format
 from .parts import Piece
 from .patch_row import PatchRow
-from .patch_rows import ABOUT, boundary, not_waiting
 from .settings import Mode, ReadSettings
 
 _KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
+#: Rows that say something about their patch, and do nothing.
+ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 #: Columns of numbers; all others are text.
 _NUMBERS: Final = ("patch", "transaction", "order")
 

@@ -107,7 +107,9 @@ def _terms(batch: pa.RecordBatch, name: str, before: int) -> list[Any]:
 
 def _kind(code: str | None) -> OperationKind:
     if code not in _KINDS:
-        raise StatementError(f"kind: {code!r} is neither A nor D, which are all that is written")
+        raise StatementError(
+            f"kind: {code!r} is neither A nor D, the only kinds that can be written"
+        )
     return _KINDS[code]
 
 

@@ -78,7 +78,7 @@ def asked_schema(ours: StructType, settings: ReadSettings) -> StructType:
             )
     schema = StructType([fields[name.lower()] for name in settings.columns])
     if not schema.fields or len(set(schema.names)) < len(schema.names):
-        raise OptionsError("option columns: each column is to be named once, and one at least")
+        raise OptionsError("option columns: name at least one column, and each of them once")
     _check_errors(schema, settings)
     return schema
 
@@ -96,8 +96,8 @@ def check_schema(given: StructType, ours: StructType, settings: ReadSettings) ->
         if there.get(field.name) != kind or not field.nullable:
             null = "" if field.nullable else " NOT NULL"
             raise OptionsError(
-                f"the schema is fixed by the options; it has some of {ours.simpleString()}, all of "
-                f"which may be null, and not {field.name}:{kind}{null}"
+                f"the schema is fixed by the options: its columns are among {ours.simpleString()}, "
+                f"all nullable, and {field.name}:{kind}{null} is not one of them"
             )
     _check_errors(given, settings)
 

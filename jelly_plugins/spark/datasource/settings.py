@@ -73,7 +73,7 @@ def number(options: Mapping[str, str], name: str, default: int, least: int = 1) 
     if value is None:
         return default
     if not value.strip().isascii() or not value.strip().isdigit() or int(value) < least:
-        raise OptionsError(f"option {name}: {value!r} is no whole number of at least {least}")
+        raise OptionsError(f"option {name}: {value!r} is not a whole number of at least {least}")
     return int(value)
 
 
@@ -84,7 +84,7 @@ def size(options: Mapping[str, str], name: str, default: int, least: int = 1) ->
         return default
     found = _SIZE.fullmatch(value.strip())
     if found is None or int(found[1]) < least:
-        raise OptionsError(f"option {name}: {value!r} is no size, such as '64m'")
+        raise OptionsError(f"option {name}: {value!r} is not a valid size, such as '64m'")
     return int(found[1]) * _UNITS[found[2].lower()]
 
 
@@ -97,7 +97,7 @@ def choice(options: Mapping[str, str], name: str, default: Choice) -> Choice:
         if str(member.value).lower() == value.lower():
             return member
     known = ", ".join(repr(member.value) for member in type(default))
-    raise OptionsError(f"option {name}: {value!r} is none of {known}")
+    raise OptionsError(f"option {name}: {value!r} is not one of {known}")
 
 
 def _names(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
@@ -118,7 +118,7 @@ def storage(options: Mapping[str, str]) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise OptionsError("option storageOptions is no JSON object")
+        raise OptionsError("option storageOptions is not a JSON object")
     return found
 
 

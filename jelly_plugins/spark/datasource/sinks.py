@@ -41,7 +41,7 @@ def _check_columns(schema: StructType, besides: tuple[str, ...] = ()) -> None:
             "graphs, graph: "
             + ", ".join(
                 [f"{name} is missing" for name in sorted(missing)]
-                + [f"{name} is another one" for name in sorted(other)]
+                + [f"{name} is not one of them" for name in sorted(other)]
             )
         )
     for each in schema:

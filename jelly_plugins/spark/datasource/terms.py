@@ -109,7 +109,9 @@ def join_terms(column: pa.StructArray) -> pa.Array:
     there = pc.is_valid(column)
     if pc.any(pc.and_(there, pc.invert(known))).as_py():
         odd = kind.filter(pc.and_(there, pc.invert(known)))[0].as_py()
-        raise TermError(f"{odd!r} is no kind of term: {IRI}, {BLANK_NODE}, {LITERAL} or {TRIPLE}")
+        raise TermError(
+            f"{odd!r} is not a kind of term, as are {IRI}, {BLANK_NODE}, {LITERAL} or {TRIPLE}"
+        )
     if pc.any(pc.and_(there, pc.is_null(value))).as_py():
         raise TermError("a term has no value")
     is_iri, is_blank, is_literal = (pc.equal(kind, each) for each in (IRI, BLANK_NODE, LITERAL))

@@ -7,10 +7,9 @@ writer anew for each step of a stream.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
-from typing import BinaryIO, Protocol, TypeAlias
+from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -26,9 +25,6 @@ from .output import Output
 from .settings import WriteSettings
 from .shipping import Shipped
 from .stream_output import StreamOutput
-
-#: Opens a file for a task: gives its name, and the file.
-NewFile: TypeAlias = Callable[[], AbstractContextManager[tuple[str, BinaryIO]]]
 
 #: What Spark tells tasks of a stream that they work for.
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"

@@ -96,7 +96,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if (self.application is None) is not (self.batch is None):
-            raise ValueError("application and batch go together")
+            raise ValueError("application and batch must be given together")
         if not isinstance(self.create, bool):
             raise TypeError(f"create is {self.create!r}, not a bool")
         checked: dict[str, object] = {
@@ -175,7 +175,7 @@ def _apply_staged(
     if resolved.held_back and settings.application is not None:
         raise TruncatedError(
             f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
-            "what is held back of a batch does not come again"
+            "what is held back of a batch is not sent again"
         )
     works = _works(log, attempt, head, resolved, staged.checked)
     _check_length(log, head, works, resolved, settings)
@@ -271,13 +271,6 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     return stage
 
 
-def run_here(works: Sequence[ShardWork]) -> Iterator[ShardResult]:
-    """Do the work of shards in this process, one after the other."""
-    from .shard import apply_shard
-
-    return map(apply_shard, works)
-
-
 def _whole(rows: Iterable[Operation], torn: list[str]) -> Iterator[Operation]:
     """The rows of a log, unless its last patch may be torn behind its headers.
 
@@ -343,9 +336,9 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
         again = 0 if done is None else done.number + 1
         raise CheckpointError(
             f"a restore has undone batches {again} to {undone} of application "
-            f"{settings.application!r}, and batch {settings.batch} would pass over them: give "
-            "these again first; or, as a stream does not, give another application name and "
-            "checkpoint: what was applied of a log with ids is passed over, and the rest is not"
+            f"{settings.application!r}, and batch {settings.batch} would skip them: apply those "
+            "again first; for a stream, which does not, use another application name and "
+            "checkpoint: of a log with ids, what was applied is skipped, and the rest is not"
         )
     if done is None:
         return False
@@ -353,8 +346,8 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
         raise CheckpointError(
             f"the batches of application {settings.application!r} came from another streaming "
             f"query so far, up to batch {done.number}: its checkpoint was lost, or another query "
-            "has the same name. Go on with the checkpoint that it was, or give another application "
-            "name: what was applied of a log with ids is passed over"
+            "has the same name. Go on with its checkpoint, or use another application name: of a "
+            "log with ids, what was applied is skipped"
         )
     return settings.batch <= done.number
 
@@ -383,10 +376,10 @@ def _check_same_log(staged: Staged, log: CommitLog, head: Commit, settings: Sett
         return
     if all(each.log != position.log for each in head.positions):
         raise CheckpointError(
-            f"batch {settings.batch} of application {settings.application!r} was applied, but it "
-            f"is of log {position.log} now, of which nothing was: another program has the same "
-            "name, or numbers its batches anew. Give another application name: what was applied "
-            "of a log with ids is passed over"
+            f"batch {settings.batch} of application {settings.application!r} was applied, but "
+            f"now it is of log {position.log}, of which nothing was: another program has the same "
+            "name, or has begun to number its batches again. Use another application name: of a "
+            "log with ids, what was applied is skipped"
         )
 
 

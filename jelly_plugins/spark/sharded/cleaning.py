@@ -64,7 +64,7 @@ def vacuum(
 ) -> Vacuumed:
     """See :meth:`.ShardedStore.vacuum`."""
     if keep < 1:
-        raise ValueError(f"keep is {keep}, and the newest version is always kept")
+        raise ValueError(f"keep is {keep}, not at least 1: the newest version is always kept")
     if grace < timedelta():
         raise ValueError("grace cannot be negative")
     storage = storage_at(root, storage_options)

@@ -165,7 +165,7 @@ class CommitLog:
         """
         there = self.layout_of(commit).shards
         if asked not in (None, there):
-            raise RootError(f"shards is {there}, not {asked}", source=self.storage.name)
+            raise RootError(f"there are {there} shards, not {asked}", source=self.storage.name)
 
     def versions(self) -> list[int]:
         """The numbers of all versions, without 0, in order."""
@@ -250,7 +250,7 @@ class CommitLog:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RootError(f"not a commit: {error!r}", source=place) from error
         if commit.version != version:
-            raise RootError(f"the commit of version {commit.version}", source=place)
+            raise RootError(f"this is the commit of version {commit.version}", source=place)
         return commit
 
     def publish(self, commit: Commit) -> None:
@@ -301,9 +301,9 @@ class CommitLog:
         for each in (data, *found.new.values()):
             if len(each) > documents.MAX_JSON:
                 raise LimitError(
-                    f"version {commit.version} would have a commit of {len(each)} bytes, and "
-                    f"{documents.MAX_JSON} can be read: the names of its logs, applications and "
-                    "namespaces are too many or too long",
+                    f"the commit of version {commit.version} would have {len(each)} bytes, and at "
+                    f"most {documents.MAX_JSON} can be read: the names of its logs, applications "
+                    "and namespaces are too many or too long",
                     source=self.storage.name,
                 )
         return data, {f"{FOLDER}/{name}": each for name, each in found.new.items()}
@@ -433,11 +433,11 @@ def _archive(found: dict[str, Any]) -> Archive:
 
 def _natural(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return value
 
 
 def _text(value: Any) -> str:
     if type(value) is not str:
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return value

@@ -22,8 +22,8 @@ from ..ordering import natural
 from .errors import IncompleteLogError
 
 _AS_READ: Final = (
-    "a DataFrame of patches is applied as it was read: not filtered, cut or shuffled, or else "
-    "sorted back by source and order"
+    "a DataFrame of patches has to be applied as it was read: not filtered, cut or shuffled, "
+    "unless it is sorted by source and order again"
 )
 _NO_ROWS: Final = (
     "the DataFrame has no rows: they were filtered away, or there was no file, which isEmpty() "
@@ -188,7 +188,7 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
             )
         if not continues and natural(begin.source) == names:
             raise IncompleteLogError(
-                "its name does not say whether it comes before or behind the file before it: they "
+                "its name does not say whether it comes before or after the previous file: they "
                 "differ in zeros only",
                 source=begin.source,
             )

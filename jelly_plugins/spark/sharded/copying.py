@@ -60,7 +60,7 @@ def copy_store(
     :raises TypeError, ValueError: ``version`` is no whole number, or ``history`` is asked for too.
     """
     if history and version is not None:
-        raise ValueError("a version is copied, or the whole history")
+        raise ValueError("copy either one version or the whole history")
     copying = _Copying(storage_at(source, source_options), storage_at(target, target_options))
     return copying.history() if history else copying.version(version)
 
@@ -96,9 +96,9 @@ class _Copying:
         """Make the root of the copy."""
         log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
         if log.versions():
-            raise RootError("a sharded store is here already", source=self._target.name)
+            raise RootError("there is a sharded store here already", source=self._target.name)
         if open_root(self._target).shards != layout.shards:
-            message = f"a root is here already, and not of {layout.shards} shards"
+            message = f"there is a root here already, and it does not have {layout.shards} shards"
             raise RootError(message, source=self._target.name)
         return log
 
@@ -160,6 +160,6 @@ class _Copying:
         copied = self._target.files(name, made)
         for file, listed in wanted.items():
             if copied.get(file) != listed:
-                message = f"{store}/{file}: damaged: its checksum is another"
+                message = f"{store}/{file}: damaged: its checksum does not match"
                 raise RootError(message, source=self._source.name)
         return made

@@ -38,7 +38,7 @@ def parse_json(data: bytes, source: str) -> dict[str, Any]:
     if "checksum" in found:
         sealed = _SEAL.search(data, max(0, len(data) - _SEAL_BYTES))
         if sealed is None or checksum_of(data[: sealed.start()]) != found["checksum"]:
-            raise RootError("damaged: its checksum is another", source=source)
+            raise RootError("damaged: its checksum does not match", source=source)
     return found
 
 

@@ -106,7 +106,9 @@ def apply_patches(
     if checkpoint is not None:
         checkpoint = text("checkpoint", checkpoint)
     if streams and (batch is not None or application is None):
-        raise ValueError("a streaming DataFrame needs an application, and numbers batches")
+        raise ValueError(
+            "a streaming DataFrame needs an application, and numbers its batches itself"
+        )
     settings = Settings(
         shards=shards,
         shard_by=shard_by,
@@ -156,7 +158,7 @@ def batch_sink(
     :raises TypeError, ValueError: a setting is of another type, or out of range.
     """
     if on_applied is not None and not callable(on_applied):
-        raise TypeError(f"on_applied is {on_applied!r}, which cannot be called")
+        raise TypeError(f"on_applied is {on_applied!r}, which is not callable")
     settings = Settings(
         shards=shards,
         shard_by=shard_by,
@@ -216,8 +218,8 @@ def _drain(
     checkpoint = checkpoint or storage.checkpoint(application)
     if checkpoint is None:
         raise OptionsError(
-            "a root in an object store has no place for the checkpoint of a stream: checkpoint= "
-            "gives one that Spark can write to",
+            "a root in an object store cannot hold the checkpoint of a stream: give checkpoint=, "
+            "a folder that Spark can write to",
             source=storage.name,
         )
     log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)

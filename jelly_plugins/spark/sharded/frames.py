@@ -26,6 +26,7 @@ from ...codec.common.conversion import convert
 from ...codec.patch.operations import Header, Namespace, Operation, OperationKind
 from ...codec.text.ntriples import parse_ntriples
 from ...errors import OptionsError, SourceError
+from ...oxigraph.canonical import KEPT_TERM, KNOWN_DATATYPE
 from ...oxigraph.rows import RowFactory
 from ...patch.model import ID, PREV
 from .apply import Staged, Staging
@@ -55,28 +56,12 @@ _DELETE: Final = OperationKind.DELETE
 _TORN: Final = "a log ends inside a transaction, and another follows"
 
 _SPLIT: Final = (
-    "a transaction of a patch without an id lies in several partitions, and cannot be known again; "
-    "coalesce(1) puts them together"
+    "a transaction of a patch without an id lies in several partitions, and cannot be recognised "
+    "again; coalesce(1) puts them together"
 )
 
 #: What is read of a row that is no statement, or may begin another patch.
 _TOLD: Final = ("source", "patch", "id", "prev", "kind", "graph", "name", "value")
-
-_XSD: Final = r'"\^\^<http://www\.w3\.org/2001/XMLSchema#'
-#: Objects that have one form, or are in the one that Oxigraph gives them: nodes, IRIs, strings, and
-#: literals with a short language tag or of some types.
-_PLAIN: Final = (
-    r'(?s)^(?:_.*|<[^<].*|".*"(?:@[a-z]{2,3}(?:-[a-z]{2})?)?'
-    rf'|"(?:0|-?[1-9][0-9]{{0,16}}){_XSD}integer>'
-    rf'|"(?:true|false){_XSD}boolean>'
-    rf'|"(?:0|-?[1-9][0-9]{{0,5}}(?:\.[0-9]{{0,6}}[1-9])?|-?0\.[0-9]{{0,6}}[1-9]){_XSD}'
-    r"(?:double|decimal)>"
-    r'|"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])'
-    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{0,8}[1-9])?Z?"
-    rf"{_XSD}dateTime>)$"
-)
-#: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be refused.
-_KNOWN_TYPE: Final = rf'{_XSD}|"\^\^<http://www\.w3\.org/1999/02/22-rdf-syntax-ns#'
 
 #: What stands in the place of a kind in the row behind those of a part.
 _END_OF_PART: Final = -1
@@ -361,7 +346,7 @@ class _Reading:
         """What a row says, but for its statement; and what lies between it and the one before."""
         kind = _KINDS.get(code)
         if kind is None:
-            raise OptionsError(f"{code!r} is no kind of row")
+            raise OptionsError(f"{code!r} is not a kind of row")
         if self._patch != patch:
             if self._patch is not None:
                 yield Operation(OperationKind.END)
@@ -396,11 +381,11 @@ def _canonical(objects: pa.Array) -> pa.Array:
 
     :raises JellyError: one is no term, or Oxigraph refuses it.
     """
-    plain = pc.match_substring_regex(objects, _PLAIN)
+    plain = pc.match_substring_regex(objects, KEPT_TERM)
     # Whether what has one form is valid is seen where it is stored.
     foreign = pc.and_(
         pc.match_substring_regex(objects, r'(?s)^".*>$'),
-        pc.invert(pc.match_substring_regex(objects, _KNOWN_TYPE)),
+        pc.invert(pc.match_substring_regex(objects, KNOWN_DATATYPE)),
     )
     odd = pc.invert(pc.or_(plain, foreign))
     texts = [_looked_up(text) for text in objects.filter(odd).to_pylist()]

@@ -82,7 +82,7 @@ def open_root(root: AnyRoot) -> Root:
     try:
         found = parse_json(storage.read(ROOT_FILE), place)
     except FileNotFoundError:
-        raise RootError("no sharded store is here", source=storage.name) from None
+        raise RootError("there is no sharded store here", source=storage.name) from None
     except (OSError, UnicodeEncodeError) as error:
         raise RootError(f"no sharded store can be read here: {error}", source=place) from error
     problem = _problem(found, storage.format)
@@ -113,7 +113,7 @@ def check_layout(shards: int | None, shard_by: ShardBy | None) -> int | None:
     if shards is not None:
         shards = whole_number("shards", shards, 1, MAX_SHARDS)
     if shard_by is not None and shard_by not in get_args(ShardBy):
-        raise ValueError(f"shard_by is one of {get_args(ShardBy)}, not {shard_by!r}")
+        raise ValueError(f"shard_by must be one of {get_args(ShardBy)}, not {shard_by!r}")
     return shards
 
 
@@ -142,7 +142,8 @@ def make_root(
         strangers = [each for each in storage.names("") if not _ours(each)]
         if strangers and not storage.exists(ROOT_FILE):
             raise RootError(
-                f"no sharded store is here, but {strangers[0]!r} is", source=storage.name
+                f"there is no sharded store here, but there is {strangers[0]!r}",
+                source=storage.name,
             )
         wanted = Root(
             shards=shards or DEFAULT_SHARDS,

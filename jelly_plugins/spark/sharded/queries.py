@@ -56,7 +56,9 @@ class Scope:
         """
         # Before Oxigraph sees it, which would ask them: once for each shard.
         if any(found[0].upper() == "SERVICE" for found in _TOKEN.finditer(query)):
-            raise QueryError("SERVICE asks other stores: ask them apart, and join the results")
+            raise QueryError(
+                "SERVICE asks other stores: query them separately, and join the results"
+            )
         try:
             found: Any = Store().query(query)
         except (SyntaxError, ValueError) as error:
@@ -65,7 +67,7 @@ class Scope:
             raise QueryError(f"the query cannot be asked: {error}") from error
         variables = getattr(found, "variables", None)
         if variables is None:
-            raise QueryError("shards are asked SELECT queries only")
+            raise QueryError("only SELECT queries can be asked of shards")
         return cls(tuple(variable.value for variable in variables))
 
 
@@ -115,7 +117,7 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
         # What rdflib makes of a query is documented nowhere in full.
         raise QueryError(f"the query cannot be checked: {error!r}") from error
     if key is _NONE:
-        raise QueryError("the query has no triple pattern, and each shard would answer it")
+        raise QueryError("the query has no triple pattern, so every shard would answer it")
     keys = analysis.constants
     return Scope(Scope.all(query).variables, None if keys is None else frozenset(keys))
 
@@ -140,7 +142,7 @@ def _algebra(query: str) -> Any:
         # Whatever rdflib cannot read, it says so in errors of many kinds.
         raise QueryError(f"the query is not well-formed: {error}") from error
     if algebra.name != "SelectQuery":
-        raise QueryError("shards are asked SELECT queries only")
+        raise QueryError("only SELECT queries can be asked of shards")
     if algebra.datasetClause:
         raise QueryError("the query names its dataset (FROM)")
     return algebra.p
@@ -211,7 +213,7 @@ class _Analysis:
             return found
         if name == "Graph":
             if graph != "":
-                raise QueryError("a GRAPH in another cannot be checked")
+                raise QueryError("a GRAPH inside another one cannot be checked")
             found = self.key(part.p, part.term)
             if found is _NONE:
                 raise QueryError("GRAPH has no triple pattern of its own in it")
@@ -229,7 +231,7 @@ class _Analysis:
             return left if _equal(left, right) else _SEVERAL
         if name == "ToMultiSet" and _is_values(part.p):
             return _NONE
-        raise QueryError(f"{name} looks at more than one shard can see: use the result for it")
+        raise QueryError(f"{name} needs more than one shard can see: apply it to the result")
 
     def _patterns(self, triples: Iterable[Any], graph: Any) -> Any:
         found: Any = _NONE
@@ -267,7 +269,7 @@ class _Analysis:
         elif hasattr(expression, "items"):
             name = getattr(expression, "name", "")
             if name == "Builtin_NOW":
-                raise QueryError("NOW() is another time in each shard: give it as a value")
+                raise QueryError("NOW() differs between shards: give the time as a value")
             if name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
                 if key is _NONE:
                     raise QueryError("EXISTS needs a triple pattern outside of it")

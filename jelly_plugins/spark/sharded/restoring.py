@@ -41,7 +41,7 @@ def restore(
     :raises TypeError, ValueError: as for :class:`.ShardedStore`; or neither is given.
     """
     if version is None and timestamp is None:
-        raise ValueError("a version is needed, or a time at which it was the newest")
+        raise ValueError("give a version, or a time at which it was the newest")
     storage = storage_at(root, storage_options)
     log = CommitLog(storage, open_root(storage))
     head = log.head()

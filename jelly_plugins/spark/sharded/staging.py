@@ -196,7 +196,7 @@ def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
             raise TruncatedError("a staged file ends inside a block", source=source)
         transaction, adds, statements, size = _BLOCK.unpack(head)
         if size > _MOST_TEXT:
-            raise WireError(f"a staged block of {size} bytes", source=source)
+            raise WireError(f"a staged block of {size} bytes is too long", source=source)
         if transaction not in taken:
             file.seek(size, 1)
             continue

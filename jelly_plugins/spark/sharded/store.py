@@ -316,7 +316,7 @@ class ShardedStore:
         """
         threads = default_threads() if threads is None else whole_number("threads", threads)
         if threads < 1:
-            raise ValueError("threads: there is to be one at least")
+            raise ValueError("threads must be at least 1")
         numbers = [number for number, each in enumerate(self._shards) if each.store is not None]
         if native and numbers:
             return dump_stores(

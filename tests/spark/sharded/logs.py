@@ -22,9 +22,11 @@ from jelly_plugins.patch import (
     delete,
     write_patches,
 )
-from jelly_plugins.spark.sharded.apply import Applied, Runner, Settings, apply_batch, run_here
+from jelly_plugins.spark.sharded.apply import Applied, Runner, Settings, apply_batch
 from jelly_plugins.spark.sharded.apply import stage_sources as staged
 from jelly_plugins.spark.sharded.store import ShardedStore
+
+from .here import run_here
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

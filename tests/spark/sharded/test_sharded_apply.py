@@ -26,13 +26,14 @@ from jelly_plugins.patch import (
 )
 from jelly_plugins.spark import batch_sink
 from jelly_plugins.spark.sharded import shard, staging
-from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here, stage_sources
+from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.commits import CommitLog
 from jelly_plugins.spark.sharded.errors import CheckpointError, RootError
 from jelly_plugins.spark.sharded.layout import Root, open_root
 from jelly_plugins.spark.sharded.storage import Attempt
 from jelly_plugins.spark.sharded.store import ShardedStore
 
+from .here import run_here
 from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
 
 pytestmark = pytest.mark.usefixtures("kind")
@@ -422,7 +423,7 @@ def test_a_batch_without_ids_is_not_taken_for_what_said_the_same(tmp_path: Path)
 def test_a_batch_that_ends_inside_a_transaction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TruncatedError, match="batch 0 of a ends inside"):
         apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", application="a", batch=0)
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="must be given together"):
         apply(tmp_path / "root", b"", application="a")
 
 
@@ -486,7 +487,7 @@ def test_two_programs_with_the_name_of_one_application_are_told(tmp_path: Path) 
         apply(root, logs[0] if not batch else logs[0] + logs[1], application="a", batch=batch)
     other = logs[0].replace(b"urn:1", b"urn:other")
     for batch in range(2):
-        with pytest.raises(CheckpointError, match=r"'a' was applied, .* of log <urn:other> now"):
+        with pytest.raises(CheckpointError, match=r"'a' was applied, .* of log <urn:other>,"):
             apply(root, other, application="a", batch=batch)
         assert not apply(root, logs[0], application="a", batch=batch).committed
     assert apply(root, other, application="b", batch=0).replayed.patches == 1
@@ -629,10 +630,10 @@ def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
         ({"application": 7}, "application is 7, not a str"),
         ({"shards": 0}, "shards is 0, not a number from 1"),
         ({"shards": "4"}, "shards is '4', not a whole number"),
-        ({"shard_by": "object"}, "shard_by is one of"),
+        ({"shard_by": "object"}, "shard_by must be one of"),
         ({"retries": -1}, "retries is -1"),
         ({"create": "no"}, "create is 'no', not a bool"),
-        ({"on_applied": []}, r"on_applied is \[\], which cannot be called"),
+        ({"on_applied": []}, r"on_applied is \[\], which is not callable"),
         ({"root": "hdfs://bucket/root"}, "not a local path"),
     ],
 )

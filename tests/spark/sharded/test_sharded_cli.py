@@ -122,11 +122,11 @@ def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:
 def test_what_is_no_store_is_one_line_on_stderr(tmp_path: Path) -> None:
     for name in ("status", "vacuum", "verify"):
         done = jelly("spark", name, "--root", tmp_path)
-        assert (done.code, done.err) == (1, f"jelly: {tmp_path}: no sharded store is here\n")
+        assert (done.code, done.err) == (1, f"jelly: {tmp_path}: there is no sharded store here\n")
     (tmp_path / "x").touch()
     done = jelly("spark", "apply", "nothing.jellyp", "--root", tmp_path)
     assert (done.code, done.err.count("\n")) == (1, 1)
-    assert "no sharded store is here, but 'x' is" in done.err
+    assert "there is no sharded store here, but there is 'x'" in done.err
     apply(tmp_path / "root", b"TX . TC . Z .", shards=2)
     done = jelly("spark", "apply", "x", "--root", tmp_path / "root", "--shards", "3")
     assert (done.code, "shards is 2, not 3" in done.err) == (1, True)

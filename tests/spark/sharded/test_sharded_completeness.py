@@ -149,7 +149,7 @@ def test_rows_that_are_missing_doubled_or_moved_are_found(files: pa.Table) -> No
             check(take(files, moved))
         with pytest.raises(IncompleteLogError):
             check(files.slice(other), files.slice(0, other))
-    with pytest.raises(IncompleteLogError, match="sorted back by source and order"):
+    with pytest.raises(IncompleteLogError, match="sorted by source and order again"):
         check(take(files, random_.sample(everything, len(files))))
 
 

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from jelly_plugins import JellyError
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add
 from jelly_plugins.spark.sharded import apply as apply_module
-from jelly_plugins.spark.sharded.apply import Applied, Runner, run_here
+from jelly_plugins.spark.sharded.apply import Applied, Runner
 from jelly_plugins.spark.sharded.commits import Commit, CommitLog
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import open_root
@@ -27,6 +27,7 @@ from jelly_plugins.spark.sharded.store import ShardedStore
 from jelly_plugins.spark.sharded.tasks import on_spark
 
 from . import faults
+from .here import run_here
 from .logs import Writer, apply, assert_same, log_file, quad, quads, replayed
 
 
@@ -360,7 +361,8 @@ elif place == "committing":
 elif place == "committed":
     os.link = after(os.link)
 settings = apply.Settings(shards=2)
-apply.apply_batch(apply.stage_sources([log]), apply.run_here, root, settings)
+run = lambda works: map(shard.apply_shard, works)
+apply.apply_batch(apply.stage_sources([log]), run, root, settings)
 """
 
 

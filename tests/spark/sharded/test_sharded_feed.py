@@ -254,5 +254,5 @@ def test_a_stream_follows_a_store(spark: SparkSession, tmp_path: Path) -> None:
     # Another store in its place.
     root.rename(tmp_path / "elsewhere")
     _fill(root, tmp_path, 6)
-    with pytest.raises(JellyError, match="another store is here"):
+    with pytest.raises(JellyError, match="this is another store"):
         follow()

@@ -10,7 +10,7 @@ from threading import Barrier, Thread
 import pytest
 from pyspark.sql import SparkSession
 
-from jelly_plugins.spark.sharded.apply import Settings, apply_batch, run_here, stage_sources
+from jelly_plugins.spark.sharded.apply import Settings, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import CommitLog, Shard, make_log
 from jelly_plugins.spark.sharded.documents import seal
@@ -25,6 +25,8 @@ from jelly_plugins.spark.sharded.layout import (
 from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from tests.cli.command import jelly
+
+from .here import run_here
 
 KEYS = ["", "<urn:s>", "_:b0", "<http://example.org/é/😀>", "x" * 100, "\0", "<urn:a>" * 5]
 
@@ -54,7 +56,7 @@ def test_a_root_keeps_its_layout(tmp_path: Path) -> None:
     root = tmp_path / "deep" / "root"
     assert make_root(root, 4, "graph") == Root(shards=4, shard_by="graph")
     assert make_root(root) == make_root(root, 4) == open_root(root)
-    with pytest.raises(RootError, match="shards is 4, not 5"):
+    with pytest.raises(RootError, match="there are 4 shards, not 5"):
         make_log(root, 5)
     with pytest.raises(RootError, match="shard_by is graph, not subject"):
         make_root(root, shard_by="subject")
@@ -63,7 +65,7 @@ def test_a_root_keeps_its_layout(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(RootError, match=r"'thesis.txt' is"):
+    with pytest.raises(RootError, match=r"there is 'thesis.txt'"):
         make_root(tmp_path, 4)
     with pytest.raises(RootError, match="no sharded store"):
         open_root(tmp_path)
@@ -108,7 +110,7 @@ def test_what_is_no_json_object_is_refused(tmp_path: Path, data: bytes) -> None:
 def test_bad_arguments_are_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shards is 0, not a number from 1"):
         make_root(tmp_path, 0)
-    with pytest.raises(ValueError, match="shard_by is one of"):
+    with pytest.raises(ValueError, match="shard_by must be one of"):
         make_root(tmp_path, 1, "object")  # type: ignore[arg-type]
 
 
@@ -253,16 +255,16 @@ def test_a_root_that_has_to_be_there_is_not_made(tmp_path: Path) -> None:
     log.write_text("TX .\nTC .\nZ .\n")
     (tmp_path / "mount").mkdir()
     for root in (tmp_path / "mount", tmp_path / "nowhere"):
-        with pytest.raises(RootError, match="no sharded store is here"):
+        with pytest.raises(RootError, match="there is no sharded store here"):
             apply_batch(stage_sources([str(log)]), run_here, root, Settings(create=False))
         done = jelly("spark", "apply", str(log), "--root", root, "--existing")
-        assert (done.code, done.err) == (1, f"jelly: {root}: no sharded store is here\n")
+        assert (done.code, done.err) == (1, f"jelly: {root}: there is no sharded store here\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["log.rdfp", "mount"]
     assert [*(tmp_path / "mount").iterdir()] == []
     root = tmp_path / "mount"
     make_root(root, 3)
     assert make_root(root, create=False).shards == 3
-    with pytest.raises(RootError, match="shards is 3, not 4"):
+    with pytest.raises(RootError, match="there are 3 shards, not 4"):
         make_log(root, 4, create=False)
 
 
@@ -291,11 +293,11 @@ def test_a_file_system_without_links_is_told(
 @pytest.mark.parametrize(
     ("root", "said"),
     [
-        ("file:///root?x=1", "no query and no fragment"),
-        ("file:///root#f", "no query and no fragment"),
-        ("file:///root?", "no query and no fragment"),
-        ("file:tmp/x", "has an absolute path"),
-        ("FILE:x", "has an absolute path"),
+        ("file:///root?x=1", "cannot have a query or a fragment"),
+        ("file:///root#f", "cannot have a query or a fragment"),
+        ("file:///root?", "cannot have a query or a fragment"),
+        ("file:tmp/x", "needs an absolute path"),
+        ("FILE:x", "needs an absolute path"),
         ("file:///a%00b", "NUL"),
         ("a\0b", "NUL"),
     ],

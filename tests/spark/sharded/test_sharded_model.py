@@ -18,11 +18,12 @@ from jelly_plugins.spark.datasource.operations import OPERATIONS
 from jelly_plugins.spark.datasource.parts import Piece, numbered
 from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
-from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, run_here
+from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch
 from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
 from jelly_plugins.spark.sharded.layout import Root
 from jelly_plugins.spark.sharded.storage import Attempt
 
+from .here import run_here
 from .model import Log, mangled, random_log
 
 SHARDS = (1, 4, 16)

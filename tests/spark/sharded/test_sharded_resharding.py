@@ -18,7 +18,6 @@ from jelly_plugins.codec import PatchOptions
 from jelly_plugins.oxigraph import BOOKKEEPING, replay
 from jelly_plugins.patch import write_patches
 from jelly_plugins.spark.sharded import resharding
-from jelly_plugins.spark.sharded.apply import run_here
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import Commit, CommitLog
 from jelly_plugins.spark.sharded.copying import copy_store
@@ -30,6 +29,7 @@ from jelly_plugins.spark.sharded.restoring import restore
 from jelly_plugins.spark.sharded.store import ShardedStore
 from tests.cli.command import jelly
 
+from .here import run_here
 from .logs import Writer, apply, assert_same, log_file, quads, replayed
 from .places import FolderOfObjects
 

@@ -217,7 +217,7 @@ def test_verify_finds_files_that_are_gone_cut_or_new(root: Path) -> None:
     assert len(found) == 3
     assert f"{first.name}/CURRENT: is not there" in found[0]
     assert f"{second.name}/{table.name}: has" in found[1]
-    assert f"{second.name}/000999.log: is no file of this version" in found[2]
+    assert f"{second.name}/000999.log: is not a file of this version" in found[2]
     shutil.copy(second / "_files.json", first / "_files.json")
     (second / "_files.json").unlink()
     found = ShardedStore(root).verify()
@@ -454,7 +454,7 @@ GRAPHS = [
 
 #: For both ways of sharding.
 REFUSED = {
-    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct looks at more",
+    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct needs more",
     "SELECT * { ?s ?p ?o } ORDER BY ?s": "OrderBy",
     "SELECT * { ?s ?p ?o } LIMIT 1": "Slice",
     "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }": "AggregateJoin",
@@ -466,8 +466,8 @@ REFUSED = {
     "SELECT * FROM <urn:g> { ?s ?p ?o }": "FROM",
     "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }": "ServiceGraphPattern",
     "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s ?p ?o } }": "EXISTS needs",
-    "ASK { ?s ?p ?o }": "SELECT queries only",
-    "CONSTRUCT WHERE { ?s ?p ?o }": "SELECT queries only",
+    "ASK { ?s ?p ?o }": "only SELECT queries can be asked",
+    "CONSTRUCT WHERE { ?s ?p ?o }": "only SELECT queries can be asked",
     "SELECT nonsense": "not well-formed",
 }
 

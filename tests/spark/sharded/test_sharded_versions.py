@@ -143,7 +143,7 @@ def test_a_restored_version_is_a_new_one(place: Any, tmp_path: Path) -> None:
     assert ShardedStore(place).restore(5).version == 5
     with pytest.raises(RootError, match="no version 9"):
         restore(place, 9)
-    with pytest.raises(ValueError, match="a version is needed"):
+    with pytest.raises(ValueError, match="give a version"):
         restore(place)
 
 

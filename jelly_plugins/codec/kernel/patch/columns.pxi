@@ -316,7 +316,8 @@ cdef class PatchColumnDecoder(PieceDecoder):
         return found
 
 
-# Which literals have no other text. What may be called plain is less than what a store may keep.
+# Which literals have no other text. What may be called plain is less than what a store may keep: the
+# forms are those of `FORMS` in `oxigraph/canonical.py`, which is compared with this.
 # Read from the text, which is all that there is of a literal of an earlier frame.
 
 cdef bint is_plain_form(Term *literal) noexcept nogil:

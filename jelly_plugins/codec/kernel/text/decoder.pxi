@@ -229,10 +229,7 @@ cdef class PieceDecoder:
         if self.busy:
             raise OrderError("the decoder is at work in another thread")
         if begins and self.frame is not None:
-            raise OrderError(
-                "no frame can be decoded after an error, nor before the one before it is taken",
-                frame=self.next_frame,
-            )
+            raise OrderError(reference_columns.NOT_ITS_TURN, frame=self.next_frame)
         self.busy = True
         return 0
 

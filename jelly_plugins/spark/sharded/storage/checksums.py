@@ -108,16 +108,16 @@ def damages(folder: Path, checksum: str) -> Iterator[str]:
         try:
             there = (folder / name).stat().st_size
             if there != size:
-                yield f"{name}: has {there} bytes in the place of {size}"
+                yield f"{name}: has {there} bytes instead of {size}"
             elif _checksum(folder / name) != expected:
-                yield f"{name}: damaged: its checksum is another"
+                yield f"{name}: damaged: its checksum does not match"
         except FileNotFoundError:
             yield f"{name}: is not there"
         except OSError as error:
             yield f"{name}: cannot be read: {error}"
     for name in sorted(os.listdir(folder)):
         if name not in files and name != LIST and not _is_idle(name):
-            yield f"{name}: is no file of this version"
+            yield f"{name}: is not a file of this version"
 
 
 def _is_idle(name: str) -> bool:

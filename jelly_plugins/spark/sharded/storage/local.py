@@ -39,12 +39,12 @@ def local_path(root: str | os.PathLike[str]) -> Path:
     """
     text = os.fsdecode(root)
     if "\0" in text:
-        raise RootError(f"{text!r} has a NUL in it, which no path may have")
+        raise RootError(f"{text!r} contains a NUL, which no path may")
     url = _URL.match(text)
     if url is None:
         return Path(text)
     if url[1] is None:
-        raise RootError("a file URL has an absolute path: file:///folder", source=text)
+        raise RootError("a file URL needs an absolute path: file:///folder", source=text)
     parts = urlsplit(text)
     if url[1].lower() != "file" or parts.netloc not in ("", "localhost"):
         raise RootError(
@@ -55,12 +55,13 @@ def local_path(root: str | os.PathLike[str]) -> Path:
         )
     if "?" in text or "#" in text:
         raise RootError(
-            "a file URL of a root has no query and no fragment; in a name, ? is %3F and # is %23",
+            "a file URL of a root cannot have a query or a fragment; in a name, ? is %3F and # is "
+            "%23",
             source=text,
         )
     path = url2pathname(parts.path)
     if "\0" in path:
-        raise RootError("%00 is a NUL, which no path may have", source=text)
+        raise RootError("%00 is a NUL, which no path may contain", source=text)
     return Path(path)
 
 

@@ -40,4 +40,4 @@ def put_if_absent(storage: Storage, name: str, data: bytes) -> bool:
             if problem is not None:
                 error.message = f"it is not known whether this was written: {error.message}"
             raise
-    raise problem or RootError("comes and goes", source=storage.place(name))
+    raise problem or RootError("keeps appearing and disappearing", source=storage.place(name))

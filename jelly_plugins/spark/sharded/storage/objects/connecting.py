@@ -56,10 +56,10 @@ def root_url(url: str) -> str:
     parts = urlsplit(url)
     place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
     if parts.password is not None or (parts.username is not None and parts.scheme[:4] != "abfs"):
-        said = "a URL of a root has no user and no password; storage_options have"
+        said = "the URL of a root cannot have a user or a password: storage_options take them"
         raise RootError(said, source=place)
     if parts.query or parts.fragment:
-        raise RootError("a URL of a root has no query and no fragment", source=place)
+        raise RootError("the URL of a root cannot have a query or a fragment", source=place)
     if not parts.netloc or any(part in (".", "..", "") for part in parts.path.split("/")[1:-1]):
         raise RootError("not the URL of a bucket, or of a folder in one", source=place)
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
@@ -108,7 +108,7 @@ def whole(name: str, value: Any) -> int:
     """
     text = str(value)
     if not (text.isascii() and text.isdecimal()):
-        raise OptionsError(f"{name} is a whole number")
+        raise OptionsError(f"{name} must be a whole number")
     return int(text)
 
 

@@ -71,7 +71,7 @@ def _check(part: Part, size: int, checksum: str) -> None:
     if size < part.size:
         raise RootError(f"{part.object}: ends before byte {part.offset + part.size}")
     if checksum != part.checksum:
-        raise RootError(f"{part.object}: damaged: its checksum is another")
+        raise RootError(f"{part.object}: damaged: its checksum does not match")
 
 
 def _runs(found: Iterable[tuple[str, Part]]) -> list[list[tuple[str, Part]]]:

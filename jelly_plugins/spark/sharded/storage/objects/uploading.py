@@ -59,7 +59,7 @@ def upload(
     def put(name: str) -> None:
         client.put(parts[name].object, folder / name)
         if client.size(parts[name].object) != parts[name].size:
-            raise StorageError(f"{parts[name].object}: was put, and has another size")
+            raise StorageError(f"{parts[name].object}: was put, but its size differs")
 
     client.each(put, large, UPLOADS)
     if pack:

@@ -6,74 +6,58 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ..codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ..errors import JellyError
-from ..formats.names import Format
-from ..formats.reading import TextReader
 from ..io.marks import without_mark
 from ..io.sinks import Destination, open_output
 from ..io.sources import Input, Source
-from ..io.streams import BATCH, FrameBytes, FrameReader
-from .codec import LineEncoder, RowEncoder
-from .names import JenaFormat
-from .streams import JenaReader
+from ..io.streams import BATCH, FrameReader
+from ..jena.codec import LineEncoder, RowEncoder
+from ..jena.names import JenaFormat
+from ..jena.streams import JenaReader
+from .counting import Conversion, FrameCounter
+from .names import Format
+from .reading import TextReader
+from .settings import ConversionSettings
 
 
 def to_jena(
     src: Source,
     dst: Destination,
-    *,
     source_format: Format,
     target_format: JenaFormat,
-    namespaces: bool = False,
-    value_forms: bool = False,
-    generalized: bool = False,
-    base: str | None = None,
-    concatenated: bool = False,
-    strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> tuple[int, dict[str, int]]:
+    settings: ConversionSettings,
+) -> Conversion:
     """Write what a source says as rows; see :func:`~jelly_plugins.formats.convert.convert`.
 
-    :param namespaces: declare the prefixes of text. Those of Jelly and of Jena's formats are always
-        declared.
-    :param value_forms: see :func:`~jelly_plugins.jena.write`.
-    :return: number of statements, and of what rows have no place for, by what it is.
+    The prefixes of text are declared if ``namespaces`` are asked for, those of Jelly and of Jena's
+    formats always.
+
     :raises JellyError: the source cannot be read, or a statement cannot be written.
     """
-    settings: dict[str, Any] = {
-        "value_forms": value_forms,
-        "generalized": generalized,
-        "limits": limits,
-    }
-    left_out: dict[str, int] = {}
+    reading: dict[str, Any] = {"generalized": settings.generalized, "limits": settings.limits}
+    writing = {"value_forms": settings.value_forms, **reading}
+    counter = FrameCounter()
     rows: Iterator[bytes]
     encoder: RowEncoder
     if source_format in (Format.N_TRIPLES, Format.N_QUADS):
-        lines = LineEncoder(target_format, quads=source_format is Format.N_QUADS, **settings)
+        lines = LineEncoder(target_format, quads=source_format is Format.N_QUADS, **writing)
         encoder = lines.rows
         rows = _rows_of_lines(src, lines)
     else:
-        encoder = RowEncoder(target_format, **settings)
+        encoder = RowEncoder(target_format, **writing)
         if source_format is Format.JELLY:
-            frames = FrameReader(
-                FrameBytes(src, limits=limits, strict=strict),
-                limits=limits,
-                concatenated=concatenated,
-            )
-            rows = _rows_of_frames(frames, encoder, left_out)
+            frames = FrameReader(src, **settings.reading)
+            rows = _rows_of_frames(frames, encoder, counter)
         elif source_format.is_jena:
-            batches = JenaReader(
-                src, format=JenaFormat(source_format), generalized=generalized, limits=limits
-            )
-            rows = _rows_of_frames(batches, encoder, left_out)
+            batches = JenaReader(src, format=JenaFormat(source_format), **reading)
+            rows = _rows_of_frames(batches, encoder, counter)
         else:
-            text = TextReader(src, source_format, base=base, generalized=generalized, limits=limits)
-            rows = _rows_of_text(text, encoder, namespaces)
+            text = TextReader(src, source_format, base=settings.base, **reading)
+            rows = _rows_of_text(text, encoder, bool(settings.namespaces))
     with open_output(dst) as out:
         for data in rows:
             out.write(data)
-    return encoder.statements, left_out
+    return counter.conversion(encoder.statements)
 
 
 def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
@@ -85,7 +69,7 @@ def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
 
 
 def _rows_of_frames(
-    frames: FrameReader | JenaReader, encoder: RowEncoder, left_out: dict[str, int]
+    frames: FrameReader | JenaReader, encoder: RowEncoder, counter: FrameCounter
 ) -> Iterator[bytes]:
     with frames:
         for frame in frames:
@@ -95,16 +79,7 @@ def _rows_of_frames(
                 yield encoder.add(frame.statements)
             except JellyError as error:
                 raise _as_of(frames.name, error) from error
-            _count(frame, left_out)
-
-
-def _count(frame: AnyFrame, left_out: dict[str, int]) -> None:
-    for what, number in (
-        ("frame metadata entries", len(frame.metadata)),
-        ("empty graphs", len(frame.empty_graphs)),
-    ):
-        if number:
-            left_out[what] = left_out.get(what, 0) + number
+            counter.count(frame)
 
 
 def _rows_of_text(text: TextReader, encoder: RowEncoder, namespaces: bool) -> Iterator[bytes]:

@@ -1,7 +1,5 @@
-"""Patch files as rows: one for each operation, in the order of the file.
-
-Jelly-Patch and RDF Patch text, compressed or not. Knows nothing of Spark.
-"""
+"""The rows that a patch file has as a DataFrame, made one by one: what those by column are held
+against."""
 
 from __future__ import annotations
 
@@ -9,17 +7,16 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from ...codec import Operation, OperationKind, PatchStreamType
-from ...codec.text.transcoding import TextFactory
-from ...io.sources import Source
-from ...patch import PatchReader
-from .patch_row import PatchRow
+from jelly_plugins.codec import Operation, OperationKind
+from jelly_plugins.codec.text.transcoding import TextFactory
+from jelly_plugins.io.sources import Source
+from jelly_plugins.patch import PatchReader
+from jelly_plugins.spark.datasource.boundary import not_waiting
+from jelly_plugins.spark.datasource.operations import ABOUT
+from jelly_plugins.spark.datasource.patch_row import PatchRow
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
-
-#: Rows that say something about their patch, and do nothing.
-ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 
 
 def patch_rows(operations: Iterable[Operation], *, about: bool = False) -> Iterator[PatchRow]:
@@ -88,37 +85,3 @@ def read_rows(
         for row in patch_rows(islice(operations, stop), about=about):
             if row.order >= first:
                 yield row
-
-
-def boundary(src: Source) -> int:
-    """How many rows of a growing file are complete, headers and ends of patches included.
-
-    Patches are given out whole. Where nothing says that a patch has ended (a stream of type FLAT,
-    and text), transactions are, and what stands outside of them.
-
-    :raises JellyError: the file is corrupt, or compressed.
-
-    >>> boundary(b"TX . TC .\\nTX .\\nA <urn:s>")
-    2
-    """
-    complete = count = 0
-    inside = False
-    with PatchReader(src, factory=TextFactory(), wait=not_waiting) as operations:
-        for count, (kind, _) in enumerate(operations, 1):
-            if kind is OperationKind.BEGIN:
-                inside = True
-            elif kind in (OperationKind.COMMIT, OperationKind.ABORT):
-                inside = False
-            if kind is OperationKind.END or (not inside and not _marks_ends(operations)):
-                complete = count
-    return complete
-
-
-def _marks_ends(reader: PatchReader) -> bool:
-    options = reader.options
-    return options is not None and options.stream_type is not PatchStreamType.FLAT
-
-
-def not_waiting() -> bool:
-    """Whether to wait for more of a file."""
-    return False
