@@ -54,11 +54,15 @@ class NetChanges(Changes):
         self._graph = graph
         self.net: dict[Row, bool] = {}
         self.namespaces: list[Operation] = []
+        #: Of the rows; None before it was asked for.
+        self._characters: int | None = None
 
     @property
     def characters(self) -> int:
         """Number of characters of the rows; a term counts as often as it is there."""
-        return sum(map(len, chain.from_iterable(self.net)))
+        if self._characters is None:
+            self._characters = sum(map(len, chain.from_iterable(self.net)))
+        return self._characters
 
     def gather(self, rows: Iterator[Operation]) -> Operation | None:
         """Take operations up to the first row that is none."""
@@ -78,6 +82,7 @@ class NetChanges(Changes):
                 break
             count += 1
         self.operations += count
+        self._characters = None
         return found
 
     def join(self, following: NetChanges) -> None:
@@ -85,6 +90,7 @@ class NetChanges(Changes):
         self.net.update(following.net)
         self.namespaces += following.namespaces
         self.operations += following.operations
+        self._characters = None
 
     def fingerprint(self) -> bytes:
         """A digest of the net effect, in which it makes no difference how the default graph is
@@ -129,6 +135,7 @@ class StrictChanges(NetChanges):
             else:
                 return row
             self.operations += 1
+            self._characters = None
         return None
 
     def join(self, following: NetChanges) -> None:
