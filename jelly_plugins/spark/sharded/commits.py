@@ -168,9 +168,18 @@ class CommitLog:
             raise RootError(f"shards is {there}, not {asked}", source=self.storage.name)
 
     def versions(self) -> list[int]:
-        """The numbers of all versions, without 0, in order."""
+        """The numbers of all versions, without 0, in order.
+
+        :raises RootError: there are some, but they are not listed.
+        """
         names = self.storage.names(COMMITS)
-        return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        found = sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        # A proxy's page is a list of nothing to some clients, and nobody's quads are none.
+        if not found and self.storage.exists(_name(1)):
+            raise RootError(
+                f"there is a version 1, but {COMMITS} is listed as empty", source=self.storage.name
+            )
+        return found
 
     def gaps(self) -> Iterator[tuple[int, int]]:
         """The versions before the newest that have no commit file: first and last of each gap.

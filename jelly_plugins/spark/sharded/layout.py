@@ -83,8 +83,6 @@ def open_root(root: AnyRoot) -> Root:
         found = parse_json(storage.read(ROOT_FILE), place)
     except FileNotFoundError:
         raise RootError("no sharded store is here", source=storage.name) from None
-    except (OSError, UnicodeEncodeError) as error:
-        raise RootError(f"no sharded store can be read here: {error}", source=place) from error
     problem = _problem(found, storage.format)
     if problem is not None:
         raise RootError(problem, source=place)

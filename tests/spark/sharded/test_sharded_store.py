@@ -408,6 +408,19 @@ def test_a_vacuum_leaves_what_is_young(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("kind")
+def test_a_vacuum_leaves_what_is_no_store(root: Path, tmp_path: Path) -> None:
+    """What somebody has put beside stores, or linked there."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    (root / "shard=9").symlink_to(tmp_path / "mine")
+    (root / "shard=0" / "backup").mkdir()
+    (root / "shard=0" / "v1-x y").touch()
+    (root / "shard=0" / "version1-x").touch()
+    assert ShardedStore(root).vacuum(keep=100, grace=timedelta()).stores == []
+    assert (root / "shard=9" / "file").exists()
+    assert {"backup", "v1-x y", "version1-x"} < set(os.listdir(root / "shard=0"))
+
+
 def test_patches_go_on_after_a_vacuum(root: Path) -> None:
     ShardedStore(root).vacuum(keep=1, grace=NOW)
     shard_by = ShardedStore(root).layout.shard_by
