@@ -308,11 +308,11 @@ class CommitLog:
             replace(commit, positions=found.inline, archives=found.archives), self._layout.shards
         )
         for each in (data, *found.new.values()):
-            if len(each) > documents.MAX_JSON:
+            excess = documents.excess_of(each)
+            if excess is not None:
                 raise LimitError(
-                    f"version {commit.version} would have a commit of {len(each)} bytes, and "
-                    f"{documents.MAX_JSON} can be read: the names of its logs, applications and "
-                    "namespaces are too many or too long",
+                    f"version {commit.version} would have a commit {excess}, which cannot be read: "
+                    "the names of its logs, applications and namespaces are too many or too long",
                     source=self.storage.name,
                 )
         return data, {f"{FOLDER}/{name}": each for name, each in found.new.items()}

@@ -110,6 +110,14 @@ def test_what_is_no_json_object_is_refused(tmp_path: Path, data: bytes) -> None:
             log.head() if "commits" in str(path) else open_root(tmp_path)
 
 
+def test_a_document_of_too_many_values_is_not_made_of_them(tmp_path: Path) -> None:
+    """They would take a hundred times its bytes."""
+    make_root(tmp_path, 4)
+    (tmp_path / "_root.json").write_bytes(b'{"x": [' + b"[]," * (5 << 20) + b"[]]}")
+    with pytest.raises(RootError, match=r"_root.json: of more than 4194304 values"):
+        open_root(tmp_path)
+
+
 def test_bad_arguments_are_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shards is 0, not a number from 1"):
         make_root(tmp_path, 0)
