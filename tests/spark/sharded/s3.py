@@ -40,7 +40,7 @@ class Asked:
 #: What is to happen to a request: nothing (None), ``"failed"``: it is not done; ``"lost"``: it is
 #: done, and reported as failed; ``"unheard"``: it is done, and nothing is reported for long;
 #: ``"expired"``: the credentials are refused; ``"conflict"``: something is in the way; ``"page"``:
-#: a proxy answers, with a page for people.
+#: a proxy answers, with a page for people; ``"unconditional"``: it is done, whatever it asks for.
 Fault = Callable[[Asked], str | None]
 
 
@@ -127,6 +127,9 @@ class S3Server:
             text = b"<Error><Code>ExpiredToken</Code><Message>" + SECRET.encode()
             start("403 Forbidden", [("Content-Type", "application/xml")])
             return [text, b"</Message></Error>"]
+        if fault == "unconditional":
+            environ.pop("HTTP_IF_NONE_MATCH", None)
+            fault = None
         if fault == "conflict":
             start("409 Conflict", [("Content-Type", "application/xml")])
             return [b"<Error><Code>OperationAborted</Code></Error>"]

@@ -348,6 +348,15 @@ def test_documents_are_no_longer_than_they_may_be(
     assert len(set(ShardedStore(bucket))) > 0
 
 
+def test_a_server_that_writes_over_what_is_there_is_refused(
+    bucket: ObjectStorage, server: S3Server, logs: list[str]
+) -> None:
+    server.happens(lambda _: "unconditional")
+    for _ in range(2):
+        with pytest.raises(RootError, match="writes over what is there"):
+            apply(bucket, logs[0])
+
+
 def test_an_endpoint_that_is_none_is_told(server: S3Server, tmp_path: Path) -> None:
     options = server.options(cache_dir=str(tmp_path), endpoint="::")
     with pytest.raises(StorageError, match=r"s3://bucket/x/_root.json: cannot be got: "):
