@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from ...errors import OptionsError
+from ...errors import JellyError, OptionsError
 from ..sharded.commits import Commit, CommitLog
 from ..sharded.errors import CheckpointError
 from ..sharded.feed import Step, newest_behind, steps, write_changes
@@ -79,6 +79,8 @@ class FeedReader(_FeedReader, DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         try:
             return self._parts(steps(self._storage, self._from, self._to))
+        except JellyError:
+            raise
         except ValueError as error:
             raise OptionsError(str(error)) from error
 

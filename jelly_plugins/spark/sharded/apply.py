@@ -27,6 +27,7 @@ from .errors import CheckpointError, CommitConflictError, RootError
 from .layout import Root, ShardBy, check_layout, make_root, new_store_name
 from .repeatable import Repeatable
 from .resolve import Resolved, Stager, is_anonymous, resolve
+from .restoring import first_undone
 from .settings import text, whole_number
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER
@@ -127,6 +128,7 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
     log = CommitLog(storage, at_first)
     head = log.head()
     log.check_shards(head, settings.shards)
+    _check_undone(log, head, settings)
     if _is_repeated(head, settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
     layout = log.layout_of(head)
@@ -167,6 +169,7 @@ def _apply_staged(
     head = log.head()
     if log.layout_of(head) != layout:
         raise log.conflict(head.version)
+    _check_undone(log, head, settings)
     if _is_repeated(head, settings):
         if _is_doubtful(head, settings):
             _check_same_log(staged, log, head, settings)
@@ -327,19 +330,36 @@ def _batches(
                 torn.append(batches.name)
 
 
+def _check_undone(log: CommitLog, head: Commit, settings: Settings) -> None:
+    """Refuse a batch that would pass over others that a restore has undone.
+
+    :raises CheckpointError: there are some before it, which were not applied again.
+    """
+    if settings.application is None or settings.batch is None:
+        return
+    undone = head.undone.get(settings.application)
+    done = head.applications.get(settings.application)
+    again = 0 if done is None else done.number + 1
+    if undone is None or settings.batch <= again:
+        return
+    if settings.batch <= undone:
+        # Numbers may have gaps: which there were, the versions say that were undone.
+        first = first_undone(log, settings.application, again)
+        if first is None or first >= settings.batch:
+            return
+        again = first
+    raise CheckpointError(
+        f"a restore has undone batches {again} to {undone} of application "
+        f"{settings.application!r}, and batch {settings.batch} would pass over them: give "
+        "these again first; or, as a stream does not, give another application name and "
+        "checkpoint: what was applied of a log with ids is passed over, and the rest is not"
+    )
+
+
 def _is_repeated(head: Commit, settings: Settings) -> bool:
     if settings.application is None or settings.batch is None:
         return False
     done = head.applications.get(settings.application)
-    undone = head.undone.get(settings.application)
-    if undone is not None and settings.batch > undone:
-        again = 0 if done is None else done.number + 1
-        raise CheckpointError(
-            f"a restore has undone batches {again} to {undone} of application "
-            f"{settings.application!r}, and batch {settings.batch} would skip them: apply those "
-            "again first; for a stream, which does not, use another application name and "
-            "checkpoint: of a log with ids, what was applied is skipped, and the rest is not"
-        )
     if done is None:
         return False
     if None not in (done.query, settings.query) and done.query != settings.query:

@@ -35,7 +35,7 @@ DEFAULT_GRACE: Final = timedelta(days=1)
 LEAST_GRACE: Final = timedelta(hours=1)
 
 _SHARD: Final = re.compile(r"shard=[0-9]+")
-_MADE_FOR: Final = re.compile(r"shard=[0-9]+/v([0-9]+)-")
+_MADE_FOR: Final = re.compile(r"shard=[0-9]+/v([0-9]+)-[A-Za-z0-9_.\-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,15 +156,20 @@ def unclaimed(log: CommitLog) -> list[str]:
 
 
 def _stores(storage: Storage, contents: Contents) -> list[str]:
-    """All stores there are, relative to the root, of however many shards."""
+    """All stores there are, relative to the root, of however many shards.
+
+    What is not named as a store is somebody else's, and not looked at.
+    """
     folders = (name for name in storage.names("") if _SHARD.fullmatch(name))
-    return [f"{folder}/{name}" for folder in folders for name in contents.names(folder)]
+    names = (f"{folder}/{name}" for folder in folders for name in contents.names(folder))
+    return [name for name in names if _MADE_FOR.fullmatch(name)]
 
 
 def _made_for(store: str) -> int:
-    """The version that a store was made for; 0 if its name does not say."""
-    found = _MADE_FOR.match(store)
-    return int(found[1]) if found else 0
+    """The version that a store was made for."""
+    found = _MADE_FOR.fullmatch(store)
+    assert found is not None
+    return int(found[1])
 
 
 def _unused_archives(

@@ -168,9 +168,18 @@ class CommitLog:
             raise RootError(f"there are {there} shards, not {asked}", source=self.storage.name)
 
     def versions(self) -> list[int]:
-        """The numbers of all versions, without 0, in order."""
+        """The numbers of all versions, without 0, in order.
+
+        :raises RootError: there are some, but they are not listed.
+        """
         names = self.storage.names(COMMITS)
-        return sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        found = sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        # A proxy's page is a list of nothing to some clients, and nobody's quads are none.
+        if not found and self.storage.exists(_name(1)):
+            raise RootError(
+                f"there is a version 1, but {COMMITS} is listed as empty", source=self.storage.name
+            )
+        return found
 
     def gaps(self) -> Iterator[tuple[int, int]]:
         """The versions before the newest that have no commit file: first and last of each gap.
@@ -299,11 +308,11 @@ class CommitLog:
             replace(commit, positions=found.inline, archives=found.archives), self._layout.shards
         )
         for each in (data, *found.new.values()):
-            if len(each) > documents.MAX_JSON:
+            excess = documents.excess_of(each)
+            if excess is not None:
                 raise LimitError(
-                    f"the commit of version {commit.version} would have {len(each)} bytes, and at "
-                    f"most {documents.MAX_JSON} can be read: the names of its logs, applications "
-                    "and namespaces are too many or too long",
+                    f"the commit of version {commit.version} would be {excess}, which cannot be read: "
+                    "the names of its logs, applications and namespaces are too many or too long",
                     source=self.storage.name,
                 )
         return data, {f"{FOLDER}/{name}": each for name, each in found.new.items()}

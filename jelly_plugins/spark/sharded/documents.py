@@ -15,6 +15,8 @@ from .errors import RootError
 
 #: Bytes of a document that are believed to be one.
 MAX_JSON: Final = 64 << 20
+#: Values in it that are believed, as the commas tell: each takes some hundred bytes of memory.
+MAX_VALUES: Final = 4 << 20
 
 #: The end of a sealed JSON object, and bytes that it does not reach beyond.
 _SEAL: Final = re.compile(rb',\n "checksum": "[0-9a-f]{32}"\n}\n\Z')
@@ -27,8 +29,9 @@ def parse_json(data: bytes, source: str) -> dict[str, Any]:
     :param source: what errors call the file.
     :raises RootError: it is none, or another one than it was sealed as.
     """
-    if len(data) > MAX_JSON:
-        raise RootError(f"longer than {MAX_JSON} bytes", source=source)
+    excess = excess_of(data)
+    if excess is not None:
+        raise RootError(excess, source=source)
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -40,6 +43,15 @@ def parse_json(data: bytes, source: str) -> dict[str, Any]:
         if sealed is None or checksum_of(data[: sealed.start()]) != found["checksum"]:
             raise RootError("damaged: its checksum does not match", source=source)
     return found
+
+
+def excess_of(data: bytes) -> str | None:
+    """Why a document is not read, if it has more than one is believed to have."""
+    if len(data) > MAX_JSON:
+        return f"longer than {MAX_JSON} bytes"
+    if data.count(b",") > MAX_VALUES:
+        return f"of more than {MAX_VALUES} values"
+    return None
 
 
 def to_json(value: dict[str, Any]) -> bytes:

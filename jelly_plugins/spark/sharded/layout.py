@@ -15,7 +15,7 @@ import xxhash
 from .documents import parse_json, to_json
 from .errors import RootError
 from .settings import whole_number
-from .storage import AnyRoot, put_if_absent, storage_at
+from .storage import AnyRoot, check_exclusive, put_if_absent, storage_at
 
 #: The version of the layout in folders; what other storages have, they say.
 FORMAT: Final = 1
@@ -83,8 +83,6 @@ def open_root(root: AnyRoot) -> Root:
         found = parse_json(storage.read(ROOT_FILE), place)
     except FileNotFoundError:
         raise RootError("there is no sharded store here", source=storage.name) from None
-    except (OSError, UnicodeEncodeError) as error:
-        raise RootError(f"no sharded store can be read here: {error}", source=place) from error
     problem = _problem(found, storage.format)
     if problem is not None:
         raise RootError(problem, source=place)
@@ -151,6 +149,7 @@ def make_root(
             format=storage.format,
         )
         put_if_absent(storage, ROOT_FILE, to_json(asdict(wanted)))
+        check_exclusive(storage, ROOT_FILE)
     found = open_root(storage)
     if shard_by not in (None, found.shard_by):
         message = f"shard_by is {found.shard_by}, not {shard_by}"

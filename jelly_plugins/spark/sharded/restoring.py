@@ -68,6 +68,27 @@ def restore(
     return commit
 
 
+def first_undone(log: CommitLog, application: str, least: int) -> int | None:
+    """The first batch of an application that a restore has undone and that was not applied again.
+
+    :param least: the number that it has at least.
+    :return: None if that is known of none.
+    """
+    found = None
+    for commit in log.lineage():
+        if application not in commit.undone:
+            break
+        if commit.restored is None:
+            continue
+        for version in log.versions():
+            if commit.restored < version < commit.version:
+                batch = log.read(version).applications.get(application)
+                if batch is not None and batch.number >= least:
+                    found = batch.number if found is None else min(found, batch.number)
+                    break
+    return found
+
+
 def _undone(head: Commit, old: Commit) -> dict[str, int]:
     """The last batches that were applied of those applications of which a restore undoes some."""
     last = {name: batch.number for name, batch in head.applications.items()}

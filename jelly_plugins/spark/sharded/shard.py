@@ -10,6 +10,7 @@ No Spark here: a task is a function of what it is told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -92,7 +93,8 @@ def apply_shard(work: ShardWork) -> ShardResult:
         made = work.storage.make(name, work.base)
     with made as making:
         if making.base is not None:
-            _copy(making.base, making.folder)
+            with _copying(work, base or ""):
+                _copy(making.base, making.folder)
         size = sum(piece.size for piece, _ in work.staged)
         kind = _Large if size >= work.quads * _LARGE else _Small
         try:
@@ -108,7 +110,8 @@ def apply_shard(work: ShardWork) -> ShardResult:
             raise TermError(message) from error
         except RuntimeError as error:
             message = f"{base or name} cannot be read, or its copy not written: {error}"
-            raise RootError(message, source=work.storage.name) from error
+            with of_shard(work.version, work.shard):
+                raise RootError(message, source=work.storage.name) from error
         # Closed: until then Oxigraph may write.
         del applying
         checksum = making.finish()
@@ -119,14 +122,24 @@ def apply_shard(work: ShardWork) -> ShardResult:
 
 def _copy(base: Path, folder: Path) -> None:
     """Copy a store: by hard links to files that never change, and without a lock on the store."""
+    Store.read_only(str(base)).backup(str(folder))
+
+
+@contextmanager
+def _copying(work: ShardWork, store: str) -> Iterator[None]:
+    """Make an error of the library of what Oxigraph raises where a store is copied.
+
+    :param store: what errors call it.
+    """
     try:
-        Store.read_only(str(base)).backup(str(folder))
+        yield
     except (OSError, RuntimeError, ValueError) as error:
-        message = f"{base.name} cannot be copied: {error}"
+        message = f"{store} cannot be copied: {error}"
         # RocksDB's words for what it was at.
         if "link file" in str(error):
             message += "; a root needs a file system that has hard links"
-        raise RootError(message, source=str(base)) from error
+        with of_shard(work.version, work.shard):
+            raise RootError(message, source=work.storage.name) from error
 
 
 def _blocks(work: ShardWork) -> Iterator[Block]:

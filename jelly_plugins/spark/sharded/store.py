@@ -154,7 +154,8 @@ class ShardedStore:
             except (OSError, RuntimeError, ValueError) as error:
                 opened.doubt()
                 message = f"{shard.store} cannot be opened: {error}"
-                raise RootError(message, source=self._storage.name) from error
+                with of_shard(self.version, number):
+                    raise RootError(message, source=self._storage.name) from error
         return self._open[number][0]
 
     def _store(self, number: int) -> Store:
@@ -172,7 +173,8 @@ class ShardedStore:
             if number in self._open:
                 self._open[number][1].doubt()
             message = f"{self._shards[number].store} cannot be read: {error}"
-            raise RootError(message, source=self._storage.name) from error
+            with of_shard(self.version, number):
+                raise RootError(message, source=self._storage.name) from error
 
     def shard_number(self, term: NamedNode | BlankNode | DefaultGraph) -> int:
         """The shard that the quads of a subject, or of a graph, are in, as the store has it."""
@@ -394,7 +396,7 @@ class ShardedStore:
                 if self._shard_of(quad.subject, quad.graph_name) != number:
                     strangers += 1
         except JellyError as error:
-            yield error.message
+            yield error.message.removeprefix(f"version {self.version}, shard {number}: ")
             return
         if strangers:
             yield f"{strangers} quads belong to other shards"

@@ -39,7 +39,8 @@ class Asked:
 
 #: What is to happen to a request: nothing (None), ``"failed"``: it is not done; ``"lost"``: it is
 #: done, and reported as failed; ``"unheard"``: it is done, and nothing is reported for long;
-#: ``"expired"``: the credentials are refused.
+#: ``"expired"``: the credentials are refused; ``"conflict"``: something is in the way; ``"page"``:
+#: a proxy answers, with a page for people; ``"unconditional"``: it is done, whatever it asks for.
 Fault = Callable[[Asked], str | None]
 
 
@@ -88,6 +89,11 @@ class S3Server:
             **more,
         }
 
+    @property
+    def asked(self) -> int:
+        """Requests since the faults were set."""
+        return self._asked
+
     def root(self, name: str) -> str:
         return f"s3://{BUCKET}/{name}"
 
@@ -121,6 +127,15 @@ class S3Server:
             text = b"<Error><Code>ExpiredToken</Code><Message>" + SECRET.encode()
             start("403 Forbidden", [("Content-Type", "application/xml")])
             return [text, b"</Message></Error>"]
+        if fault == "unconditional":
+            environ.pop("HTTP_IF_NONE_MATCH", None)
+            fault = None
+        if fault == "conflict":
+            start("409 Conflict", [("Content-Type", "application/xml")])
+            return [b"<Error><Code>OperationAborted</Code></Error>"]
+        if fault == "page":
+            start("200 OK", [("Content-Type", "text/html")])
+            return [b"<html>Please log in</html>"]
         if fault != "failed":
             answer = b"".join(self._app(environ, _unsaid if fault else start))
             if fault is None:

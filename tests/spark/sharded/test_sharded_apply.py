@@ -600,7 +600,8 @@ def test_a_copy_that_finds_no_room_says_so(tmp_path: Path, monkeypatch: pytest.M
             raise OSError("IO error: No space left on device: While appending to file: x")
 
     monkeypatch.setattr(shard, "Store", Full)
-    with pytest.raises(RootError, match=r"cannot be copied: .*No space left") as caught:
+    said = r"/root: version 2, shard 0: shard=0/.* cannot be copied: .*No space left"
+    with pytest.raises(RootError, match=said) as caught:
         apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
     assert "link" not in caught.value.message
 

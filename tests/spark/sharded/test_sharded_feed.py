@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 from pyoxigraph import Store
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
-from jelly_plugins import ChainError, JellyError
+from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.codec import PatchOptions
 from jelly_plugins.oxigraph import BOOKKEEPING, replay
 from jelly_plugins.patch import BEGIN, COMMIT, read_patches, write_patches
+from jelly_plugins.spark.datasource.feed import FeedReader
+from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.errors import RootError
 from jelly_plugins.spark.sharded.restoring import restore
@@ -199,6 +202,20 @@ def test_the_command_writes_a_log(tmp_path: Path) -> None:
     assert (done.code, done.err.count("\n")) == (2, 1)
     done = jelly("spark", "changes", root, "--from-version", "9")
     assert (done.code, done.err) == (1, f"jelly: {root}: there is no version 9\n")
+
+
+def test_what_is_wrong_with_a_root_is_no_option(tmp_path: Path) -> None:
+    options = {"root": str(tmp_path / "root"), "to_version": "9"}
+    reader = FeedReader(options, ReadSettings(), StructType())
+    with pytest.raises(RootError, match="root: there is no sharded store here"):
+        reader.partitions()
+    _fill(tmp_path / "root", tmp_path, 1)
+    with pytest.raises(RootError, match="root: there is no version 9"):
+        reader.partitions()
+    backwards = options | {"from_version": "1", "to_version": "0"}
+    wrong = FeedReader(backwards, ReadSettings(), StructType())
+    with pytest.raises(OptionsError, match="in the wrong order"):
+        wrong.partitions()
 
 
 # With Spark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 from jelly_plugins.spark.sharded.apply import Settings, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import CommitLog, Shard, make_log
+from jelly_plugins.spark.sharded.copying import copy_store
 from jelly_plugins.spark.sharded.documents import seal
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import (
@@ -22,11 +24,13 @@ from jelly_plugins.spark.sharded.layout import (
     shard_of,
     xxhash,
 )
+from jelly_plugins.spark.sharded.resharding import reshard
 from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from tests.cli.command import jelly
 
 from .here import run_here
+from .logs import apply
 
 KEYS = ["", "<urn:s>", "_:b0", "<http://example.org/é/😀>", "x" * 100, "\0", "<urn:a>" * 5]
 
@@ -105,6 +109,14 @@ def test_what_is_no_json_object_is_refused(tmp_path: Path, data: bytes) -> None:
         path.write_bytes(data)
         with pytest.raises(RootError, match=path.name):
             log.head() if "commits" in str(path) else open_root(tmp_path)
+
+
+def test_a_document_of_too_many_values_is_not_made_of_them(tmp_path: Path) -> None:
+    """They would take a hundred times its bytes."""
+    make_root(tmp_path, 4)
+    (tmp_path / "_root.json").write_bytes(b'{"x": [' + b"[]," * (5 << 20) + b"[]]}")
+    with pytest.raises(RootError, match=r"_root.json: of more than 4194304 values"):
+        open_root(tmp_path)
 
 
 def test_bad_arguments_are_told(tmp_path: Path) -> None:
@@ -311,8 +323,41 @@ def test_a_root_that_is_not_a_path_is_refused(root: str, said: str) -> None:
 def test_a_file_or_a_name_that_is_too_long_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name in ("file", "file/x", "x" * 5000):
-        with pytest.raises(RootError, match="no sharded store can be read here"):
+        with pytest.raises(RootError, match="cannot be read: "):
             ShardedStore(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["_root.json", "_commits/000000000001.json", "list"])
+@pytest.mark.parametrize("what", ["pipe", "folder", "device", "loop"])
+def test_what_is_no_file_is_no_document(tmp_path: Path, name: str, what: str) -> None:
+    """It is not waited for, not read without end, and told as what is damaged."""
+    apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> . TC .", shards=1)
+    store = ShardedStore(tmp_path / "root").commit.shards[0].store  # type: ignore[index]
+    path = tmp_path / "root" / (name if name != "list" else f"{store}/_files.json")
+    path.unlink()
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if what == "device" else path)
+    if name == "list":
+        [damage] = ShardedStore(tmp_path / "root").verify()
+        assert "_files.json: " in damage
+        with pytest.raises(RootError, match=r"_files.json: (is no file|cannot be read)"):
+            copy_store(tmp_path / "root", tmp_path / "copy")
+        return
+    for use in (ShardedStore, vacuum, lambda root: reshard(root, 2)):
+        with pytest.raises(RootError, match=rf"{name}: .*(is no file|cannot be read)"):
+            use(tmp_path / "root")
+
+
+def test_a_folder_that_is_none_cannot_be_listed(tmp_path: Path) -> None:
+    apply(tmp_path, b"TX . A <urn:s> <urn:p> <urn:o> . TC .", shards=1)
+    shutil.rmtree(tmp_path / "_commits")
+    (tmp_path / "_commits").touch()
+    with pytest.raises(RootError, match="_commits: cannot be listed: Not a directory"):
+        ShardedStore(tmp_path)
 
 
 @pytest.mark.parametrize("version", ["1", True, 1.0, -1])

@@ -27,14 +27,14 @@ from pyspark.sql import SparkSession
 
 from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.spark import ShardedStore, apply_patches
-from jelly_plugins.spark.sharded import StorageError, copy_store
+from jelly_plugins.spark.sharded import StorageError, copy_store, documents
 from jelly_plugins.spark.sharded.apply import Applied
 from jelly_plugins.spark.sharded.commits import CommitLog, make_log
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import make_root, open_root
 from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shard
 from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
-from jelly_plugins.spark.sharded.storage.objects import ObjectStorage, uploading
+from jelly_plugins.spark.sharded.storage.objects import ObjectStorage, storage, uploading
 from tests.cli.command import jelly
 from tests.shared_data import ROOT
 
@@ -302,6 +302,67 @@ def test_what_cannot_be_known_is_said(
     assert not apply(bucket, logs[1]).committed
 
 
+@pytest.mark.parametrize("fault", ["conflict", "page"])
+def test_whatever_is_answered_is_no_other_version(
+    bucket: ObjectStorage, server: S3Server, logs: list[str], fault: str
+) -> None:
+    """Each request in its turn: what is read is whole, and what is refused is refused by us."""
+    for log in logs[:2]:
+        apply(bucket, log)
+    whole = {version: set(ShardedStore(bucket, version=version)) for version in (1, 2)}
+    for number in range(100):
+        server.happens(lambda asked, number=number: fault if asked.number == number else None)
+        with suppress(JellyError):
+            store = ShardedStore(bucket)
+            assert (store.version, set(store)) == (2, whole[2])
+        if server.asked <= number:
+            break
+    assert number > 2
+    for number in range(100):
+        server.happens(lambda asked, number=number: fault if asked.number == number else None)
+        with suppress(JellyError):
+            apply(bucket, logs[2])
+        if server.asked <= number:
+            break
+    server.happens()
+    apply(bucket, logs[2])
+    assert_same(bucket, replayed(*logs[:3]))
+
+
+def test_documents_are_no_longer_than_they_may_be(
+    bucket: ObjectStorage, server: S3Server, logs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply(bucket, logs[0])
+    commit = "_commits/000000000001.json"
+    listed = f"{ShardedStore(bucket).commit.shards[0].store}/_files.json"  # type: ignore[index]
+    for name in ("_root.json", commit, listed):
+        before = bucket.read(name)
+        bucket.replace(name, before + b" " * 3_000_000)
+        monkeypatch.setattr(storage, "MAX_JSON", 1_000_000)
+        monkeypatch.setattr(documents, "MAX_JSON", 1_000_000)
+        server.counts.clear()
+        with pytest.raises(RootError, match=rf"{name}: .*longer than 1000000 bytes"):
+            list(ShardedStore(bucket))
+        assert len(bucket.read("_root.json")) <= 1_000_001
+        bucket.replace(name, before)
+    assert len(set(ShardedStore(bucket))) > 0
+
+
+def test_a_server_that_writes_over_what_is_there_is_refused(
+    bucket: ObjectStorage, server: S3Server, logs: list[str]
+) -> None:
+    server.happens(lambda _: "unconditional")
+    for _ in range(2):
+        with pytest.raises(RootError, match="writes over what is there"):
+            apply(bucket, logs[0])
+
+
+def test_an_endpoint_that_is_none_is_told(server: S3Server, tmp_path: Path) -> None:
+    options = server.options(cache_dir=str(tmp_path), endpoint="::")
+    with pytest.raises(StorageError, match=r"s3://bucket/x/_root.json: cannot be got: "):
+        ShardedStore("s3://bucket/x", storage_options=options)
+
+
 def test_of_two_writers_one_wins(bucket: ObjectStorage, server: S3Server) -> None:
     """Though each put of a commit is reported as failed, done or not."""
     apply(bucket, b"TX . TC . Z .", shards=2)
@@ -508,11 +569,19 @@ def test_a_cache_that_is_damaged_is_mended(
     expected = replayed(*logs[:2])
     cached = sorted((tmp_path / "cache" / "files").glob("*/*"))
     assert len(cached) > 10
-    for damage in ("changed", "cut", "gone", "empty"):
+    for damage in ("changed", "cut", "gone", "folder", "link", "loop", "pipe", "empty"):
         for path in cached:
-            data = path.read_bytes() if path.exists() else b""
+            data = path.read_bytes() if path.is_file() else b""
+            if path.is_dir():
+                shutil.rmtree(path)
             path.unlink(missing_ok=True)
-            if damage != "gone":
+            if damage == "folder":
+                (path / "x").mkdir(parents=True)
+            elif damage in ("link", "loop"):
+                path.symlink_to(path if damage == "loop" else __file__)
+            elif damage == "pipe":
+                os.mkfifo(path)
+            elif damage != "gone":
                 half = len(data) // 2
                 changed = data[:half] + bytes(each ^ 1 for each in data[half:])
                 path.write_bytes({"changed": changed, "cut": data[:half], "empty": b""}[damage])

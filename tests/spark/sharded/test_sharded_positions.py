@@ -219,7 +219,7 @@ def test_a_commit_that_could_not_be_read_is_refused_before_anything_is_applied(
     tight = f"H id <urn:{'long' * 1100}> . ".encode() + _log(1)[len("H id <urn:1:0> . ") :]
     bound = b"H id <urn:x> . TX . " + b"".join(b"PA n%d: <urn:n> . " % n for n in range(300))
     for patch in (tight, bound + b"TC . Z ."):
-        with pytest.raises(LimitError, match="5000 can be read"):
+        with pytest.raises(LimitError, match="longer than 5000 bytes, which cannot be read"):
             apply(root, patch, shards=1)
     assert set((root / "shard=0").iterdir()) == stores
     assert ShardedStore(root).version == 1
@@ -227,4 +227,8 @@ def test_a_commit_that_could_not_be_read_is_refused_before_anything_is_applied(
     log = CommitLog(root, make_root(root))
     with pytest.raises(LimitError):
         log.publish(log.head().next(positions=(_position(10**4200),)))
+    monkeypatch.setattr(documents, "MAX_JSON", 50_000)
+    monkeypatch.setattr(documents, "MAX_VALUES", 200)
+    with pytest.raises(LimitError, match="of more than 200 values, which cannot be read"):
+        apply(root, bound + b"TC . Z .", shards=1)
     assert apply(root, _log(2), shards=1).committed

@@ -349,7 +349,7 @@ def test_a_damaged_store_is_told_by_whoever_reads_it(tmp_path: Path) -> None:
         lambda _: apply(root, lines[0].encode(), shards=1, shard_by="subject"),
     ]
     for reader in readers:
-        with pytest.raises(RootError, match="cannot be"):
+        with pytest.raises(RootError, match=r"/root: version [12], shard 0: shard=0/.* cannot be"):
             reader(ShardedStore(root))
     _forget_checksums(root)
     assert any("cannot be" in problem for problem in ShardedStore(root).verify())
@@ -408,6 +408,19 @@ def test_a_vacuum_leaves_what_is_young(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("kind")
+def test_a_vacuum_leaves_what_is_no_store(root: Path, tmp_path: Path) -> None:
+    """What somebody has put beside stores, or linked there."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    (root / "shard=9").symlink_to(tmp_path / "mine")
+    (root / "shard=0" / "backup").mkdir()
+    (root / "shard=0" / "v1-x y").touch()
+    (root / "shard=0" / "version1-x").touch()
+    assert ShardedStore(root).vacuum(keep=100, grace=timedelta()).stores == []
+    assert (root / "shard=9" / "file").exists()
+    assert {"backup", "v1-x y", "version1-x"} < set(os.listdir(root / "shard=0"))
+
+
 def test_patches_go_on_after_a_vacuum(root: Path) -> None:
     ShardedStore(root).vacuum(keep=1, grace=NOW)
     shard_by = ShardedStore(root).layout.shard_by

@@ -214,6 +214,36 @@ def test_batches_that_were_undone_have_to_come_again(place: Any) -> None:
     assert ShardedStore(place).commit.undone == {"a": 4, "b": 0, "c": 0}
 
 
+def test_of_batches_that_were_undone_none_is_passed_over(place: Any) -> None:
+    """That the last of them comes again says nothing of those before it."""
+
+    def batch(number: int) -> Any:
+        return apply(place, _log(number, ids=False), shards=2, application="a", batch=number)
+
+    for number in (3, 5, 8, 13):
+        batch(number)
+    restore(place, 1)
+    for wrong in (6, 8, 13):
+        with pytest.raises(CheckpointError, match=r"undone batches 5 to 13 of application 'a'"):
+            batch(wrong)
+    # A restore of what was undone, and of what was before.
+    restore(place, 3)
+    with pytest.raises(CheckpointError, match=r"undone batches 9 to 13"):
+        batch(21)
+    restore(place, 2)
+    with pytest.raises(CheckpointError, match=r"undone batches 8 to 13"):
+        batch(13)
+    # What has another number now may come before it.
+    for number in (7, 8, 13, 21):
+        assert batch(number).committed
+    assert _subjects(place) == {f"s{number}" for number in (3, 5, 7, 8, 13, 21)}
+    # Versions whose stores are gone tell it as well.
+    restore(place, 1)
+    vacuum(place, keep=1, grace=timedelta())
+    with pytest.raises(CheckpointError, match=r"undone batches 5 to 21"):
+        batch(8)
+
+
 def test_who_does_not_know_of_restores_must_not_read_on(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for number in range(2):

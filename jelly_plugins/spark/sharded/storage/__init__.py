@@ -18,7 +18,7 @@ from .interface import (
     Sweep,
 )
 from .opening import storage_at
-from .put import put_if_absent
+from .put import check_exclusive, put_if_absent
 
 __all__ = [
     "STAGING",
@@ -30,6 +30,7 @@ __all__ = [
     "Piece",
     "Storage",
     "Sweep",
+    "check_exclusive",
     "put_if_absent",
     "storage_at",
 ]

@@ -20,6 +20,7 @@ import xxhash
 from ..documents import parse_json, seal
 from ..errors import RootError
 from .durable import write_file
+from .reading import read_document
 
 #: The list, in the folder of a store.
 LIST: Final = "_files.json"
@@ -142,7 +143,7 @@ def _known(base: Path) -> dict[str, tuple[Identity, str]]:
 def _read(folder: Path) -> tuple[dict[str, tuple[int, str]], str]:
     """The files of a list, and its checksum."""
     path = folder / LIST
-    found = parse_json(path.read_bytes(), str(path))
+    found = parse_json(read_document(path), str(path))
     try:
         files = {name: (size, checksum) for name, (size, checksum) in found["files"].items()}
         return files, found["checksum"]

@@ -243,7 +243,7 @@ class Storage(ABC):
         """A document's bytes, or somewhat more than there may be.
 
         :raises FileNotFoundError: there is none.
-        :raises OSError, RootError: it cannot be read.
+        :raises RootError: it cannot be read.
         """
 
     @abstractmethod

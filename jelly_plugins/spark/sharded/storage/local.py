@@ -15,12 +15,12 @@ from typing import BinaryIO, ClassVar, Final
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
-from ..documents import MAX_JSON
 from ..errors import RootError
 from .checksums import LIST, damages, files_of, list_files
 from .durable import replace_file, sync_folder, write_beside
 from .interface import STAGING, Attempt, Contents, MakingStore, OpenStore, Piece, Storage, Sweep
 from .probe import check_probe, put_probe
+from .reading import read_document
 
 #: Checkpoints of streaming queries, in the root.
 CHECKPOINTS: Final = "_checkpoints"
@@ -100,8 +100,7 @@ class LocalStorage(Storage):
         return _names(self.path / folder)
 
     def read(self, name: str) -> bytes:
-        with (self.path / name).open("rb") as file:
-            return file.read(MAX_JSON + 1)
+        return read_document(self.path / name)
 
     def exists(self, name: str) -> bool:
         return (self.path / name).exists()
@@ -278,6 +277,8 @@ def _names(folder: Path) -> list[str]:
         return sorted(os.listdir(folder))
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise RootError(f"cannot be listed: {error.strerror}", source=str(folder)) from error
 
 
 def _tree(path: Path) -> Iterator[os.stat_result]:

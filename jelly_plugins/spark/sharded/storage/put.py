@@ -41,3 +41,20 @@ def put_if_absent(storage: Storage, name: str, data: bytes) -> bool:
                 error.message = f"it is not known whether this was written: {error.message}"
             raise
     raise problem or RootError("keeps appearing and disappearing", source=storage.place(name))
+
+
+def check_exclusive(storage: Storage, name: str) -> None:
+    """See whether a storage leaves a file that is there, which is put again with the bytes it has.
+
+    :raises RootError: it does not; then the file is removed, so that it is asked again.
+    """
+    try:
+        storage.create(name, storage.read(name))
+    except (FileExistsError, UncertainError):
+        return
+    storage.remove([name])
+    raise RootError(
+        "this storage writes over what is there, though it is told not to (If-None-Match): two "
+        "writers would overwrite each other's versions",
+        source=storage.name,
+    )

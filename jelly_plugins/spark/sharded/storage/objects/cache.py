@@ -19,6 +19,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import time
 import weakref
@@ -136,6 +137,9 @@ class Cache:
         """
         path = self._path(checksum, size)
         try:
+            if not stat.S_ISREG(path.lstat().st_mode):
+                _remove(path)
+                return False
             os.link(path, target)
         except FileNotFoundError:
             return False
@@ -190,21 +194,21 @@ class Cache:
                 return
             self._come = 0
         found = sorted(self._all(), key=lambda each: each[1].st_atime_ns)
-        total = sum(stat.st_size for _, stat in found)
+        total = sum(each.st_size for _, each in found)
         left = self._most - self._most // _SHARE
-        for path, stat in found if total > self._most else ():
+        for path, each in found if total > self._most else ():
             if total <= left:
                 break
-            path.unlink(missing_ok=True)
-            self._compared.pop((path, stat.st_ino), None)
-            total -= stat.st_size
+            _remove(path)
+            self._compared.pop((path, each.st_ino), None)
+            total -= each.st_size
 
     def _all(self) -> Iterator[tuple[Path, os.stat_result]]:
         """All files; what was abandoned on its way is removed."""
         now = time.time()
         for path in self._files.glob("*/*"):
             try:
-                found = path.stat()
+                found = path.lstat()
             except FileNotFoundError:
                 continue
             if path.suffix and now - found.st_mtime > _ABANDONED:
@@ -220,6 +224,14 @@ def checksum_of_file(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or what is in the place of one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _release(path: Path, descriptor: int, process: int) -> None:

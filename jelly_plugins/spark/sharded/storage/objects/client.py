@@ -59,14 +59,17 @@ class Client:
 
     # Reading
 
-    def get(self, name: str) -> bytes:
-        """All of an object.
+    def get(self, name: str, most: int | None = None) -> bytes:
+        """All of an object; of one that has more than ``most`` bytes, somewhat more than these.
 
         :raises FileNotFoundError: there is none.
         """
 
         def get() -> bytes:
-            return bytes(obstore.get(self._store, name).bytes())
+            found = obstore.get(self._store, name)
+            if most is not None and found.meta["size"] > most:
+                return bytes(obstore.get_range(self._store, name, start=0, length=most + 1))
+            return bytes(found.bytes())
 
         return self._ask("got", name, get)
 
@@ -136,7 +139,7 @@ class Client:
             obstore.put(self._store, name, data, mode="create")
 
         try:
-            self._ask("put", name, put)
+            self._ask(_PUT, name, put)
         except FileNotFoundError:
             raise StorageError(_NOWHERE, source=f"{self._root}/{name}") from None
         except StorageError as error:
@@ -149,7 +152,7 @@ class Client:
             obstore.put(self._store, name, data, chunk_size=PART, max_concurrency=_AT_ONCE)
 
         try:
-            self._ask("put", name, put)
+            self._ask(_PUT, name, put)
         except FileNotFoundError:
             raise StorageError(_NOWHERE, source=f"{self._root}/{name}") from None
 
@@ -187,13 +190,26 @@ class Client:
             return function()
         except FileNotFoundError:
             problem = FileNotFoundError(f"{self._root}/{name}")
-        except AlreadyExistsError:
-            problem = FileExistsError(f"{self._root}/{name}")
+        except AlreadyExistsError as error:
+            # 409 is said of what is no put, too.
+            problem = self._problem(what, name, error)
+            if what == _PUT:
+                problem = FileExistsError(f"{self._root}/{name}")
         except (BaseError, OSError, ValueError, RuntimeError) as error:
-            said = said_by(error, self._options)
-            problem = StorageError(f"cannot be {what}: {said}", source=f"{self._root}/{name}")
+            problem = self._problem(what, name, error)
+        except BaseException as error:
+            # What the client did not think of, such as an endpoint that is none, is no Exception.
+            if type(error).__name__ != _PANIC:
+                raise
+            problem = self._problem(what, name, error)
         # Outside of the handler: what it has caught may say what nobody is to read.
         raise problem
 
+    def _problem(self, what: str, name: str, error: BaseException) -> StorageError:
+        said = said_by(error, self._options)
+        return StorageError(f"cannot be {what}: {said}", source=f"{self._root}/{name}")
 
+
+_PUT: Final = "put"
+_PANIC: Final = "PanicException"
 _NOWHERE: Final = "cannot be put: there is no such bucket"

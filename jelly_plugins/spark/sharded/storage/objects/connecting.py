@@ -77,10 +77,12 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
     retries: dict[str, Any] = {}
     config: dict[str, Any] = {}
     for name, value in options.items():
-        if name == _RETRIES:
-            retries[name] = whole(name, value)
-        elif name == _RETRY_SECONDS:
-            retries[name] = timedelta(seconds=whole(name, value))
+        if name in (_RETRIES, _RETRY_SECONDS):
+            try:
+                number = whole(name, value)
+            except OptionsError as error:
+                raise error.locate(source=url) from None
+            retries[name] = number if name == _RETRIES else timedelta(seconds=number)
         else:
             (client if name in _CLIENT else config)[name] = value
     found: ObjectStore | None = None
@@ -112,13 +114,13 @@ def whole(name: str, value: Any) -> int:
     return int(text)
 
 
-def said_by(error: Exception, options: Mapping[str, Any]) -> str:
+def said_by(error: BaseException, options: Mapping[str, Any]) -> str:
     """The first line of what an object store's client says, without credentials."""
     secrets = [str(value) for name, value in options.items() if not _PUBLIC.fullmatch(name)]
     return _without(_first_line(error), secrets)
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).partition("\n\nDebug source")[0].strip().partition("\n")[0]
 
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from .....errors import JellyError
+from .....errors import JellyError, OptionsError
+from ...documents import MAX_JSON
 from ...errors import RootError, StorageError
 from ..interface import Attempt, Contents, MakingStore, OpenStore, Storage, Sweep
 from .cache import BYTES_VARIABLE, DEFAULT_BYTES, Cache, Folder, default_folder
@@ -65,15 +66,20 @@ class ObjectStorage(Storage):
         """What keeps files on this machine.
 
         :raises StorageError: there is no room for it.
+        :raises OptionsError: its size is none.
         """
         given = self._options.get(CACHE_FOLDER)
         folder = default_folder() if given is None else Path(given)
-        size = _cache_bytes(self._options.get(CACHE_BYTES))
+        try:
+            size = _cache_bytes(self._options.get(CACHE_BYTES))
+        except OptionsError as error:
+            raise error.locate(source=self.name) from None
         if (folder, size) not in _caches:
             try:
                 _caches[folder, size] = Cache(folder, size)
             except OSError as error:
-                raise StorageError(f"the cache {folder} cannot be used: {error}") from error
+                message = f"the cache {folder} cannot be used: {error}"
+                raise StorageError(message, source=self.name) from error
         return _caches[folder, size]
 
     @property
@@ -92,7 +98,7 @@ class ObjectStorage(Storage):
         return self.client.names(folder)
 
     def read(self, name: str) -> bytes:
-        return self.client.get(name)
+        return self.client.get(name, MAX_JSON)
 
     def exists(self, name: str) -> bool:
         return self.client.size(name) is not None
@@ -159,7 +165,7 @@ class ObjectStorage(Storage):
 
     def _list(self, store: str) -> bytes:
         try:
-            return self.client.get(list_name(store))
+            return self.client.get(list_name(store), MAX_JSON)
         except FileNotFoundError:
             raise RootError("is not there", source=self.place(list_name(store))) from None
 
