@@ -13,8 +13,8 @@ from jelly_plugins.cli.app import app
 HEAD = """\
 # The jelly command
 
-`jelly COMMAND --help` says what stands here; this page is made of it. Where something is wrong, a
-command ends with one line on stderr and a code: 1 for what is wrong with the data or the disk, 2 for
+`jelly COMMAND --help` says what stands here; this page is made of it. Where something is wrong,
+a command ends with one line on stderr and a code: 1 for what is wrong with data or disk, 2 for
 wrong usage.
 """
 

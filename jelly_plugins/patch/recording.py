@@ -30,7 +30,7 @@ from ..codec import (
     delimit,
 )
 from ..codec import describe as describe_generic
-from ..codec.patch.operations import BEGIN, COMMIT, END, Operation, OperationKind, header
+from ..codec.patch.operations import BEGIN, COMMIT, END, AnyOperation, Header, OperationKind, header
 from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..io.sinks import compression_of
@@ -167,7 +167,7 @@ class LogWriter:
         """Number of patches in the log."""
         return self.place.patches
 
-    def append(self, operations: Iterable[Operation]) -> None:
+    def append(self, operations: Iterable[AnyOperation]) -> None:
         """Write a patch of one transaction.
 
         :raises JellyError: the log cannot say an operation; nothing was written.
@@ -183,7 +183,7 @@ class LogWriter:
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
 
-        def write(serializer: PatchSerializer, opening: list[Operation]) -> bytes:
+        def write(serializer: PatchSerializer, opening: list[AnyOperation]) -> bytes:
             pieces = [serializer.add(opening)]
             for kind, lines in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added)):
                 if lines:
@@ -193,7 +193,7 @@ class LogWriter:
 
         self._append(write)
 
-    def _append(self, write: Callable[[PatchSerializer, list[Operation]], bytes]) -> None:
+    def _append(self, write: Callable[[PatchSerializer, list[AnyOperation]], bytes]) -> None:
         """Write a patch.
 
         :param write: writes its rows, the first of which it is given.
@@ -314,7 +314,7 @@ class LogWriter:
         # What follows would be of the same patch, if a mark is missing.
         with PatchReader(self._reader(), strict=strict, limits=self._limits) as rows:
             for kind, value in rows:
-                if kind is OperationKind.HEADER:
+                if isinstance(value, Header):
                     ids.setdefault(value.key, value.value)
                 elif kind is OperationKind.END:
                     if ID not in ids:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
 
-from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...errors import ChainError, ConflictError
 from ...patch.content import MANY
 from ...patch.replay.locks import lock_of
@@ -50,7 +50,7 @@ class Changes:
     def __init__(self, graph: str = "") -> None:
         self._graph = graph
         self.net: dict[Row, bool] = {}
-        self.namespaces: list[Operation] = []
+        self.namespaces: list[AnyOperation] = []
         self.operations = 0
 
     @property
@@ -58,7 +58,7 @@ class Changes:
         """Number of characters of the rows; a term counts as often as it is there."""
         return sum(map(len, chain.from_iterable(self.net)))
 
-    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none."""
         net = self.net
         count = 0
@@ -116,7 +116,7 @@ class StrictChanges(Changes):
         self._first: dict[Row, bool] = {}
         self._idle: tuple[OperationKind, Row] | None = None
 
-    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none, and note those that do nothing."""
         for row in rows:
             kind, value = row
@@ -274,7 +274,7 @@ class StoreTarget:
             )
         return set(map(row_of, quads))
 
-    def _bindings(self, operations: list[Operation]) -> tuple[set[Row], set[Row]]:
+    def _bindings(self, operations: list[AnyOperation]) -> tuple[set[Row], set[Row]]:
         """Rows that go and rows that come for operations on namespaces.
 
         :raises TermError: one is declared for the graph of the bookkeeping.

@@ -19,7 +19,7 @@ from rdflib.store import Store
 from rdflib.term import BNode, Node, URIRef
 
 from ...codec import DEFAULT_LIMITS, Limits
-from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...errors import ChainError, ConflictError, JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
@@ -164,7 +164,7 @@ class Changes:
     form: Final = "rdflib1"
 
     def __init__(self) -> None:
-        self.rows: list[Operation] = []
+        self.rows: list[AnyOperation] = []
 
     @property
     def operations(self) -> int:
@@ -176,7 +176,7 @@ class Changes:
         terms = chain.from_iterable(value for _, value in self.rows)
         return sum(len(term) for term in terms if isinstance(term, str))
 
-    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none."""
         for row in rows:
             if row.kind not in CHANGES:
@@ -276,7 +276,9 @@ class GraphTarget:
             statement = " ".join(map(str, value))
             raise ConflictError(f"the statement {statement[:200]} is {what}")
 
-    def _namespace(self, journal: Journal, kind: OperationKind, namespace: Namespace) -> None:
+    def _namespace(
+        self, journal: Journal, kind: OperationKind, namespace: Namespace[Any, Any]
+    ) -> None:
         if namespace.graph is not None:
             refuse_graph(str(namespace.graph), what="a namespace")
         if kind is OperationKind.DELETE_NAMESPACE:

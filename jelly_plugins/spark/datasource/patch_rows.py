@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from ...codec import Operation, OperationKind, PatchStreamType
+from ...codec import AnyOperation, OperationKind, PatchStreamType
 from ...codec.text.transcoding import TextFactory
 from ...io.sources import Source
 from ...patch import PatchReader
@@ -22,7 +22,7 @@ _DELETE: Final = OperationKind.DELETE
 ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 
 
-def patch_rows(operations: Iterable[Operation], *, about: bool = False) -> Iterator[PatchRow]:
+def patch_rows(operations: Iterable[AnyOperation], *, about: bool = False) -> Iterator[PatchRow]:
     """The rows of one file's operations.
 
     :param operations: with terms of :class:`~jelly_plugins.codec.text.transcoding.TextFactory`.
