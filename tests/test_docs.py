@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,13 @@ def test_the_table_of_limits_is_that_of_the_code() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
     limits = {field.name: getattr(DEFAULT_LIMITS, field.name) for field in fields(Limits)}
     assert {name: int(value) for name, value in rows} == limits
+
+
+def test_the_chart_of_sizes_is_that_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    module = import_module("size_chart")
+    page = (DOCS / "figures.md").read_text(encoding="utf-8")
+    assert module.chart(page) == (DOCS / "size.svg").read_text(encoding="utf-8")
 
 
 def test_what_is_not_run_is_there() -> None:
