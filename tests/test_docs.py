@@ -14,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from jelly_plugins.cli.app import app
+from jelly_plugins.cli.help import commands
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 
 from . import blocks
+from .cli.command import jelly
 from .shared_data import ROOT
 
 DOCS = ROOT / "docs"
@@ -24,6 +27,8 @@ PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 CODE = {"python", "sh"}
 #: How a block begins that says what to install: that is not done, but looked at.
 SET_UP = "pip install "
+
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
 SERVER = "needs an S3 server: tests/spark/sharded/test_sharded_objects.py runs it with one"
 BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
@@ -83,6 +88,26 @@ def test_what_is_to_be_installed_is_there() -> None:
         assert found is not None, line
         assert found[1] == project["name"]
         assert set(found[2].split(",")) <= set(project["optional-dependencies"])
+
+
+def test_commands_and_options_that_pages_name_are_there() -> None:
+    known = {name for name, _ in commands(app)}
+    groups = {name.split()[0] for name in known}
+    options = {
+        option
+        for name in known
+        for option in re.findall(
+            r"(?<![\w-])--[a-z][a-z0-9-]*", jelly(*name.split(), "--help").text
+        )
+    } | {"--version", "--install-completion"}
+    for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
+        text = blocks.without_blocks(path.read_text(encoding="utf-8"))
+        for words in re.findall(r"`jelly ([^`]+)`", text):
+            name = re.match(r"[a-z]+(?: [a-z]+)?", words)
+            if name is not None:
+                first = name[0].split()[0]
+                assert name[0] in known or first in known or words == first in groups, words
+            assert options.issuperset(_OPTION.findall(words)), words
 
 
 def test_the_table_of_limits_is_that_of_the_code() -> None:
