@@ -39,7 +39,7 @@ def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
     yield f"```text\n{usage}\n```\n"
     if command.epilog:
-        yield f"```sh\n{command.epilog}\n```\n"
+        yield f"Examples:\n\n```sh\n{command.epilog}\n```\n"
     for param in command.get_params(context):
         record = param.get_help_record(context)
         if record is None or "--help" in param.opts:
