@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+import jelly_plugins
+import jelly_plugins.spark.sharded
+from jelly_plugins import spark
 from jelly_plugins.cli.app import app
 from jelly_plugins.cli.help import commands
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
@@ -108,6 +111,16 @@ def test_commands_and_options_that_pages_name_are_there() -> None:
                 first = name[0].split()[0]
                 assert name[0] in known or first in known or words == first in groups, words
             assert options.issuperset(_OPTION.findall(words)), words
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (DOCS / "api" / "jelly_plugins.md").read_text(encoding="utf-8")
+    names = re.findall(r"^::: jelly_plugins\.(\w+)$", page, re.MULTILINE)
+    assert sorted([*names, "__version__"]) == sorted(jelly_plugins.__all__)
+
+    page = (DOCS / "api" / "spark.md").read_text(encoding="utf-8")
+    [members] = re.findall(r"members: \[(.*)\]", page)
+    assert {*members.split(", "), *spark.__all__} == {*spark.sharded.__all__, *spark.__all__}
 
 
 def test_the_table_of_limits_is_that_of_the_code() -> None:
