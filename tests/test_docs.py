@@ -18,6 +18,7 @@ import jelly_plugins
 import jelly_plugins.spark.sharded
 from jelly_plugins import spark
 from jelly_plugins.cli.app import app
+from jelly_plugins.cli.examples import EXAMPLES
 from jelly_plugins.cli.help import commands
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 
@@ -111,6 +112,16 @@ def test_commands_and_options_that_pages_name_are_there() -> None:
                 first = name[0].split()[0]
                 assert name[0] in known or first in known or words == first in groups, words
             assert options.issuperset(_OPTION.findall(words)), words
+
+
+def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    page = import_module("command_page").command_page()
+    for name, _ in commands(app):
+        assert f"\n## jelly {name}\n" in page
+        for example in EXAMPLES[name]:
+            assert f"\n{example}\n" in page
+    assert "`--take-frames FROM..TO`\n:   Read these frames" in page
 
 
 def test_the_reference_has_every_public_name() -> None:

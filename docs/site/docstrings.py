@@ -73,5 +73,5 @@ def _describe(attribute: Any) -> None:
 def _objects(owner: griffe.Object) -> Iterator[griffe.Object]:
     yield owner
     for member in owner.members.values():
-        if not member.is_alias:
+        if isinstance(member, griffe.Object):
             yield from _objects(member)
