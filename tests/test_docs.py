@@ -88,7 +88,7 @@ def test_what_is_to_be_installed_is_there() -> None:
     ]
     assert lines
     for line in lines:
-        found = re.fullmatch(r"pip install -q '([\w-]+)\[([\w,]+)\]'((?: [a-z]+)*)\n", line)
+        found = re.fullmatch(r"pip install -q '([\w-]+)\[([\w,]+)\]'((?: [a-z0-9]+)*)\n", line)
         assert found is not None, line
         assert found[1] == project["name"]
         assert set(found[2].split(",")) <= set(project["optional-dependencies"])
