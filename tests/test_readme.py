@@ -122,8 +122,19 @@ def test_figures_are_those_of_the_documentation() -> None:
     assert [row for row in rows if row not in page] == []
 
 
-def test_what_is_supported_is_that_of_the_documentation() -> None:
-    page = (ROOT / "docs" / "reference" / "supported.md").read_text()
-    text = README[README.index("## What is supported") : README.index("## Figures")]
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert "\n".join(rows) in page
+@pytest.mark.parametrize(
+    ("heading", "page"),
+    [("Install", "start/index.md"), ("What is supported", "reference/supported.md")],
+)
+def test_tables_are_those_of_the_documentation(heading: str, page: str) -> None:
+    section = README[README.index(f"## {heading}\n") :]
+    rows = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    assert rows is not None
+    assert rows[0] in (ROOT / "docs" / page).read_text()
+
+
+def test_extras_are_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    section = README[README.index("## Install\n") : README.index("## rdflib\n")]
+    named = set(re.findall(r"\[(\w+)\]`", section))
+    assert named | {"jena", "test", "dev", "docs"} == set(project["optional-dependencies"])
