@@ -1,28 +1,163 @@
-"""The pages of the documentation that have examples stay true: each of their code blocks runs."""
+"""The pages of the documentation stay true: their blocks of code run, page by page and in order.
+
+Blocks of one page share a folder and, if they are Python, their names. Languages that are not code
+(``text``, ``json``, none at all) are not run, nor is what :data:`NOT_RUN` lists, with its reason.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import jelly_plugins
+import jelly_plugins.spark.sharded
+from jelly_plugins import spark
+from jelly_plugins.cli.app import app
+from jelly_plugins.cli.examples import EXAMPLES
+from jelly_plugins.cli.help import commands
+from jelly_plugins.codec import DEFAULT_LIMITS, Limits
+
+from . import blocks
+from .cli.command import jelly
 from .shared_data import ROOT
-from .test_readme import run_python, run_shell
 
-PAGES = ("grpc.md", "messages.md", "spark-options.md")
+DOCS = ROOT / "docs"
+PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+CODE = {"python", "sh"}
+#: How a block begins that says what to install: that is not done, but looked at.
+SET_UP = "pip install "
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+
+SERVER = "needs an S3 server: tests/spark/sharded/test_sharded_objects.py runs it with one"
+BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
+
+#: Blocks that are not run here, by page and first line, and why.
+NOT_RUN = {
+    ("buckets.md", "from pathlib import Path"): SERVER,
+    ("buckets.md", "from jelly_plugins.spark.sharded import copy_store"): SERVER,
+    ("spark-scale.md", "python -m tests.bench.spark_store_jobs first"): BENCHMARK,
+    ("spark-scale.md", "python -m tests.bench.spark_bucket_jobs batches"): BENCHMARK,
+}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_blocks_of_a_page_run(page: str, tmp_path: Path) -> None:
+def code_of(page: str) -> list[tuple[str, str]]:
+    found = blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
+    return [
+        (language, text)
+        for language, text in found
+        if language in CODE and not text.startswith(SET_UP)
+    ]
+
+
+def reason(page: str, text: str) -> str | None:
+    """Why a block is not run; None if it is."""
+    first = text.partition("\n")[0]
+    return next(
+        (why for (where, line), why in NOT_RUN.items() if where == page and first.startswith(line)),
+        None,
+    )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
+def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # for stores that go on in threads of their own
     names: dict[str, object] = {"__name__": "page"}
-    blocks = _BLOCK.findall((ROOT / "docs" / page).read_text())
-    assert blocks
-    for language, text in blocks:
-        if language == "python":
-            run_python(text, names, tmp_path)
+    left_out = []
+    for language, text in code_of(page):
+        if why := reason(page, text):
+            left_out.append(why)
         else:
-            assert language == "sh", f"a block of an unknown language: {language!r}"
-            run_shell(text, tmp_path)
+            blocks.run(language, text, names, tmp_path)
+    if len(left_out) == len(code_of(page)):
+        pytest.skip(left_out[0])
+
+
+def test_what_is_to_be_installed_is_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [
+        text
+        for page in PAGES
+        for _, text in blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
+        if text.startswith(SET_UP)
+    ]
+    assert lines
+    for line in lines:
+        found = re.fullmatch(r"pip install -q '([\w-]+)\[([\w,]+)\]'((?: [a-z0-9]+)*)\n", line)
+        assert found is not None, line
+        assert found[1] == project["name"]
+        assert set(found[2].split(",")) <= set(project["optional-dependencies"])
+
+
+def test_commands_and_options_that_pages_name_are_there() -> None:
+    known = {name for name, _ in commands(app)}
+    groups = {name.split()[0] for name in known}
+    options = {
+        option
+        for name in known
+        for option in re.findall(
+            r"(?<![\w-])--[a-z][a-z0-9-]*", jelly(*name.split(), "--help").text
+        )
+    } | {"--version", "--install-completion"}
+    for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
+        text = blocks.without_blocks(path.read_text(encoding="utf-8"))
+        for words in re.findall(r"`jelly ([^`]+)`", text):
+            name = re.match(r"[a-z]+(?: [a-z]+)?", words)
+            if name is not None:
+                first = name[0].split()[0]
+                assert name[0] in known or first in known or words == first in groups, words
+            assert options.issuperset(_OPTION.findall(words)), words
+
+
+def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    page = import_module("command_page").command_page()
+    for name, _ in commands(app):
+        assert f"\n## jelly {name}\n" in page
+        for example in EXAMPLES[name]:
+            assert f"\n{example}\n" in page
+    assert "`--take-frames FROM..TO`\n:   Read these frames" in page
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (DOCS / "api" / "jelly_plugins.md").read_text(encoding="utf-8")
+    names = re.findall(r"^::: jelly_plugins\.(\w+)$", page, re.MULTILINE)
+    assert sorted([*names, "__version__"]) == sorted(jelly_plugins.__all__)
+
+    page = (DOCS / "api" / "spark.md").read_text(encoding="utf-8")
+    [members] = re.findall(r"members: \[(.*)\]", page)
+    assert {*members.split(", "), *spark.__all__} == {*spark.sharded.__all__, *spark.__all__}
+
+
+def test_the_table_of_limits_is_that_of_the_code() -> None:
+    page = (DOCS / "reference" / "limits.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
+    limits = {field.name: getattr(DEFAULT_LIMITS, field.name) for field in fields(Limits)}
+    assert {name: int(value) for name, value in rows} == limits
+
+
+def test_the_chart_of_sizes_is_that_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    module = import_module("size_chart")
+    page = (DOCS / "figures.md").read_text(encoding="utf-8")
+    assert module.chart(page) == (DOCS / "size.svg").read_text(encoding="utf-8")
+
+
+def test_what_is_not_run_is_there() -> None:
+    found = {(page, text) for page in PAGES for _, text in code_of(page)}
+    for page, line in NOT_RUN:
+        assert any(page == where and text.startswith(line) for where, text in found), (page, line)
+
+
+def test_every_block_names_its_language_or_is_text() -> None:
+    languages = {
+        (page, language)
+        for page in PAGES
+        for language, _ in blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
+    }
+    assert {language for _, language in languages} <= CODE | {"", "json", "text"}

@@ -43,6 +43,19 @@ def frames_of(reader: FrameReader) -> list[Frame]:
     return list(reader)
 
 
+def told_by(change: patch.Patch) -> list[Term | str | None]:
+    told: list[Term | str | None] = [change.id, change.header("prev")]
+    for operation in change.rows():
+        told.append(operation.kind.code)
+        if isinstance(operation.value, patch.Namespace):
+            told.append(operation.value.iri)
+        elif isinstance(operation.value, patch.Header):
+            told.append(operation.value.value)
+        elif operation.value is not None:
+            told.append(operation.value.subject)
+    return told
+
+
 def main(folder: Path) -> int:
     triples: list[Statement] = [
         Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Literal(str(n))) for n in range(9)
@@ -65,6 +78,7 @@ def main(folder: Path) -> int:
     dumped = oxigraph.dump(store, folder / "dump.jelly")
     patch.write_patches([patch.diff(path, path)], folder / "x.jellyp")
     report = patch.check(folder / "x.jellyp")
+    told = [told_by(each) for each in patch.read_patches(folder / "x.jellyp")]
     replayed: Replayed = oxigraph.replay(pyoxigraph.Store(), folder / "x.jellyp")
     table = arrow.read(path).read_all()
     texts = [text for row in table.to_pylist() for text in row.values() if text is not None]
@@ -84,6 +98,7 @@ def main(folder: Path) -> int:
         len(texts),
         len(sizes),
         len(thrift),
+        len(told),
         len(place),
     )
     return sum(counts) + sum(numbers) + result.statements

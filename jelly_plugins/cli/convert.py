@@ -11,7 +11,7 @@ from ..codec import PhysicalType
 from ..codec.text.ntriples import Notation
 from ..formats.conversion import Frames
 from ..formats.names import Format
-from ..messages.formats import Dialect
+from ..messages.formats import Dialect, LogFormat
 from . import console, settings
 from .console import WrongUsageError
 from .settings import BlankNodesChoice
@@ -66,6 +66,7 @@ def convert(
         typer.Option(
             "--to",
             parser=settings.parse_any_format,
+            autocompletion=settings.completion((*Format, *LogFormat)),
             metavar=settings.ANY_FORMATS,
             help="Format to write; by default the output's ending tells, or it is nq or jelly.",
         ),
@@ -270,7 +271,6 @@ def _convert_messages(
     **arguments: Any,
 ) -> None:
     from ..messages import convert_messages
-    from ..messages.formats import LogFormat
     from ..messages.rows import log_options
 
     if len(sources) != 1:

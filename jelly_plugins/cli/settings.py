@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
@@ -53,6 +54,16 @@ def parse_any_format(name: str) -> str:
         raise typer.BadParameter(
             f"{name!r} is none of the formats {ANY_FORMATS[1:-1]}{hint}"
         ) from None
+
+
+def completion(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What a shell offers for what was typed of some names.
+
+    >>> completion(Format)("j")
+    ['jelly', 'jelly-text', 'jsonld']
+    """
+    known = [str(each) for each in dict.fromkeys(names)]
+    return lambda incomplete: [each for each in known if each.startswith(incomplete.lower())]
 
 
 def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
@@ -123,6 +134,7 @@ From: TypeAlias = Annotated[
     typer.Option(
         "--from",
         parser=parse_format,
+        autocompletion=completion(Format),
         metavar=FORMATS,
         help="Format of the source; by default its ending tells.",
     ),
@@ -132,6 +144,7 @@ FromLog: TypeAlias = Annotated[
     typer.Option(
         "--from",
         parser=parse_any_format,
+        autocompletion=completion((*Format, *LogFormat)),
         metavar=ANY_FORMATS,
         help="Format of the source; by default its ending tells.",
     ),

@@ -108,6 +108,7 @@ def dump(
         typer.Option(
             "--to",
             parser=settings.parse_format,
+            autocompletion=settings.completion(("jelly", "rt", "rpb")),
             metavar="[jelly|rt|rpb]",
             help="Format to write; by default the output's ending tells, or it is jelly.",
         ),

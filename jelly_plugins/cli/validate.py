@@ -34,6 +34,7 @@ def validate(
         typer.Option(
             "--from",
             parser=settings.parse_format,
+            autocompletion=settings.completion(Format),
             metavar=settings.FORMATS,
             help="Format of those files; by default their endings tell.",
         ),

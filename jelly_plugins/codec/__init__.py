@@ -31,7 +31,7 @@ from .common.terms import (
 )
 from .patch.columns import OperationColumns
 from .patch.decoder import PatchFrame
-from .patch.operations import Header, Namespace, Operation, OperationKind
+from .patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
 from .patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from .rdf.decoder import AnyFrame, Frame
 from .rdf.options import LogicalType, PhysicalType, StreamOptions
@@ -76,6 +76,7 @@ __all__ = [
     "DEFAULT_GRAPH",
     "DEFAULT_LIMITS",
     "AnyFrame",
+    "AnyOperation",
     "BlankNode",
     "Column",
     "ColumnDecoder",

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ..codec.common.terms import Term
 from ..codec.patch.operations import (
     ABORT,
     BEGIN,
     COMMIT,
     END,
+    AnyOperation,
     Header,
     Namespace,
     Operation,
@@ -83,23 +85,23 @@ class Patch:
     ) -> None:
         self.headers: list[Header] = [Header(*each) for each in headers]
         self._operations: list[Operation] | None = None
-        self._source: Iterator[Operation] | None = None
+        self._source: Iterator[AnyOperation] | None = None
         if isinstance(operations, Iterator):
             self._source = operations
         else:
             self._operations = list(operations)
 
     @property
-    def id(self) -> Any:
+    def id(self) -> Term | None:
         """The header ``id``, None without one."""
         return self.header(ID)
 
     @property
-    def prev(self) -> Any:
+    def prev(self) -> Term | None:
         """The header ``prev``: the id of the patch before; None without one."""
         return self.header(PREV)
 
-    def header(self, key: str) -> Any:
+    def header(self, key: str) -> Term | None:
         """The value of the first header with this key, None without one."""
         return next((value for name, value in self.headers if name == key), None)
 
@@ -138,7 +140,7 @@ class Patch:
             raise RuntimeError("the operations of this patch have streamed by already")
         return self._stream(source)
 
-    def _stream(self, source: Iterator[Operation]) -> Iterator[Operation]:
+    def _stream(self, source: Iterator[AnyOperation]) -> Iterator[Operation]:
         for row in source:
             if row.kind is OperationKind.HEADER:
                 self.headers.append(row.value)
@@ -163,7 +165,7 @@ class Patch:
         return f"<Patch of {operations} operations; {headers or 'no headers'}>"
 
 
-def group(rows: Iterable[Operation]) -> Iterator[Patch]:
+def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
     """Patches from rows, each of them ended by END.
 
     Patches stream: each is to be read before the next is asked for, and is read into memory
@@ -187,16 +189,16 @@ def group(rows: Iterable[Operation]) -> Iterator[Patch]:
         rest.close()
 
 
-class _Rest(Iterator[Operation]):
+class _Rest(Iterator[AnyOperation]):
     """Rows of one patch out of those of many: from its first operation up to its END."""
 
-    def __init__(self, first: Operation, source: Iterator[Operation]) -> None:
-        self._next: Operation | None = first
+    def __init__(self, first: AnyOperation, source: Iterator[AnyOperation]) -> None:
+        self._next: AnyOperation | None = first
         self._source = source
         self._ended = False
         self._closed = False
 
-    def __next__(self) -> Operation:
+    def __next__(self) -> AnyOperation:
         if self._closed:
             raise RuntimeError("the reader has gone on to the next patch")
         if self._ended:
@@ -216,7 +218,7 @@ class _Rest(Iterator[Operation]):
             self._closed = True
 
 
-def _next(source: Iterator[Operation]) -> Operation:
+def _next(source: Iterator[AnyOperation]) -> AnyOperation:
     for row in source:
         return row
     raise TruncatedError("the rows end inside a patch")

@@ -30,7 +30,15 @@ from ..codec import (
     delimit,
 )
 from ..codec import describe as describe_generic
-from ..codec.patch.operations import BEGIN, COMMIT, END, Header, Operation, OperationKind
+from ..codec.patch.operations import (
+    BEGIN,
+    COMMIT,
+    END,
+    AnyOperation,
+    Header,
+    Operation,
+    OperationKind,
+)
 from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..io.sinks import compression_of
@@ -167,7 +175,7 @@ class LogWriter:
         """Number of patches in the log."""
         return self.place.patches
 
-    def append(self, operations: Iterable[Operation]) -> None:
+    def append(self, operations: Iterable[AnyOperation]) -> None:
         """Write a patch of one transaction.
 
         :raises JellyError: the log cannot say an operation; nothing was written.
@@ -189,14 +197,16 @@ class LogWriter:
             statements.append((OperationKind.ADD, added))
         self._append(self._say_lines, statements)
 
-    def _say_operations(self, headers: list[Header], operations: Iterable[Operation]) -> bytes:
+    def _say_operations(
+        self, headers: list[Header[Any]], operations: Iterable[AnyOperation]
+    ) -> bytes:
         opening = (Operation(OperationKind.HEADER, each) for each in headers)
         return self._serializer.add([*opening, BEGIN, *operations, COMMIT, END])
 
     def _say_lines(self, headers: list[Header], lines: list[tuple[OperationKind, bytes]]) -> bytes:
         return self._serializer.add_transaction(headers, lines)
 
-    def _append(self, say: Callable[[list[Header], Any], bytes], what: Any) -> None:
+    def _append(self, say: Callable[[list[Header[Any]], Any], bytes], what: Any) -> None:
         """Write a patch.
 
         :param say: the bytes of its headers and of what it says.
@@ -317,7 +327,7 @@ class LogWriter:
         # What follows would be of the same patch, if a mark is missing.
         with PatchReader(self._reader(), strict=strict, limits=self._limits) as rows:
             for kind, value in rows:
-                if kind is OperationKind.HEADER:
+                if isinstance(value, Header):
                     ids.setdefault(value.key, value.value)
                 elif kind is OperationKind.END:
                     if ID not in ids:

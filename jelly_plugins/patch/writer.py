@@ -15,6 +15,7 @@ from ..codec import (
     DEFAULT_FRAME_ROWS,
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyOperation,
     Describe,
     Iri,
     Kind,
@@ -113,7 +114,7 @@ class PatchSerializer:
         """Whether there were rows after the last END."""
         return (self._text or self._encoder).inside_patch
 
-    def add(self, rows: Iterable[Operation]) -> bytes:
+    def add(self, rows: Iterable[AnyOperation]) -> bytes:
         """Write rows. After END, in Jelly-Patch streams of type FRAME and PUNCTUATED and in text,
         all that there is of the patch has come out.
 
@@ -122,7 +123,7 @@ class PatchSerializer:
         """
         return b"".join(self.pieces(rows))
 
-    def pieces(self, rows: Iterable[Operation]) -> Iterator[bytes]:
+    def pieces(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Write rows as :meth:`add` does, in pieces of some size: text may be much longer than the
         rows, each of which has its terms in full."""
         if self._text is None:
@@ -186,7 +187,7 @@ class PatchSerializer:
         return b"".join(map(delimit, self._encoder.finish()))
 
     @staticmethod
-    def _to_quad(row: Operation) -> Operation:
+    def _to_quad(row: AnyOperation) -> AnyOperation:
         kind, value = row
         if kind in _STATEMENTS:
             if len(value) == 3:
@@ -195,7 +196,7 @@ class PatchSerializer:
             return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
         return row
 
-    def _to_triple(self, row: Operation) -> Operation:
+    def _to_triple(self, row: AnyOperation) -> AnyOperation:
         kind, value = row
         if kind in _STATEMENTS:
             if len(value) == 4:
@@ -221,7 +222,7 @@ def _with_default_graph(describe: Describe) -> Describe:
 
 
 def infer_options(
-    rows: Iterable[Operation], describe: Describe = describe, *, more: bool = False
+    rows: Iterable[AnyOperation], describe: Describe = describe, *, more: bool = False
 ) -> PatchOptions:
     """Options for rows that are known: triples only if there are statements or namespaces and none
     has a graph; quoted triples and generalized statements if there are such.
@@ -274,7 +275,7 @@ def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> t
 
 
 def write_rows(
-    rows: Iterable[Operation],
+    rows: Iterable[AnyOperation],
     dst: Destination,
     *,
     format: PatchFormat | None = None,  # noqa: A002
@@ -369,7 +370,7 @@ def write_patches(
     )
 
 
-def _rows(patches: Iterable[Patch]) -> Iterator[Operation]:
+def _rows(patches: Iterable[Patch]) -> Iterator[AnyOperation]:
     for patch in patches:
         yield from patch.rows()
         yield END

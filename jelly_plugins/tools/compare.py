@@ -96,7 +96,7 @@ def _compare_in_order(expected: Iterable[Statement], found: Iterable[Statement])
     for number, (one, other) in enumerate(zip_longest(expected, found)):
         if one is None or other is None:
             side = "expected" if one is None else "found"
-            reason = f"{number} statements are {side}, more are on the other side"
+            reason = f"{_statements(number)} {side}, more are on the other side"
             return _difference(reason, [one] if one else [], [other] if other else [])
         differing = matching.statement(one, other)
         if differing is not None:
@@ -196,7 +196,7 @@ def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
     unexpected = other_ground - ground
     if missing or unexpected:
         return _difference(
-            f"{len(missing)} statements are missing, {len(unexpected)} are unexpected",
+            f"{_statements(len(missing))} missing, {_are(len(unexpected))} unexpected",
             missing,
             unexpected,
         )
@@ -209,10 +209,24 @@ def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
         reason = "statements with blank nodes differ"
     if len(statements) != len(other_statements):
         reason = (
-            f"{len(statements)} statements with blank nodes are expected, "
-            f"{len(other_statements)} are found"
+            f"{_statements(len(statements), ' with blank nodes')} expected, "
+            f"{_are(len(other_statements))} found"
         )
     return _difference(reason, *graph.differences())
+
+
+def _statements(number: int, which: str = "") -> str:
+    """A number of statements, and the verb for it.
+
+    >>> _statements(1), _statements(2, " with blank nodes")
+    ('1 statement is', '2 statements with blank nodes are')
+    """
+    noun = "statement" if number == 1 else "statements"
+    return f"{number} {noun}{which} {'is' if number == 1 else 'are'}"
+
+
+def _are(number: int) -> str:
+    return f"{number} {'is' if number == 1 else 'are'}"
 
 
 def _quad(statement: Statement) -> Quad:

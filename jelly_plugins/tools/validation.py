@@ -117,7 +117,7 @@ def validate(
     >>> data = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
     >>> expected = b"<urn:s> <urn:p> <urn:x> .", Format.N_TRIPLES
     >>> validate(data, against=expected).comparison.reason
-    '1 statements are missing, 1 are unexpected'
+    '1 statement is missing, 1 is unexpected'
     """
     with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
         result = Validation(source=reader.name, compression=reader.compression)

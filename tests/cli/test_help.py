@@ -55,12 +55,23 @@ def test_a_value_is_refused_in_plain_words() -> None:
     assert "cubes" in done.err
 
 
-def test_a_shell_completes() -> None:
-    words = {"COMP_WORDS": "jelly conv", "COMP_CWORD": "1", "_JELLY_COMPLETE": "complete_bash"}
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("jelly conv", "convert"),
+        ("jelly convert x.nt --to j", "jelly jelly-text jsonld"),
+        ("jelly convert x.nt --from ya", "yamlld"),
+        ("jelly patch diff a b --from t", "ttl trig"),
+    ],
+)
+def test_a_shell_completes(typed: str, offered: str) -> None:
+    place = str(len(typed.split()) - 1)
+    words = {"COMP_WORDS": typed, "COMP_CWORD": place, "_JELLY_COMPLETE": "complete_bash"}
     done = subprocess.run(
         [*command()[:2], "import sys; sys.argv[0] = 'jelly'\n" + command()[2]],
         env={**os.environ, **words},
         capture_output=True,
+        text=True,
         check=False,
     )
-    assert done.stdout.split() == [b"convert"], done
+    assert done.stdout.split() == offered.split(), done

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins import Iri, Triple, codec, write
-from tests.test_readme import SECTIONS, run_python
+from tests.blocks import run_python
+from tests.test_readme import SECTIONS
 
 from .command import jelly
 

@@ -117,7 +117,7 @@ def test_a_difference_is_shown(tmp_path: Path) -> None:
     done = jelly("validate", path, "--against", other)
     assert (done.code, done.err) == (1, "")
     assert done.text.splitlines()[1:] == [
-        "different: 1 statements are missing, 1 are unexpected",
+        "different: 1 statement is missing, 1 is unexpected",
         f"- <urn:x> <{EX}p> <{EX}o> .",
         f"+ <{EX}s> <{EX}p> <{EX}o> .",
     ]

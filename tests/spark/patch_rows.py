@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from jelly_plugins.codec import Operation, OperationKind
+from jelly_plugins.codec import AnyOperation, OperationKind
 from jelly_plugins.codec.text.transcoding import TextFactory
 from jelly_plugins.io.sources import Source
 from jelly_plugins.patch import PatchReader
@@ -19,7 +19,7 @@ _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
 
 
-def patch_rows(operations: Iterable[Operation], *, about: bool = False) -> Iterator[PatchRow]:
+def patch_rows(operations: Iterable[AnyOperation], *, about: bool = False) -> Iterator[PatchRow]:
     """The rows of one file's operations.
 
     :param operations: with terms of :class:`~jelly_plugins.codec.text.transcoding.TextFactory`.

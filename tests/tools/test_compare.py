@@ -80,10 +80,10 @@ def test_streams_keep_order_and_number() -> None:
     assert not compare_streams([one, two], [two, one])
     assert not compare_streams([one, one], [one])
     longer = compare_streams([one], [one, two])
-    assert longer.reason == "1 statements are expected, more are on the other side"
+    assert longer.reason == "1 statement is expected, more are on the other side"
     assert (longer.missing, longer.unexpected) == ((), ('<urn:p> <urn:p> "2" .',))
     shorter = compare_streams([one, two], [one])
-    assert shorter.reason == "1 statements are found, more are on the other side"
+    assert shorter.reason == "1 statement is found, more are on the other side"
     assert compare_streams([], [])
 
 
@@ -128,12 +128,12 @@ def test_datasets_with_differences_name_them() -> None:
     ground = compare_datasets(
         [Triple(P, P, Literal(str(number))) for number in range(50)], [Triple(Q, P, P)]
     )
-    assert ground.reason == "50 statements are missing, 1 are unexpected"
+    assert ground.reason == "50 statements are missing, 1 is unexpected"
     assert len(ground.missing) == SHOWN
     assert ground.unexpected == ("<urn:q> <urn:p> <urn:p> .",)
 
     fewer = compare_datasets(arcs("ab", "bc"), arcs("xy"))
-    assert fewer.reason == "2 statements with blank nodes are expected, 1 are found"
+    assert fewer.reason == "2 statements with blank nodes are expected, 1 is found"
     assert fewer.missing
 
     known = Triple(P, P, node("k"))

@@ -28,7 +28,7 @@ from ..text.columns import (
 )
 from ..text.ntriples import Notation
 from .decoder import PatchDecoder
-from .operations import Header, Namespace, Operation, OperationKind
+from .operations import AnyOperation, Header, Namespace, Operation, OperationKind
 from .options import PatchOptions
 
 _ADD: Final = OperationKind.ADD
@@ -47,7 +47,7 @@ class OperationColumns:
 
     statements: Columns
     adds: bytes
-    others: tuple[tuple[int, Operation], ...] = ()
+    others: tuple[tuple[int, AnyOperation], ...] = ()
 
 
 class OperationGatherer:
@@ -73,10 +73,10 @@ class OperationGatherer:
     def _begin(self) -> None:
         self._statements: list[tuple[bytes, ...]] = []
         self._adds = bytearray()
-        self._others: list[tuple[int, Operation]] = []
+        self._others: list[tuple[int, AnyOperation]] = []
         self._bytes = 0
 
-    def add(self, operations: Iterable[Operation]) -> Iterator[OperationColumns]:
+    def add(self, operations: Iterable[AnyOperation]) -> Iterator[OperationColumns]:
         """Take operations, and give out the columns that are full."""
         for row in operations:
             kind, value = row
@@ -112,7 +112,7 @@ class OperationGatherer:
         return cell
 
 
-def _with_text(row: Operation) -> Operation:
+def _with_text(row: AnyOperation) -> AnyOperation:
     """A row that is no operation on statements, its terms as strings.
 
     :raises TermError: the graph of a namespace can be no graph's name.
@@ -179,7 +179,7 @@ def text_factory(
 class _Decoder(PatchDecoder):
     """Refuses in its row what columns cannot have."""
 
-    def _read_namespace(self, *row: Any) -> Operation:
+    def _read_namespace(self, *row: Any) -> AnyOperation:
         return _with_text(super()._read_namespace(*row))
 
 

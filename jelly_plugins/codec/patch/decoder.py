@@ -20,7 +20,7 @@ from ..common.row_reader import RowReader
 from ..common.terms import TermFactory
 from ..common.wire import check_empty
 from . import rules as patch_rules
-from .operations import ABORT, BEGIN, COMMIT, END, Operation, OperationKind, header
+from .operations import ABORT, BEGIN, COMMIT, END, AnyOperation, Operation, OperationKind, header
 from .options import OPTIONS_FIELDS, PatchOptions, PatchStatementType, PatchStreamType
 from .rules import PatchRow, PatchState
 from .term_reader import PatchTermReader
@@ -47,7 +47,7 @@ class PatchFrame:
     """
 
     index: int
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[AnyOperation] = field(default_factory=list)
     rows: int = 0
     size: int = 0
 
@@ -122,7 +122,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         frame = PatchFrame(self._frames, size=len(data))
         return self._decode_frame(data, frame, frame.operations)
 
-    def finish(self) -> list[Operation]:
+    def finish(self) -> list[AnyOperation]:
         """Say that no frame follows.
 
         A stream of type PUNCTUATED whose last mark is missing ends its patch here, unless a
@@ -212,7 +212,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
 
     def _read_namespace(
         self, terms: PatchTermReader, row: PatchRow, data: bytes, pos: int, end: int
-    ) -> Operation:
+    ) -> AnyOperation:
         adds = row is PatchRow.NAMESPACE_ADD
         kind = OperationKind.ADD_NAMESPACE if adds else OperationKind.DELETE_NAMESPACE
         namespace = terms.namespace(data, pos, end, needs_iri=adds)

@@ -9,7 +9,9 @@ Reference: RDF Patch, section "Row types"; RdfPatchRow in patch.proto, whose num
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
+
+from ..common.terms import GraphName, Iri, Statement, Term
 
 
 class OperationKind(IntEnum):
@@ -50,7 +52,25 @@ _CODES: Final = {
 }
 
 
-class Namespace(NamedTuple):
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # What is there if nobody says otherwise are generic terms.
+    IriT = TypeVar("IriT", covariant=True, default=Iri | None)
+    GraphT = TypeVar("GraphT", covariant=True, default=GraphName | None)
+    TermT = TypeVar("TermT", covariant=True, default=Term)
+    ValueT = TypeVar(
+        "ValueT",
+        covariant=True,
+        default="Statement | Namespace | Header | None",
+    )
+else:
+    from typing import TypeVar
+
+    IriT, GraphT, TermT, ValueT = map(TypeVar, ("IriT", "GraphT", "TermT", "ValueT"))
+
+
+class Namespace(NamedTuple, Generic[IriT, GraphT]):
     """What is added or deleted by ADD_NAMESPACE and DELETE_NAMESPACE.
 
     ``iri`` is always there in an addition, and may be None in a deletion. ``graph`` is None in
@@ -58,18 +78,18 @@ class Namespace(NamedTuple):
     """
 
     name: str
-    iri: Any = None
-    graph: Any = None
+    iri: IriT = None  # type: ignore[assignment]
+    graph: GraphT = None  # type: ignore[assignment]
 
 
-class Header(NamedTuple):
+class Header(NamedTuple, Generic[TermT]):
     """A header of a patch; the value is any term."""
 
     key: str
-    value: Any
+    value: TermT
 
 
-class Operation(NamedTuple):
+class Operation(NamedTuple, Generic[ValueT]):
     """One row of a patch.
 
     ``value`` is a statement (a triple or a quad) for ADD and DELETE, a :class:`Namespace` for
@@ -82,8 +102,11 @@ class Operation(NamedTuple):
     """
 
     kind: OperationKind
-    value: Any = None
+    value: ValueT = None  # type: ignore[assignment]
 
+
+#: An operation in the terms of any library.
+AnyOperation: TypeAlias = Operation[Any]
 
 #: A transaction starts (TX).
 BEGIN: Final = Operation(OperationKind.BEGIN)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
 
-from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...errors import ConflictError
 from ...patch.content import MANY
 from ...patch.replay.commits import Changes
@@ -53,7 +53,7 @@ class NetChanges(Changes):
     def __init__(self, graph: str = "") -> None:
         self._graph = graph
         self.net: dict[Row, bool] = {}
-        self.namespaces: list[Operation] = []
+        self.namespaces: list[AnyOperation] = []
         #: Of the rows; None before it was asked for.
         self._characters: int | None = None
 
@@ -64,7 +64,7 @@ class NetChanges(Changes):
             self._characters = sum(map(len, chain.from_iterable(self.net)))
         return self._characters
 
-    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none."""
         net = self.net
         count = 0
@@ -120,7 +120,7 @@ class StrictChanges(NetChanges):
         self._first: dict[Row, bool] = {}
         self._idle: tuple[OperationKind, Row] | None = None
 
-    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none, and note those that do nothing."""
         for row in rows:
             kind, value = row
@@ -271,7 +271,7 @@ class StoreTarget:
             raise moved("store", after.log, before, found, by="another replay or recorder")
         return set(map(row_of, quads))
 
-    def _bindings(self, operations: list[Operation]) -> tuple[set[Row], set[Row]]:
+    def _bindings(self, operations: list[AnyOperation]) -> tuple[set[Row], set[Row]]:
         """Rows that go and rows that come for operations on namespaces.
 
         :raises TermError: one is declared for the graph of the bookkeeping.

@@ -90,7 +90,7 @@ def check(
                     chain.end_patch()
                     continue
                 report.rows[kind] += 1
-                if kind is OperationKind.HEADER:
+                if isinstance(value, Header):
                     chain.header(value)
     except JellyError as error:
         report.problems.append(Problem(report.patches + 1, str(error)))

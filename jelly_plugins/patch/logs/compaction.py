@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...codec.patch.operations import Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, OperationKind
 from ..model import BEGIN, COMMIT, ID, PREV, Patch
 from .chain import check_follows
 from .transactions import committed
@@ -18,16 +18,16 @@ class _Net:
     """The first and the last operation on each thing, in the order of the first."""
 
     def __init__(self) -> None:
-        self._ends: dict[Any, tuple[Operation, Operation]] = {}
+        self._ends: dict[Any, tuple[AnyOperation, AnyOperation]] = {}
 
-    def apply(self, operation: Operation) -> None:
+    def apply(self, operation: AnyOperation) -> None:
         kind, value = operation
         # A name is bound once in each graph, whatever its IRI.
         key = value if kind in _STATEMENTS else (None, value.name, value.graph)
         first, _ = self._ends.get(key, (operation, operation))
         self._ends[key] = (first, operation)
 
-    def operations(self, exact: bool) -> list[Operation]:
+    def operations(self, exact: bool) -> list[AnyOperation]:
         """Deletions, then additions."""
         net = [
             last

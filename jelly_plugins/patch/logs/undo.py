@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codec.patch.operations import Namespace, Operation, OperationKind, delete_namespace
+from ...codec.patch.operations import AnyOperation, Namespace, OperationKind, delete_namespace
 from ...errors import StatementError
 from ..model import BEGIN, COMMIT, ID, PREV, Header, Patch, add, add_namespace, delete
 from .transactions import parts_of
@@ -30,7 +30,7 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     ['TX', 'D', 'TC']
     """
     bound: dict[tuple[str, Any], Any] = {}
-    inverse: list[Operation] = []
+    inverse: list[AnyOperation] = []
     for in_transaction, operations in parts_of(patch):
         inverted = [_inverted(operation, bound) for operation in operations]
         if in_transaction:
@@ -42,7 +42,7 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     return Patch(inverse, headers)
 
 
-def _inverted(operation: Operation, bound: dict[tuple[str, Any], Any]) -> Operation:
+def _inverted(operation: AnyOperation, bound: dict[tuple[str, Any], Any]) -> AnyOperation:
     """The reverse of one operation.
 
     :param bound: IRI by name and graph of the namespaces that the patch has added so far.

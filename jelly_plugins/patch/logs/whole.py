@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ...codec import Iri
-from ...codec.patch.operations import Header, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import OrderError
 from ..model import ID, PREV, Patch
 from .chain import check_follows
@@ -52,7 +52,7 @@ def join(patches: Iterable[Patch]) -> Iterator[Patch]:
         check_follows(number, patch, last, first=first)
         own = list(patch.headers)
         headers = list(own)
-        rows: Iterator[Operation] = islice(patch.rows(), len(own), None)
+        rows: Iterator[AnyOperation] = islice(patch.rows(), len(own), None)
         if patch.id is None:
             opening, has_effect = _opening(rows)
             rows = chain(opening, rows)
@@ -69,9 +69,9 @@ def join(patches: Iterable[Patch]) -> Iterator[Patch]:
         yield Patch(_checked(rows), headers)
 
 
-def _opening(rows: Iterator[Operation]) -> tuple[list[Operation], bool]:
+def _opening(rows: Iterator[AnyOperation]) -> tuple[list[AnyOperation], bool]:
     """The first rows of a patch, and whether it has an effect, which they show."""
-    read: list[Operation] = []
+    read: list[AnyOperation] = []
     inside = changes = False
     for row in rows:
         read.append(row)
@@ -93,7 +93,7 @@ def _opening(rows: Iterator[Operation]) -> tuple[list[Operation], bool]:
     return read, changes
 
 
-def _checked(rows: Iterable[Operation]) -> Iterator[Operation]:
+def _checked(rows: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
     """The rows of a patch behind the headers that it starts with."""
     for row in rows:
         if row.kind is OperationKind.HEADER and row.value.key in (ID, PREV):

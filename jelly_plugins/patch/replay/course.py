@@ -22,7 +22,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Final, Generic
 
-from ...codec.patch.operations import Header, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
 from ..content import Content, differ
 from ..model import BEHIND_HEADERS, ID, PREV
@@ -99,7 +99,7 @@ class Replay(Generic[C]):
         #: Patches without an id are named by their numbers: their keys come of what they change.
         self._growing: set[tuple[str | int, int]] = set()
         #: The operations of such a transaction.
-        self._kept: list[Operation] = []
+        self._kept: list[AnyOperation] = []
         #: Where the store stands, or will once all is applied that waits for it.
         self._stands: Reached | Position | None = None
         #: Where the store stands, by key of the patch, while that patch is looked for.
@@ -141,7 +141,7 @@ class Replay(Generic[C]):
         """What was done so far."""
         return self._commits.done
 
-    def run(self, batches: Iterable[Iterable[Operation]]) -> bool:
+    def run(self, batches: Iterable[Iterable[AnyOperation]]) -> bool:
         """Replay rows: headers, operations and ends of patches.
 
         What comes in front of an error is applied.
@@ -223,7 +223,7 @@ class Replay(Generic[C]):
 
     # Patches as nearly all of a log of small ones are
 
-    def _next_row(self, batches: Batches) -> Operation | None:
+    def _next_row(self, batches: Batches) -> AnyOperation | None:
         """The first row behind patches that are applied as they are."""
         while (batch := batches.take()) is not None:
             if not self._take_usual(batch):
@@ -231,7 +231,7 @@ class Replay(Generic[C]):
                 break
         return next(batches.rows, None)
 
-    def _take_usual(self, rows: list[Operation]) -> bool:
+    def _take_usual(self, rows: list[AnyOperation]) -> bool:
         """Apply a patch as the rest of this class would: one of an id and perhaps ``prev``, one
         transaction of additions and deletions, and its end, that follows what was applied. Nothing
         happens if it is another one.
@@ -513,7 +513,7 @@ class Replay(Generic[C]):
             patch = self._number if self._entered else self._number + 1
         return (patch, self._transactions + 1) in self._growing
 
-    def _keep(self, changes: C, rows: Iterator[Operation]) -> Operation | None:
+    def _keep(self, changes: C, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Have operations gathered, and keep them."""
         found = None
         kept = []

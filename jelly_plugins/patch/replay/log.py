@@ -12,7 +12,7 @@ from typing import Any, Final, TypeGuard, cast
 
 from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
 from ...codec.common.conversion import check_text, convert
-from ...codec.patch.operations import END, Header, Namespace, Operation, OperationKind
+from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
 from ...errors import ChainError, JellyError, OptionsError, StatementError
 from ...io.sources import Source, rewinder
 from ..model import ID, Patch
@@ -160,8 +160,8 @@ def _may_have(
     try:
         with PatchReader(log, factory=factory, limits=limits) as rows:
             return any(
-                kind is OperationKind.HEADER and value.key == ID and is_it(value.value)
-                for kind, value in rows
+                isinstance(value, Header) and value.key == ID and is_it(value.value)
+                for _, value in rows
             )
     except JellyError:
         # What is wrong with the log is for the replay to say, once it has come so far.
@@ -170,7 +170,7 @@ def _may_have(
         rewind()
 
 
-def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[Operation]:
+def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[AnyOperation]:
     """The rows of patches in generic terms, with a factory's terms."""
     for patch in patches:
         for kind, value in patch.rows():

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ...codec import DEFAULT_LIMITS, Describe, Iri, Kind, Limits, Literal, describe
 from ...codec.common.limits import over
-from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ...codec.text.ntriples import Notation, term_text
 from ...codec.text.transcoding import LONG_TERM
@@ -80,7 +80,7 @@ class PatchTextWriter:
         """Whether there were rows after the last END."""
         return self._state is not PatchState.BETWEEN_MARKS
 
-    def write(self, rows: Iterable[Operation]) -> Iterator[bytes]:
+    def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Lines in UTF-8, with their line ends.
 
         :raises OrderError: a row stands where it may not.

@@ -17,7 +17,13 @@ from rdflib.store import Store
 from rdflib.term import URIRef
 
 from ...codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
-from ...codec.patch.operations import Operation, OperationKind, add_namespace, delete_namespace
+from ...codec.patch.operations import (
+    AnyOperation,
+    Operation,
+    OperationKind,
+    add_namespace,
+    delete_namespace,
+)
 from ...patch.recording import LogWriter
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
@@ -257,7 +263,7 @@ class GraphRecorder:
                 self._restore_namespaces()
             self._begin()
 
-    def _changes(self) -> list[Operation]:
+    def _changes(self) -> list[AnyOperation]:
         """What has changed in the end."""
         return [
             Operation(_KINDS[what], statement)
@@ -275,7 +281,7 @@ class GraphRecorder:
         # Or it is another graph of the same store.
         return () if main else None
 
-    def _namespace_changes(self) -> list[Operation]:
+    def _namespace_changes(self) -> list[AnyOperation]:
         before = self._namespaces
         now = dict(self.graph.store.namespaces())
         graph = DEFAULT_GRAPH if self._whole else None

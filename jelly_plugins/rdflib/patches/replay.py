@@ -19,7 +19,7 @@ from rdflib.store import Store
 from rdflib.term import BNode, Node, URIRef
 
 from ...codec import DEFAULT_LIMITS, Limits
-from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
@@ -165,7 +165,7 @@ class OrderedChanges(Changes):
     form: Final = "rdflib1"
 
     def __init__(self) -> None:
-        self.rows: list[Operation] = []
+        self.rows: list[AnyOperation] = []
 
     @property
     def operations(self) -> int:
@@ -177,7 +177,7 @@ class OrderedChanges(Changes):
         terms = chain.from_iterable(value for _, value in self.rows)
         return sum(len(term) for term in terms if isinstance(term, str))
 
-    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none."""
         for row in rows:
             if row.kind not in CHANGES:
@@ -264,7 +264,9 @@ class GraphTarget:
         if self._strict and not changed:
             raise idle(kind, " ".join(map(str, value)))
 
-    def _namespace(self, journal: Journal, kind: OperationKind, namespace: Namespace) -> None:
+    def _namespace(
+        self, journal: Journal, kind: OperationKind, namespace: Namespace[Any, Any]
+    ) -> None:
         if namespace.graph is not None:
             refuse_graph(str(namespace.graph), what="a namespace")
         if kind is OperationKind.DELETE_NAMESPACE:

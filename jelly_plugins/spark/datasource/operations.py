@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...arrow import record_batch
-from ...codec import Operation, OperationColumns, OperationKind
+from ...codec import AnyOperation, OperationColumns, OperationKind
 from ...codec.patch.operations import Namespace
 from ...errors import JellyError, TruncatedError
 from ...patch.columns import PatchColumnReader
@@ -155,7 +155,7 @@ class _Rows:
         self._order += rows + len(batch.others)
         return _merged(found, others) if others else found
 
-    def _take(self, row: Operation, order: int) -> PatchRow | None:
+    def _take(self, row: AnyOperation, order: int) -> PatchRow | None:
         """Take a row that is no operation on a statement; what it says, if it is asked for."""
         kind, value = row
         patch, id_, prev, transaction = self._state

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from ...codec import DEFAULT_LIMITS, Limits, OperationColumns
-from ...codec.patch.operations import BEGIN, COMMIT, Operation, OperationKind
+from ...codec.patch.operations import BEGIN, COMMIT, AnyOperation, OperationKind
 from ...codec.text.ntriples import Notation
 from ...errors import ChainError, JellyError, SourceError, TruncatedError
 from ...io.sources import Source
@@ -42,7 +42,7 @@ class Staged(NamedTuple):
     :ivar checked: whether Oxigraph has seen the terms of the statements.
     """
 
-    rows: Iterable[Operation]
+    rows: Iterable[AnyOperation]
     first: Place | None = None
     last: Place | None = None
     checked: bool = False
@@ -274,13 +274,13 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     return stage
 
 
-def _whole(rows: Iterable[Operation], torn: list[str]) -> Iterator[Operation]:
+def _whole(rows: Iterable[AnyOperation], torn: list[str]) -> Iterator[AnyOperation]:
     """The rows of a log, unless its last patch may be torn behind its headers.
 
     :param torn: once the rows were read, the names of sources that end so.
     :raises TruncatedError: in the place of that patch's end.
     """
-    last: Operation | None = None
+    last: AnyOperation | None = None
     for row in rows:
         if last is not None:
             yield last
@@ -403,7 +403,7 @@ def _check_same_log(staged: Staged, log: CommitLog, head: Commit, settings: Sett
         )
 
 
-def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[Operation]:
+def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[AnyOperation]:
     """The rows of a log. Where a file of an application grows in the middle of a patch, they begin
     with as many empty transactions as were applied of that patch before: by their number it is
     known where the store stands in it."""
@@ -414,7 +414,7 @@ def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[Ope
     return staged.rows if reached is None else _behind(reached, iter(staged.rows))
 
 
-def _behind(reached: Position, rows: Iterator[Operation]) -> Iterator[Operation]:
+def _behind(reached: Position, rows: Iterator[AnyOperation]) -> Iterator[AnyOperation]:
     same = False
     for row in rows:
         if row.kind is not OperationKind.HEADER:

@@ -311,8 +311,8 @@ class CommitLog:
             excess = documents.excess_of(each)
             if excess is not None:
                 raise LimitError(
-                    f"the commit of version {commit.version} would be {excess}, which cannot be read: "
-                    "the names of its logs, applications and namespaces are too many or too long",
+                    f"the commit of version {commit.version} would be {excess}, which cannot be "
+                    "read: it has too many or too long names of logs, applications and namespaces",
                     source=self.storage.name,
                 )
         return data, {f"{FOLDER}/{name}": each for name, each in found.new.items()}

@@ -23,7 +23,7 @@ from pyspark.sql.functions import xxhash64
 from ...arrow import QUADS, columns
 from ...codec import OperationColumns
 from ...codec.common.conversion import convert
-from ...codec.patch.operations import Header, Namespace, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
 from ...codec.text.ntriples import parse_ntriples
 from ...errors import OptionsError, SourceError
 from ...oxigraph.canonical import KEPT_TERM, KNOWN_DATATYPE
@@ -181,7 +181,7 @@ def _place(parts: Iterable[_Part], edge: str) -> Place | None:
     return None if found is None else Place(*found)
 
 
-def _stitched(parts: Iterable[_Part]) -> Iterator[Operation]:
+def _stitched(parts: Iterable[_Part]) -> Iterator[AnyOperation]:
     """The rows of a log, out of its parts: with one END for each patch, wherever it was cut.
 
     :raises SourceError: a log ends inside a transaction, and another follows.
@@ -213,7 +213,7 @@ def _stitched(parts: Iterable[_Part]) -> Iterator[Operation]:
         yield Operation(OperationKind.END)
 
 
-def _joined(parts: Iterable[_Part]) -> Iterator[Operation]:
+def _joined(parts: Iterable[_Part]) -> Iterator[AnyOperation]:
     #: The patch that the part before has not ended.
     open_: Any = None
     for texts, end in parts:
@@ -310,7 +310,7 @@ class _Reading:
         is_change = changes.to_numpy(zero_copy_only=False)
         # Statements before each row.
         before = np.cumsum(is_change) - is_change
-        others: list[tuple[int, Operation]] = []
+        others: list[tuple[int, AnyOperation]] = []
         told = np.flatnonzero(~is_change | _differs(batch))
         named = batch.select(_TOLD).take(pa.array(told))
         values = [column.to_pylist() for column in named.columns]
@@ -342,7 +342,7 @@ class _Reading:
         graph: str | None,
         name: str | None,
         value: str | None,
-    ) -> Iterator[Operation]:
+    ) -> Iterator[AnyOperation]:
         """What a row says, but for its statement; and what lies between it and the one before."""
         kind = _KINDS.get(code)
         if kind is None:
@@ -401,7 +401,7 @@ def _looked_up(text: str) -> str:
 # Between tasks and driver
 
 
-def _to_json(row: Operation) -> str:
+def _to_json(row: AnyOperation) -> str:
     kind, value = row
     if type(value) is Run:
         return json.dumps([kind, "run", *value[:3], value.digest.hex(), value.content])
@@ -410,7 +410,7 @@ def _to_json(row: Operation) -> str:
     return json.dumps([kind, type(value).__name__, *value])
 
 
-def _from_json(text: str) -> Operation:
+def _from_json(text: str) -> AnyOperation:
     number, *parts = json.loads(text)
     kind = OperationKind(number)
     if not parts:

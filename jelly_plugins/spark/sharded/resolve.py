@@ -20,7 +20,7 @@ import xxhash
 
 from ...arrow import record_batch
 from ...codec import OperationColumns
-from ...codec.patch.operations import Namespace, Operation, OperationKind
+from ...codec.patch.operations import AnyOperation, Namespace, Operation, OperationKind
 from ...patch.model import ID
 from ...patch.replay.course import Replay
 from ...patch.replay.position import DIGEST, Position, Replayed
@@ -79,7 +79,7 @@ class Stager:
         self._content = (xxhash.xxh3_128(), xxhash.xxh3_64())
         self._named = False
 
-    def stage(self, batches: Iterable[OperationColumns]) -> Iterator[Operation]:
+    def stage(self, batches: Iterable[OperationColumns]) -> Iterator[AnyOperation]:
         """Stage statements, and give all other rows as they are.
 
         :param batches: their terms are in the form that Oxigraph gives them. They may end in the
@@ -93,14 +93,14 @@ class Stager:
         self._writer.flush()
         self._attempt.finish(self._part)
 
-    def _stage(self, batch: OperationColumns) -> list[Operation]:
+    def _stage(self, batch: OperationColumns) -> list[AnyOperation]:
         """Stage a batch; give its other rows."""
         statements = record_batch(batch.statements)
         rows = statements.num_rows
         first = self._transaction
         lines = _lines(statements)
         digested = _Digested(statements, lines, batch.adds)
-        found: list[Operation] = []
+        found: list[AnyOperation] = []
         #: Where transactions begin in the batch.
         begins: list[int] = []
         before = 0
@@ -135,7 +135,7 @@ class Stager:
             self._digest = self._digest or hashlib.sha256()
             self._digest.update(digested.text(start, stop))
 
-    def _run(self) -> Operation:
+    def _run(self) -> AnyOperation:
         digest = b"" if self._digest is None else self._digest.digest()
         content = "".join(each.hexdigest() for each in self._content)
         run = Run(self._part, self._transaction, self._count, digest, content)
@@ -230,11 +230,11 @@ class _Changes:
         self.operations = 0
         self.statements = 0
         self.runs: list[Run] = []
-        self.namespaces: list[Operation] = []
+        self.namespaces: list[AnyOperation] = []
         #: Whether the log ended before the transaction did.
         self.torn = False
 
-    def gather(self, rows: Iterator[Operation]) -> Operation | None:
+    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take runs and operations on namespaces up to the first row that is neither."""
         for row in rows:
             value = row.value
@@ -350,7 +350,7 @@ class Resolved:
 
 
 def resolve(
-    rows: Iterable[Operation],
+    rows: Iterable[AnyOperation],
     head: Commit,
     *,
     log: str | None = None,

@@ -22,8 +22,8 @@ import pytest
 from jelly_plugins import Iri, Triple, write
 from jelly_plugins.spark.java import use_java
 from jelly_plugins.spark.sharded import ShardedStore
+from tests.blocks import blocks
 from tests.shared_data import ROOT
-from tests.test_readme import SECTIONS
 
 from .logs import Writer, assert_same, log_file, replayed
 
@@ -116,18 +116,20 @@ def _wait_for(port: int) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
-    """All that the program does, and the README's examples, unchanged but for the master."""
-    blocks = [text for language, text in SECTIONS["Spark"] if language == "python"]
-    readme = tmp_path / "readme"
-    readme.mkdir()
+    """All that the program does, and the examples of the page on Spark, unchanged but for the
+    master."""
+    page = (ROOT / "docs" / "start" / "spark.md").read_text(encoding="utf-8")
+    examples = [text for language, text in blocks(page) if language == "python"]
+    folder = tmp_path / "examples"
+    folder.mkdir()
     with standalone(tmp_path, "{}", "{}") as master:
         done = program("-m", "tests.spark.sharded.cluster", master, tmp_path, 2)
         assert "all of it holds" in done
         config = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
-        code = "\n".join([*blocks, "print(spark.sparkContext.master)"])
+        code = "\n".join([*examples, "print(spark.sparkContext.master)"])
         assert "session()" in code
         code = code.replace("session()", f"session({master!r}, config={config})")
-        assert program("-c", code, folder=readme).splitlines()[-1] == master
+        assert program("-c", code, folder=folder).splitlines()[-1] == master
     for number in range(2):
         assert list((tmp_path / f"work-{number}").glob("app-*/*/stderr"))
 

@@ -1,0 +1,58 @@
+"""The page of the ``jelly`` command, made of what each command says with ``--help``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from typer.main import get_command
+
+from jelly_plugins.cli.app import app
+
+HEAD = """\
+# The jelly command
+
+`jelly COMMAND --help` says what stands here; this page is made of it. Where something is wrong,
+a command ends with one line on stderr and a code: 1 for what is wrong with data or disk, 2 for
+wrong usage.
+"""
+
+
+def command_page() -> str:
+    """The page, in Markdown."""
+    return "\n".join([HEAD, *_sections(get_command(app), None, "jelly")])
+
+
+def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:
+    context = command.context_class(
+        command, info_name=name.rpartition(" ")[2], parent=parent, help_option_names=["--help"]
+    )
+    children = getattr(command, "commands", {})
+    if parent is not None or not children:
+        yield f"## {name}\n"
+    yield f"{_code_words(command.help or '')}\n"
+    if children:
+        for child in children:
+            yield from _sections(children[child], context, f"{name} {child}")
+        return
+    usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
+    yield f"```text\n{usage}\n```\n"
+    if command.epilog:
+        yield f"Examples:\n\n```sh\n{command.epilog}\n```\n"
+    for param in command.get_params(context):
+        record = param.get_help_record(context)
+        if record is None or "--help" in param.opts:
+            continue
+        declared, said = record
+        yield f"`{declared}`\n:   {_code_words(_plain(said))}\n"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r" {2,}", " ", text)
+
+
+def _code_words(text: str) -> str:
+    """Help text in Markdown: options as code, and what would be markup as it stands."""
+    text = re.sub(r"([<>*_\[\]|])", r"\\\1", text).replace("\\<", "&lt;").replace("\\>", "&gt;")
+    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*[a-z])", r"`\1`", text)
