@@ -46,6 +46,10 @@ NOT_RUN = {
 }
 
 
+#: rdflib warns of what it does itself.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(ConjunctiveGraph|default_context).*")
+
+
 def code_of(page: str) -> list[tuple[str, str]]:
     found = blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
     return [

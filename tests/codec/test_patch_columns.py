@@ -290,7 +290,7 @@ def test_both_kernels_refuse_the_same() -> None:
     data = frames(rows(star=True))
     picked = random.Random(5)
     refused = 0
-    for _ in range(1500):
+    for _ in range(400):
         number = picked.randrange(len(data))
         damaged = bytearray(data[number])
         for _ in range(picked.randrange(1, 4)):
@@ -310,7 +310,7 @@ def test_both_kernels_refuse_the_same() -> None:
                 outcomes.append(((type(error), str(error), error.frame, error.row), before))
         assert outcomes[0] == outcomes[1]
         refused += outcomes[0][0] is not None
-    assert refused > 100
+    assert refused > 30
 
 
 def test_what_was_gathered_before_an_error_is_there(make: Maker) -> None:

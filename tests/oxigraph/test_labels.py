@@ -68,7 +68,7 @@ def test_dump_and_load(labels: list[str]) -> None:
 
 
 @given(labels, labels)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 def test_a_difference_applied(old: list[str], new: list[str]) -> None:
     before, after = loaded(quads(old)), loaded(quads(new))
     replay(before, [diff(before, after)])

@@ -83,7 +83,7 @@ def test_conditions_are_met(spark: SparkSession, path: str) -> None:
     assert read_rows(found) == 100
     found = reader.option("terms", "split").option("columns", "object").load(path)
     assert found.select("object.kind").distinct().count() == 1
-    with pytest.raises(PySparkException, match="option graph: 'urn:g' is no term"):
+    with pytest.raises(PySparkException, match="option graph: 'urn:g' is not a valid term"):
         reader.option("graph", "urn:g").load(path)
 
 

@@ -129,5 +129,5 @@ def test_what_is_no_store_is_one_line_on_stderr(tmp_path: Path) -> None:
     assert "there is no sharded store here, but there is 'x'" in done.err
     apply(tmp_path / "root", b"TX . TC . Z .", shards=2)
     done = jelly("spark", "apply", "x", "--root", tmp_path / "root", "--shards", "3")
-    assert (done.code, "shards is 2, not 3" in done.err) == (1, True)
+    assert (done.code, "there are 2 shards, not 3" in done.err) == (1, True)
     assert jelly("spark").code == jelly("spark", "apply", "-", "-", "--root", "x").code == 2

@@ -154,10 +154,18 @@ def test_twenty_batches_with_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kind")
-def test_twenty_batches_with_faults_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("batches", "kinds"),
+    [
+        (8, ["killed", *FAULTS[:3]]),
+        pytest.param(20, ["killed", *FAULTS], marks=pytest.mark.slow),
+    ],
+)
+def test_batches_with_faults_on_spark(
+    spark: SparkSession, tmp_path: Path, batches: int, kinds: list[str]
+) -> None:
     course = Course(tmp_path, lambda task: on_spark(spark, task))
-    kinds = ["killed", *FAULTS]
-    for number in range(20):
+    for number in range(batches):
         course.batch(number, kinds[number % len(kinds)], patches=1)
     assert len(list((tmp_path / "killed").iterdir())) >= 2
 

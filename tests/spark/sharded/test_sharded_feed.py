@@ -241,7 +241,7 @@ def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Pat
     assert not apply_patches(spark, read(from_version=3), second).committed
     for wrong, message in (
         ({"from_version": 3, "to_version": 1}, "wrong order"),
-        ({"from_version": "x"}, "no whole number"),
+        ({"from_version": "x"}, "is not a whole number"),
         ({"pathGlobFilter": "*"}, "is for files"),
     ):
         with pytest.raises(Exception, match=message):

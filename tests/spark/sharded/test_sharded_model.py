@@ -162,6 +162,7 @@ def _logs_through_spark(spark: SparkSession, tmp_path: Path, seeds: range) -> Co
     return counted
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kind")
 def test_logs_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert _logs_through_spark(spark, tmp_path, range(len(WAYS)))["whole: equal"]

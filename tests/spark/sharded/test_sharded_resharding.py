@@ -86,7 +86,7 @@ def test_a_resharded_store_goes_on(place: Any, tmp_path: Path) -> None:
     assert set(store.quads_for_pattern(subject, None, None)) == {
         quad for quad in store if quad.subject == subject
     }
-    with pytest.raises(RootError, match="shards is 4, not 2"):
+    with pytest.raises(RootError, match="there are 4 shards, not 2"):
         apply(place, more, shards=2)
     reshard(place, 1)
     assert vacuum(place, keep=1, grace=NOW).versions == [3, 2, 1]

@@ -122,6 +122,7 @@ def test_a_streaming_dataframe_is_applied_as_far_as_there_is(
     assert_same(root, replayed(*logs[:2]))
 
 
+@pytest.mark.slow
 def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path: Path) -> None:
     """Text does not say where its last patch ends; its transactions come as they are complete."""
     folder, root = tmp_path / "logs", tmp_path / "root"
@@ -258,6 +259,7 @@ def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:
     assert_same(root, replayed(*logs))
 
 
+@pytest.mark.slow
 def test_an_executor_that_does_not_see_the_root_is_told(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

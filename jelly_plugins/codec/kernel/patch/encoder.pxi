@@ -14,8 +14,6 @@ cdef object OPENING = patch_rules.NEXT[BETWEEN_MARKS][patch_rules.PatchRow.HEADE
 cdef object IN_TRANSACTION = patch_rules.NEXT[OPENING][patch_rules.PatchRow.TRANSACTION_START]
 cdef object BEFORE_MARK = patch_rules.NEXT[IN_TRANSACTION][patch_rules.PatchRow.TRANSACTION_COMMIT]
 cdef bytes HEADER_IRI_TAG = reference_patch_writer._VALUE_TAGS[IRI_KIND]
-# No kind of operations, and nothing that a caller can give.
-cdef object NO_KIND = object()
 cdef frozenset WRITTEN_KINDS = frozenset((
     OperationKind.ADD, OperationKind.DELETE, OperationKind.HEADER,
     OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT,
@@ -38,7 +36,8 @@ cdef class PatchTermWriter(TermWriter):
 
     def add_operations(self, encoder, operations, Py_ssize_t width):
         """Write operations as rows of an encoder, and end its frames where they end."""
-        cdef object kind_before = NO_KIND
+        # Whether the encoder stands behind a statement, which another one leaves as it is.
+        cdef bint ready = False
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
         self._enter()
@@ -47,16 +46,15 @@ cdef class PatchTermWriter(TermWriter):
             for operation in operations:
                 writing = True
                 kind, value = operation
-                # A statement behind one of its kind leaves the encoder's state as it is.
-                if kind is kind_before:
+                if ready and (kind is ADD_KIND or kind is DELETE_KIND):
                     self._write_statement(encoder, kind, value, width)
                     self._close_row(encoder)
                 elif kind in WRITTEN_KINDS:
-                    kind_before = self._add_row(encoder, kind, value, width)
+                    ready = self._add_row(encoder, kind, value, width)
                 else:
                     self._hand_over(encoder)
                     encoder._add(kind, value)
-                    kind_before = NO_KIND
+                    ready = False
                 writing = False
         except JellyError as error:
             self._hand_over(encoder)
@@ -150,17 +148,19 @@ cdef class PatchTermWriter(TermWriter):
         encoder._ended_patch = encoder._begun = True
         return True
 
-    cdef object _add_row(self, encoder, kind, value, Py_ssize_t width):
+    cdef bint _add_row(self, encoder, kind, value, Py_ssize_t width) except -1:
         """Write a statement, a header or a bound of a transaction as a row of an encoder.
 
-        :return: the kind of rows that may follow without a look at the encoder's state.
+        :return: whether it is a statement.
         """
+        cdef bint found = False
         row = patch_rules.ROW_OF[kind]
-        after = encoder._after(row)
-        found = NO_KIND
+        after = patch_rules.NEXT[encoder._state].get(row)
+        if after is None:
+            raise encoder._misplaced(row)
         if kind is ADD_KIND or kind is DELETE_KIND:
             self._write_statement(encoder, kind, value, width)
-            found = kind
+            found = True
         elif kind is HEADER_KIND:
             self._write_header(value)
         else:
