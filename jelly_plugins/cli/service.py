@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -171,9 +171,10 @@ def serve(
         }
         if not read_only:
             sink = (FrameSink if per_frame else StoreSink)(opened, limits=limits)
-    stopped = threading.Event()
+    # Not an Event: a handler that sets one while this thread begins to wait for it waits for ever.
+    stopped: SimpleQueue[int] = SimpleQueue()
     before = {
-        number: signal.signal(number, lambda *_: stopped.set())
+        number: signal.signal(number, lambda number, _: stopped.put(number))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
@@ -192,7 +193,7 @@ def serve(
             )
             console.note(f"without {lacking}, {server.address} is open to whoever reaches it")
         print(f"serving on {server.address}", flush=True)
-        stopped.wait()
+        stopped.get()
         server.stop(grace)
     finally:
         for number, handler in before.items():
