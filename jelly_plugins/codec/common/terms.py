@@ -172,8 +172,8 @@ class GenericFactory:
     literal = staticmethod(Literal)
     quoted_triple = staticmethod(Triple)
     # What _make does, without checking the width once more.
-    triple = partial(tuple.__new__, Triple)
-    quad = partial(tuple.__new__, Quad)
+    triple = staticmethod(partial(tuple.__new__, Triple))
+    quad = staticmethod(partial(tuple.__new__, Quad))
 
 
 def build(make: Callable[..., T], *parts: Any) -> T:
