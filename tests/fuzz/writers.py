@@ -120,33 +120,12 @@ def lines(
     pieces: list[tuple[OperationKind, bytes]],
     parsing: dict[str, Any],
     settings: dict[str, Any],
+    headers: list[tuple[str, str]] | None = None,
 ) -> Outcome:
-    """The frames that lines of operations come to, and those of the statements between them."""
-    made: list[Any] = []
-    try:
-        encoder = encoder_class(options, frame_rows=20, **settings)
-    except JellyError as error:
-        return made, describe_error(error)
-    quads = options.statement_type is PatchStatementType.QUADS
-    parser = LineParser(**parsing, quads=quads)
-    for kind, piece in pieces:
-        found = lent(encoder.add_lines, kind, piece, parser)
-        made += (found, parser.count, encoder.inside_patch, encoder.pending)
-        if isinstance(found, Refusal):
-            return [*made, lent(encoder.finish)], found.error
-        made.append(parser.line_ends)
-    return [*made, lent(encoder.finish)], None
+    """The frames that lines of operations come to, and those of the statements between them.
 
-
-def transactions(
-    encoder_class: Callable[..., Any],
-    options: PatchOptions,
-    pieces: list[tuple[OperationKind, bytes]],
-    headers: list[tuple[str, str]],
-    parsing: dict[str, Any],
-    settings: dict[str, Any],
-) -> Outcome:
-    """The frames of patches of one transaction each, with the same headers and one piece."""
+    :param headers: of a patch of one transaction that each piece is; otherwise there is none.
+    """
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -156,13 +135,16 @@ def transactions(
     parser = LineParser(**parsing, quads=quads)
     for kind, piece in pieces:
 
-        def write(lines: bytes, kind: OperationKind = kind) -> Any:
-            return encoder.add_transaction(headers, [(kind, lines)], parser)
+        def write(given: bytes, kind: OperationKind = kind) -> Any:
+            if headers is None:
+                return encoder.add_lines(kind, given, parser)
+            return encoder.add_transaction(headers, [(kind, given)], parser)
 
         found = lent(write, piece)
         made += (found, parser.count, encoder.inside_patch, encoder.pending)
         if isinstance(found, Refusal):
             return [*made, lent(encoder.finish)], found.error
+        made.append(parser.line_ends)
     return [*made, lent(encoder.finish)], None
 
 
@@ -283,10 +265,10 @@ def lines_case(rng: random.Random) -> Outcome:
     kinds = (OperationKind.ADD, OperationKind.DELETE)
     pieces = [(rng.choice(kinds), piece) for piece in random_text(rng, width, whole_lines=True)]
     settings = {"limits": limits}
+    headers = None
     if rng.random() < 0.5:
-        return compare(lines, PatchEncoder, options, pieces, parsing, settings)
-    headers = [(rng.choice(_KEYS), rng.choice(_IRIS)) for _ in range(rng.randrange(4))]
-    return compare(transactions, PatchEncoder, options, pieces, headers, parsing, settings)
+        headers = [(rng.choice(_KEYS), rng.choice(_IRIS)) for _ in range(rng.randrange(4))]
+    return compare(lines, PatchEncoder, options, pieces, parsing, settings, headers)
 
 
 def columns_case(rng: random.Random) -> Outcome:

@@ -202,19 +202,11 @@ class Recorder:
 
     def add(self, quad: Quad) -> None:
         """Add a quad."""
-        with self._lock:
-            if not self._make_usual(quad, True):
-                transaction = self._begin()
-                transaction.add(quad)
-                self._commit(transaction)
+        self._change(quad, True)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad."""
-        with self._lock:
-            if not self._make_usual(quad, False):
-                transaction = self._begin()
-                transaction.remove(quad)
-                self._commit(transaction)
+        self._change(quad, False)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none."""
@@ -229,6 +221,13 @@ class Recorder:
     def _begin(self) -> Transaction:
         self._writer.check_open()
         return Transaction(self.store, exact=self._exact)
+
+    def _change(self, quad: Quad, there: bool) -> None:
+        with self._lock:
+            if not self._make_usual(quad, there):
+                transaction = self._begin()
+                (transaction.add if there else transaction.remove)(quad)
+                self._commit(transaction)
 
     def _make_usual(self, quad: Quad, there: bool) -> bool:
         """Change one quad as the rest of this class would, in the case that is nearly all of them:
