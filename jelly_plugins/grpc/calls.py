@@ -193,7 +193,8 @@ class Incoming:
         return frame
 
     def check(self) -> None:
-        if not self._context.is_active():
+        # That the time is up may be known before gRPC has ended the call.
+        if not self._context.is_active() or self._context.time_remaining() == 0:
             raise ServiceError("the client has gone", status="CANCELLED")
 
     def when_over(self, act: Callable[[], None]) -> None:

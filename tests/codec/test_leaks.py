@@ -37,7 +37,7 @@ from ..fuzz.streams import damaged_log, damaged_stream, leaning, leaning_in_log,
 from ..fuzz.texts import random_columns, random_text
 
 #: Inputs of each sort that are tried; those that are refused count.
-INPUTS = 400
+INPUTS = 200
 #: How often each of them is refused between two looks at memory, and how many looks there are at
 #: most.
 ROUNDS = 2

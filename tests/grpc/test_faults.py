@@ -231,6 +231,9 @@ def test_the_end_of_requests_alone_is_no_end_of_a_stream() -> None:
         def is_active(self) -> bool:
             return True
 
+        def time_remaining(self) -> float:
+            return 1.0
+
     context: Any = Context()
     frames = Incoming(Lost(), context, Bounds(), DEFAULT_LIMITS)
     frames.open()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -13,11 +14,13 @@ from rdflib.compare import isomorphic
 
 from jelly_plugins import BlankNode, Iri, Quad, StreamOptions, Triple, write
 from jelly_plugins.codec import Encoder, LogicalType, PhysicalType
+from jelly_plugins.errors import ServiceError
 from jelly_plugins.grpc import (
     Bounds,
     FileTopic,
     FrameSink,
     GraphTopic,
+    Published,
     StoreSink,
     StoreTopic,
     Topics,
@@ -239,9 +242,24 @@ def test_rdflib_graphs_are_loaded() -> None:
     assert len(graph) == 7
 
 
+class Noted(StoreSink):
+    """Notes what is published."""
+
+    def publish(self, frames: Published) -> None:
+        self.frames = frames
+        super().publish(frames)
+
+    def is_waited_for(self) -> bool:
+        try:
+            self.frames.check()
+        except ServiceError:
+            return False
+        return True
+
+
 def test_a_graph_is_read_and_changed_in_turn() -> None:
     graph = Graph()
-    topic, sink = GraphTopic(graph), StoreSink(graph)
+    topic, sink = GraphTopic(graph), Noted(graph)
     assert topic.lock is sink.lock
     with service({"t": topic}, sink=sink) as (_, client):
         with topic.lock:
@@ -250,6 +268,9 @@ def test_a_graph_is_read_and_changed_in_turn() -> None:
                 list(stream)
             with refused("DEADLINE_EXCEEDED"):
                 client.publish(numbered(3), timeout=0.2)
+            # The server is told a moment after the client.
+            while sink.is_waited_for():
+                time.sleep(0.01)
         assert list(client.subscribe("t").statements()) == []
     # Who had waited for nothing has changed nothing.
     assert len(graph) == 0
