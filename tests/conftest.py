@@ -4,6 +4,7 @@ the tests (``-n 3``) one has all of Spark's."""
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 from collections.abc import Iterator
@@ -45,16 +46,26 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     @cache
-    def needs_spark(file: str) -> bool:
-        return "SparkSession" in (config.rootpath / file).read_text()
+    def users_of_spark(file: str) -> set[str]:
+        """The tests of a file that need a Spark session, or fixtures that do."""
+        tree = ast.parse((config.rootpath / file).read_text())
+        functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
+        found = {"spark"}
+        while more := {
+            each.name
+            for each in functions
+            if each.name not in found and found.intersection(arg.arg for arg in each.args.args)
+        }:
+            found |= more
+        return found
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = super()._split_scope(nodeid)
-            if "spark" not in nodeid.lower():
-                return file
-            # Not all tests of what is for Spark need it; elsewhere a test is called after it.
-            return file if "spark" in file and not needs_spark(file) else "spark"
+            file, _, test = nodeid.partition("::")
+            if not file.startswith("tests/spark/"):
+                # Elsewhere a test, or a document, is called after it.
+                return "spark" if "spark" in nodeid.lower() else file
+            return "spark" if test.partition("[")[0] in users_of_spark(file) else file
 
         def _assign_work_unit(self, node: Any) -> None:
             # What takes longest comes first, so that the others do not wait for it in the end.

@@ -349,7 +349,7 @@ def reshard(
     if as_json:
         console.print_json(_version_fields(done))
     else:
-        print(f"{_version_text(done)}, {shards:,} shards")
+        print(f"{_version_text(done)}, {console.counted(shards, 'shard')}")
 
 
 @app.command()
@@ -407,8 +407,8 @@ def verify(
     elif problems:
         print(*problems, sep="\n")
     else:
-        shards = f"{store.layout.shards:,} shards are"
-        print(f"version {store.version:,}: {shards} as they were written")
+        checked = console.counted(store.layout.shards, "shard")
+        print(f"version {store.version:,}: {checked} checked, all as written")
     if problems:
         raise typer.Exit(1)
 

@@ -50,17 +50,22 @@ class Content:
     :param operations: number of operations; None if nothing is known.
     :param digest: of all of them; empty if there are none, and None if it is not known.
     :param form: what of them the digest is made of.
+    :param said: what is not in the digest yet, but in the number.
     """
 
     __slots__ = ("_form", "_known", "_operations")
 
     def __init__(
-        self, operations: int | None = 0, digest: bytes | None = b"", form: str = ""
+        self,
+        operations: int | None,
+        digest: bytes | None,
+        form: str = "",
+        said: tuple[Said, ...] = (),
     ) -> None:
         self._operations = operations
         self._form = form
         #: The digest, and what is not in it yet. One value, so that it is right for all threads.
-        self._known: tuple[bytes | None, tuple[Said, ...]] = (digest, ())
+        self._known = (digest, said)
 
     def plus(self, changes: Said) -> Content:
         """The content with one more transaction. Unless it has more than :data:`MANY` operations,
@@ -69,8 +74,7 @@ class Content:
             return self
         added = changes.operations
         digest, said = self._known
-        content = Content(self._operations + added, digest, changes.form)
-        content._known = (digest, (*said, changes))
+        content = Content(self._operations + added, digest, changes.form, (*said, changes))
         if added > MANY or len(said) >= _MOST or changes.characters > _LONG:
             content._work_out()
         return content
@@ -104,6 +108,8 @@ class Content:
         return Content(self._operations, None, self._form)
 
 
+#: That of a patch that says nothing.
+NOTHING: Final = Content(0, b"")
 #: That of a patch of which nothing is known.
 UNKNOWN: Final = Content(None, None)
 

@@ -18,7 +18,7 @@ from jelly_plugins import ConflictError, JellyError, OptionsError
 from jelly_plugins.oxigraph import count, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.patch import Patch
-from jelly_plugins.patch.content import Content
+from jelly_plugins.patch.content import NOTHING
 from jelly_plugins.patch.replay.locks import lock_of
 
 from .replays import counting, data, everything, jelly_log, log, patch, patches_of, transaction
@@ -229,7 +229,7 @@ class Waiting:
 
 def test_content_is_digested_in_one_thread_and_goes_on_in_another() -> None:
     first, second = Waiting(b"1"), Waiting(b"2")
-    content = Content().plus(first)
+    content = NOTHING.plus(first)
     thread = threading.Thread(target=content.text)
     thread.start()
     assert first.asked.wait(60)
@@ -237,7 +237,7 @@ def test_content_is_digested_in_one_thread_and_goes_on_in_another() -> None:
     for each in (first, second):
         each.allowed.set()
     thread.join()
-    assert both.text() == Content().plus(first).plus(second).text() != Content().plus(second).text()
+    assert both.text() == NOTHING.plus(first).plus(second).text() != NOTHING.plus(second).text()
 
 
 @pytest.mark.parametrize("group", GROUPS)

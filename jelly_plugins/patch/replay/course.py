@@ -24,7 +24,7 @@ from typing import Any, Final, Generic
 
 from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
-from ..content import Content, differ
+from ..content import NOTHING, Content, differ
 from ..model import BEHIND_HEADERS, ID, PREV
 from .batches import Batches
 from .commits import C, Changes, Commits, Progress, Reached, Target
@@ -129,7 +129,7 @@ class Replay(Generic[C]):
         self._repeated = False
         self._id: str | None = None
         self._transactions = 0
-        self._content = Content()
+        self._content = NOTHING
         #: Where the store stood, if that was found in this patch.
         self._met: Position | None = None
         #: See :class:`.Position`.
@@ -263,7 +263,7 @@ class Replay(Generic[C]):
             return False
         self._ids.add(mark)
         self._number += 1
-        content = Content().plus(changes)
+        content = NOTHING.plus(changes)
         closed = not self._unmarked()
         log = self._log or patch
         reached = Reached(log, patch, self._number, 1, self._graph, "", content, True, closed)
