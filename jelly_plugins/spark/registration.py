@@ -7,6 +7,7 @@ more. A session that had looked before the package was installed does.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Final
 from weakref import WeakSet
 
@@ -25,3 +26,11 @@ def register(spark: SparkSession) -> None:
     _REGISTERED.add(spark)
     for source in (JellyDataSource, JellyPatchDataSource):
         spark.dataSource.register(source)
+
+
+def register_in_new(spark: SparkSession) -> None:
+    """Make the formats known to a session that was just started, if it will not find them."""
+    if find_spec("pyspark_jelly") is None:
+        register(spark)
+    else:
+        _REGISTERED.add(spark)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from ..errors import MissingExtraError
 from .java import INSTALL, use_java
-from .registration import register
+from .registration import register, register_in_new
 
 #: What a session inside this process needs: nobody asks for its web pages, and the machine's name
 #: may not resolve.
@@ -40,7 +40,8 @@ def session(
     :param config: settings of Spark, by their names.
     :raises MissingExtraError: there is no Java, or not one that Spark starts with.
     """
-    if SparkSession.getActiveSession() is None:
+    starts = SparkSession.getActiveSession() is None
+    if starts:
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName(name)
@@ -53,5 +54,5 @@ def session(
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
         raise MissingExtraError(f"Java did not start. {INSTALL}") from error
-    register(spark)
+    (register_in_new if starts else register)(spark)
     return spark

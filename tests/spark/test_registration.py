@@ -1,0 +1,46 @@
+"""Formats are made known to a session that does not find them by itself, and to no other: Spark
+warns of what it is told twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jelly_plugins.spark import registration
+from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
+
+
+class Session:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.sources: list[type] = []
+
+    @property
+    def dataSource(self) -> Any:  # noqa: N802 (Spark's name)
+        return self
+
+    def register(self, source: type) -> None:
+        self.sources.append(source)
+
+
+def test_a_new_session_finds_them() -> None:
+    session: Any = Session()
+    registration.register_in_new(session)
+    registration.register(session)
+    assert session.sources == []
+
+
+def test_a_new_session_cannot_find_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "find_spec", lambda _: None)
+    session: Any = Session()
+    registration.register_in_new(session)
+    assert session.sources == [JellyDataSource, JellyPatchDataSource]
+
+
+def test_an_older_session_is_told_once() -> None:
+    session: Any = Session()
+    registration.register(session)
+    registration.register(session)
+    assert session.sources == [JellyDataSource, JellyPatchDataSource]
