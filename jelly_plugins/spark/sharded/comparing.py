@@ -10,18 +10,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 from pyoxigraph import Quad
 
-if TYPE_CHECKING:
-    from .store import ShardedStore
+from .commits import Commit
+from .layout import Root
 
 #: A quad, and whether it is new.
 Difference: TypeAlias = tuple[bool, Quad]
 
 
-def differences(old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
+class OpenVersion(Protocol):
+    """A version of a sharded store, as :class:`.store.ShardedStore` opens it."""
+
+    @property
+    def commit(self) -> Commit:
+        """What was committed."""
+        ...
+
+    @property
+    def layout(self) -> Root:
+        """How its quads are distributed."""
+        ...
+
+    def at(self, version: int, /) -> Self:
+        """The store at another version."""
+        ...
+
+    def __iter__(self) -> Iterator[Quad]: ...
+
+    def __contains__(self, quad: Quad, /) -> bool: ...
+
+    def quads_of_shard(self, number: int, /) -> Iterator[Quad]:
+        """The quads of one shard."""
+        ...
+
+
+def differences(old: OpenVersion, new: OpenVersion) -> Iterator[Difference]:
     """The quads that one version has and the other has not, each once.
 
     :raises RootError: a store cannot be read.
@@ -38,7 +64,7 @@ def differences(old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
             yield from _side_by_side(number, old, new)
 
 
-def _side_by_side(number: int, old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
+def _side_by_side(number: int, old: OpenVersion, new: OpenVersion) -> Iterator[Difference]:
     """What one shard differs in."""
     olds, news = old.quads_of_shard(number), new.quads_of_shard(number)
     before, after = next(olds, None), next(news, None)
@@ -63,7 +89,7 @@ def _side_by_side(number: int, old: ShardedStore, new: ShardedStore) -> Iterator
 
 
 def _looked_for(
-    olds: Iterator[Quad], old: ShardedStore, news: Iterator[Quad], new: ShardedStore
+    olds: Iterator[Quad], old: OpenVersion, news: Iterator[Quad], new: OpenVersion
 ) -> Iterator[Difference]:
     """What quads of one side the other side has not, whatever their order is."""
     yield from ((False, quad) for quad in olds if quad not in new)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pyoxigraph import Quad as StoredQuad
@@ -40,13 +40,10 @@ from ...patch.model import (
 )
 from ...patch.writer import write_patches
 from .commits import Commit, CommitLog
-from .comparing import differences
+from .comparing import OpenVersion, differences
 from .layout import open_root
 from .storage import Storage
 from .versions import find_version
-
-if TYPE_CHECKING:
-    from .store import ShardedStore
 
 #: The header that says which version a patch leads to.
 VERSION: Final = "version"
@@ -95,7 +92,7 @@ def steps(storage: Storage, from_version: int, to_version: int | None = None) ->
 
 
 def changes(
-    storage: Storage, wanted: Iterable[Step], at: Callable[[int], ShardedStore]
+    storage: Storage, wanted: Iterable[Step], at: Callable[[int], OpenVersion]
 ) -> Iterator[Patch]:
     """The patches of steps. They stream: each is to be read before the next is asked for.
 
@@ -123,7 +120,7 @@ def _headers(id_: str, version: int, prev: str | None = None) -> list[tuple[str,
     return [(ID, Iri(id_)), *follows, (VERSION, Literal(str(version), None, _INTEGER))]
 
 
-def _operations(old: ShardedStore, new: ShardedStore) -> Iterator[Operation]:
+def _operations(old: OpenVersion, new: OpenVersion) -> Iterator[Operation]:
     yield BEGIN
     yield from _namespaces(old.commit.namespaces, new.commit.namespaces)
     if not _is_resharded(old.commit, new.commit):
@@ -171,7 +168,7 @@ def _term(text: str) -> Any:
 def write_changes(
     storage: Storage,
     wanted: Iterable[Step],
-    at: Callable[[int], ShardedStore],
+    at: Callable[[int], OpenVersion],
     dst: Destination,
     format: PatchFormat = PatchFormat.JELLY_PATCH,  # noqa: A002
 ) -> None:
