@@ -36,7 +36,7 @@ try:
     import pyoxigraph as _pyoxigraph  # noqa: F401
 except ImportError as error:
     raise MissingExtraError(
-        "Oxigraph needs a library: pip install 'jelly-plugins[oxigraph]'"
+        "Oxigraph needs pyoxigraph: pip install 'jelly-plugins[oxigraph]'"
     ) from error
 
 from .dumping.dumper import dump

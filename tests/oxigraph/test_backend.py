@@ -97,5 +97,5 @@ except ImportError as error:
 
 def test_a_missing_pyoxigraph_is_told() -> None:
     done = programs.run(WITHOUT_PYOXIGRAPH)
-    line = "Oxigraph needs a library: pip install 'jelly-plugins[oxigraph]'"
+    line = "Oxigraph needs pyoxigraph: pip install 'jelly-plugins[oxigraph]'"
     assert done.stdout.splitlines() == [line, line]
