@@ -80,6 +80,7 @@ class LogWriter:
 
     Each patch has an ``id``, a new UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.
+    The log is that of the process that opened it: a child that is forked cannot write to it.
 
     :param path: Jelly-Patch, or RDF Patch text if there is such a file or its name ends in
         ``.rdfp``. Compressed files cannot be appended to.
@@ -89,7 +90,7 @@ class LogWriter:
         takes some milliseconds; without it, a failure of power may lose patches.
     :param limits: what is believed of a log that is there.
     :raises SourceError: the file cannot be written, or someone else is writing it.
-    :raises OptionsError: the log is one that nothing can be appended to.
+    :raises OptionsError: the log is one that nothing can be appended to, or would be.
     :raises JellyError: the log that is there cannot be read.
     """
 
@@ -113,12 +114,15 @@ class LogWriter:
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
             )
         self._lock = RLock()
+        self._process = os.getpid()
         #: Where the log ends, in one piece, so that an interrupt finds all of it or none changed.
         self.place = Place()
         #: Whether there may be more in the file than that.
         self._begun = False
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
+        if self.format is PatchFormat.JELLY_PATCH:
+            self._check_grows(self._options)
         try:
             # Without a buffer: what a full disk has no room for must not be written later.
             self._file = FileIO(path, "a+")
@@ -140,18 +144,32 @@ class LogWriter:
 
     def close(self) -> None:
         """Close the file."""
+        if not self.is_of_this_process:
+            # Its parent may be writing, and the lock may be held by a thread that is not here.
+            self._file.close()
+            return
         with self._lock:
             try:
                 if self._begun and not self._file.closed:
                     self.cut(self.place)
             finally:
+                if fcntl is not None and not self._file.closed:
+                    # Closing alone leaves the log to children that were forked.
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
                 self._file.close()
 
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether this process has opened the log, and is not a child that was forked since."""
+        return os.getpid() == self._process
+
     def check_open(self) -> None:
-        """Refuse to go on with a log that was closed.
+        """Refuse to go on with a log that was closed, or that another process has opened.
 
         :raises SourceError: it was.
         """
+        if not self.is_of_this_process:
+            raise SourceError("the log is recorded by another process", source=self.name)
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
 
@@ -341,12 +359,16 @@ class LogWriter:
             self.format = rows.format or self.format
             if rows.options is not None:
                 self._options = rows.options
-                if rows.options.stream_type is PatchStreamType.FLAT:
-                    raise OptionsError(
-                        "the log is one patch, a stream of type FLAT: nothing can follow",
-                        source=self.name,
-                    )
+                self._check_grows(rows.options)
         return rows_of_last > 0
+
+    def _check_grows(self, options: PatchOptions) -> None:
+        """Refuse options of a log that has one patch."""
+        if options.stream_type is PatchStreamType.FLAT:
+            raise OptionsError(
+                "the log is one patch, a stream of type FLAT: nothing can follow",
+                source=self.name,
+            )
 
     def _whole(self) -> int:
         """Bytes of the patches that are complete, where the last one is not."""

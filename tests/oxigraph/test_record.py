@@ -27,6 +27,7 @@ from jelly_plugins.oxigraph.patches.transaction import Update
 from jelly_plugins.patch import invert, read_patches, recording, write_patches
 from jelly_plugins.patch.replay.locks import lock_of
 
+from .. import programs
 from ..interrupting import Interrupting
 from .replays import XSD, data, everything
 
@@ -655,3 +656,65 @@ def test_many_kinds_of_graphs_and_literals(new_store: Callable[[], ox.Store], pa
             transaction.remove_all(quads[::2])
     replay(copy, path, strict=True)
     assert data(copy) == data(store) == set(map(str, quads)) - set(map(str, quads[::2]))
+
+
+@pytest.mark.parametrize("value", [None, "x", 1, (N, P, N), ox.Triple(N, P, N)], ids=repr)
+def test_what_is_no_quad_is_refused(tmp_path: Path, value: Any) -> None:
+    store, path = ox.Store(), tmp_path / "log.jellyp"
+    with record(store, path) as recorder:
+        for add_first in (False, True):
+            if add_first:
+                # From here on, single quads go the short way.
+                recorder.add(quad("first"))
+            before = everything(store)
+            for change in (recorder.add, recorder.remove, lambda wrong: recorder.extend([wrong])):
+                with pytest.raises(TypeError, match="Quad is needed"):
+                    change(value)
+            with (
+                pytest.raises(TypeError, match="Quad is needed"),
+                recorder.transaction() as transaction,
+            ):
+                transaction.remove(value)
+            assert everything(store) == before
+        recorder.add(quad("last"))
+    assert kinds(path) == ["A", "A"]
+
+
+FORKING = """
+import os
+import sys
+from jelly_plugins import SourceError
+from jelly_plugins.oxigraph import record
+from pyoxigraph import Literal, NamedNode, Quad, Store
+first, second, third = (Quad(NamedNode("urn:n"), NamedNode("urn:p"), Literal(x)) for x in "123")
+recorder = record(Store(sys.argv[1]), sys.argv[2])
+recorder.add(first)
+recorder.add(second)
+child = os.fork()
+if not child:
+    for change in (lambda: recorder.add(third), lambda: recorder.remove(first),
+                   lambda: recorder.extend([third])):
+        try:
+            change()
+        except SourceError:
+            print("refused", flush=True)
+    recorder.close()
+    print(recorder._behind, flush=True)
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+recorder.remove(first)
+recorder.close()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not forked here")
+def test_a_forked_child_leaves_store_and_log_alone(tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    done = programs.run(FORKING, tmp_path / "store", path)
+    # The position is not written there either.
+    assert done.stdout == "refused\n" * 3 + "1\n0\n", done.stderr
+    store, copy = ox.Store(tmp_path / "store"), ox.Store()
+    assert data(store) == {str(quad("2"))}
+    assert [position.number for position in positions(store)] == [3]
+    replay(copy, path)
+    assert data(copy) == data(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from jelly_plugins.codec import Iri, Literal, PatchOptions, PatchStreamType, Qua
 from jelly_plugins.codec.patch.operations import Operation, add, delete
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter
+
+from .. import programs
 
 S, P, O = (Iri(f"urn:{letter}") for letter in "spo")  # noqa: E741
 
@@ -126,6 +129,46 @@ def test_nothing_but_a_torn_patch(path: Path) -> None:
         assert contents(path) == [rows(1)]
 
 
+FORKING = """
+import os
+import sys
+from jelly_plugins import SourceError
+from jelly_plugins.patch.recording import LogWriter
+from jelly_plugins.codec import describe
+log = LogWriter(sys.argv[1], describe=describe)
+log.append([])
+asked, ask = os.pipe()
+child = os.fork()
+if not child:
+    try:
+        log.append([])
+    except SourceError as error:
+        print(error, flush=True)
+    os.close(ask)
+    os.read(asked, 1)
+    # As where another thread was writing.
+    log._begun = True
+    log._lock.acquire()
+    log.close()
+    os._exit(0)
+log.append([])
+log.close()
+# Nor does it keep others from the log.
+with LogWriter(sys.argv[1], describe=describe) as log:
+    log.append([])
+    os.write(ask, b"x")
+    print(os.waitpid(child, 0)[1])
+    log.append([])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not forked here")
+def test_a_forked_child_leaves_the_log_alone(path: Path) -> None:
+    done = programs.run(FORKING, path)
+    assert done.stdout == f"{path}: the log is recorded by another process\n0\n", done.stderr
+    assert contents(path) == [[]] * 4
+
+
 def test_ids_of_others(path: Path) -> None:
     for value in (b"<urn:x>", b'"a \\" > b"@en', b"_:b", b"1"):
         write_patches(read_patches(b"H id " + value + b" .\nTX .\nTC .\n"), path)
@@ -147,6 +190,9 @@ def test_a_log_that_nothing_can_follow(path: Path, tmp_path: Path) -> None:
     write_patches(read_patches(b"H id <urn:x> .\nTX .\nTC .\n"), flat, options=options)
     with pytest.raises(OptionsError, match="FLAT"):
         writer(flat)
+    with pytest.raises(OptionsError, match="FLAT"):
+        writer(tmp_path / "new.jellyp", options=options)
+    assert not (tmp_path / "new.jellyp").exists()
     with pytest.raises(SourceError, match="compressed"):
         writer(tmp_path / "log.jellyp.gz")
     assert not (tmp_path / "log.jellyp.gz").exists()

@@ -129,7 +129,7 @@ class Recorder:
     what :meth:`transaction` gives. The store must not be changed otherwise meanwhile.
 
     Threads may share it: one transaction is made after the other, in store and log in the same
-    order.
+    order. A child that is forked may not: it gets an error, and closing changes nothing there.
 
     :ivar store: the store, for reading.
     """
@@ -180,6 +180,10 @@ class Recorder:
 
     def close(self) -> None:
         """Close the log."""
+        if not self._writer.is_of_this_process:
+            # The store is that of the parent, which closes the log.
+            self._writer.close()
+            return
         with self._lock, lock_of(self.store):
             try:
                 self.write_position()
@@ -201,15 +205,20 @@ class Recorder:
             self._commit(transaction)
 
     def add(self, quad: Quad) -> None:
-        """Add a quad."""
+        """Add a quad.
+
+        :raises JellyError: the log cannot say it, or is closed; nothing was changed.
+        :raises OSError: the log cannot be written; nothing was changed.
+        :raises TypeError: it is no quad of pyoxigraph.
+        """
         self._change(quad, True)
 
     def remove(self, quad: Quad) -> None:
-        """Remove a quad."""
+        """Remove a quad; errors are those of :meth:`add`."""
         self._change(quad, False)
 
     def extend(self, quads: Iterable[Quad]) -> None:
-        """Add quads, all or none."""
+        """Add quads, all or none; errors are those of :meth:`add`."""
         with self.transaction() as transaction:
             transaction.extend(quads)
 
@@ -236,7 +245,8 @@ class Recorder:
         :return: whether it is that case.
         """
         self._writer.check_open()
-        line = None if self._behind is None else line_of(quad)
+        is_usual = self._behind is not None and isinstance(quad, Quad)
+        line = line_of(quad) if is_usual else None
         if line is None:
             return False
         with lock_of(self.store):

@@ -81,6 +81,7 @@ class Transaction:
         """Add a quad.
 
         :raises TermError: it is in the graph that keeps the positions of logs.
+        :raises TypeError: it is no quad of pyoxigraph.
         """
         self._change([quad], True)
 
@@ -88,6 +89,7 @@ class Transaction:
         """Remove a quad.
 
         :raises TermError: it is in the graph that keeps the positions of logs.
+        :raises TypeError: it is no quad of pyoxigraph.
         """
         self._change([quad], False)
 
@@ -95,6 +97,7 @@ class Transaction:
         """Add quads.
 
         :raises TermError: one is in the graph that keeps the positions of logs.
+        :raises TypeError: one is no quad of pyoxigraph.
         """
         self._change(list(quads), True)
 
@@ -102,6 +105,7 @@ class Transaction:
         """Remove quads.
 
         :raises TermError: one is in the graph that keeps the positions of logs.
+        :raises TypeError: one is no quad of pyoxigraph.
         """
         self._change(list(quads), False)
 
@@ -137,7 +141,11 @@ class Transaction:
         return [name for name in dict.fromkeys(named) if name != DEFAULT_GRAPH]  # type: ignore[misc]
 
     def _change(self, quads: list[Quad], there: bool) -> None:
-        graphs = {quad.graph_name for quad in quads}
+        try:
+            graphs = {quad.graph_name for quad in quads}
+        except AttributeError:
+            wrong = next(quad for quad in quads if not isinstance(quad, Quad))
+            raise TypeError(f"a pyoxigraph.Quad is needed, not {wrong!r:.200}") from None
         if BOOKKEEPING in graphs:
             refuse_graph(BOOKKEEPING_IRI)
         net = self._net
