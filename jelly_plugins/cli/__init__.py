@@ -10,6 +10,8 @@ loaded ends as quietly as one later.
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 
 __all__ = ["main"]
@@ -30,12 +32,16 @@ def main() -> None:
 def _main() -> None:
     from .signals import end_at_signals
 
+    _open_closed_streams()
     end_at_signals()
     if sys.argv[1:] == ["--version"]:
         # Without the libraries that all else needs, and their time.
         from .version import version_text
 
-        print(version_text())
+        try:
+            print(version_text(), flush=True)
+        except OSError as error:
+            sys.exit(f"jelly: <stdout>: {error.strerror}")
         return
     try:
         from .app import app
@@ -47,3 +53,18 @@ def _main() -> None:
         )
         sys.exit(1)
     app()
+
+
+def _open_closed_streams() -> None:
+    """Put what fails when it is used in the place of standard streams that are closed: Python has
+    none then, and the next file that is opened would get their number."""
+    if sys.stdin is None:
+        source = io.FileIO(os.open(os.devnull, os.O_WRONLY))
+        source.name = "<stdin>"
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(source))
+    if sys.stdout is None:
+        out = io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")
+        out.name = "<stdout>"
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(out))
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.devnull, "w")))

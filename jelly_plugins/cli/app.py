@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import JellyError
+from ..io.sinks import NO_ROOM
 from . import convert, demo, inspect, patch, service, spark, store, validate
 from .console import WrongUsageError
 from .help import add_examples
@@ -47,7 +49,7 @@ class JellyGroup(TyperGroup):
 def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
-        _flush()
+        sys.stdout.flush()
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "jelly"
         # Typer has some of its messages from a library that opens them so.
@@ -63,21 +65,24 @@ def _errors_in_one_line() -> Iterator[None]:
     except KeyboardInterrupt as error:
         raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
-        # Whoever read has had enough. What is buffered has nowhere to go, at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read has had enough.
+        _discard_output()
         raise typer.Exit(EXIT_PIPE_CLOSED) from error
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _complain(f"{where}{error.strerror or error}")
+        # Whatever is written elsewhere is named where it is opened.
+        unnamed = "<stdout>" if error.errno in (*NO_ROOM, errno.EBADF) else ""
+        name = error.filename or unnamed
+        _complain(f"{name}{': ' if name else ''}{error.strerror or error}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _discard_output()
         raise typer.Exit(EXIT_FAILED) from error
 
 
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        error.filename = error.filename or "standard output"
-        raise
+def _discard_output() -> None:
+    """Give up what is buffered, which has nowhere to go, at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:

@@ -13,13 +13,17 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from ..formats.names import Format, format_of
-from ..io.sinks import Destination
+from ..io.sinks import SUFFIXES, Destination
 from ..io.sources import Source
 
 STANDARD: Final = "-"
 
 #: Files smaller than this are read too quickly for a progress bar.
 _WORTH_A_BAR: Final = 4 << 20
+
+
+#: Endings that promise a compression which is not written.
+_OTHER_COMPRESSIONS: Final = (".xz", ".lzma", ".lz4", ".lzo", ".br", ".sz", ".zip", ".7z", ".z")
 
 
 class WrongUsageError(Exception):
@@ -99,6 +103,11 @@ def destination(name: str, *, force: bool, binary: bool) -> Destination:
         return sys.stdout.buffer
     if os.path.isdir(name):
         raise WrongUsageError(f"{name} is a folder")
+    ending = os.path.splitext(name)[1].lower()
+    if ending in _OTHER_COMPRESSIONS:
+        raise WrongUsageError(
+            f"{name}: {ending} is not a compression that is written, {', '.join(SUFFIXES)} are"
+        )
     if not force and _size(name) is not None:
         raise WrongUsageError(f"{name} exists: --force replaces it")
     return name

@@ -40,7 +40,7 @@ def parse_frames(text: str) -> Frames:
         found = Frames(int(first or 0), int(last) if last else None if dots else int(first))
         if found.last is None or found.first <= found.last:
             return found
-    raise typer.BadParameter(f"{text!r} is no range of frames such as 2..5, 2.., ..5 or 2")
+    raise typer.BadParameter(f"{text!r} is not a range of frames such as 2..5, 2.., ..5 or 2")
 
 
 def _options_of(name: str) -> StreamOptions:

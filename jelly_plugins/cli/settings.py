@@ -69,7 +69,7 @@ def completion(names: Iterable[str]) -> Callable[[str], list[str]]:
 def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
     """The syntax of a message log that was asked for, or that its name tells."""
     if given is not None and given not in set(LogFormat):
-        raise WrongUsageError(f"{given} is no syntax of message logs")
+        raise WrongUsageError(f"{given} is not a syntax of message logs")
     told = format_of(name) if given is None else LogFormat(given)
     if told is None:
         raise WrongUsageError(f"the syntax of {name} is not known: {option} names it")
@@ -96,7 +96,7 @@ def parse_size(text: str) -> int:
     unit = text[-1:].upper() if text[-1:].isalpha() else ""
     number = text[: len(text) - len(unit)]
     if not (number.isascii() and number.isdecimal() and unit in _UNITS and int(number)):
-        raise typer.BadParameter(f"{text!r} is no size such as 500K, 64M or 1G")
+        raise typer.BadParameter(f"{text!r} is not a size such as 500K, 64M or 1G")
     return int(number) * _UNITS[unit]
 
 
@@ -213,11 +213,12 @@ def limits_from(settings: list[str] | None) -> Limits:
     asked: dict[str, int] = {}
     for setting in settings or ():
         name, _, value = setting.partition("=")
-        if name not in known or not value.isdecimal():
-            hint = "" if name in known else did_you_mean(name, known)
-            raise WrongUsageError(
-                f"--limit {setting}: NAME=NUMBER is needed; names: {', '.join(sorted(known))}{hint}"
-            )
+        if name not in known:
+            hint = did_you_mean(name, known) or f": there are {', '.join(sorted(known))}"
+            raise WrongUsageError(f"--limit {setting}: there is no limit {name!r}{hint}")
+        if not value.isdecimal():
+            told = f"{value!r} is not a number, and " if value else ""
+            raise WrongUsageError(f"--limit {setting}: {told}NAME=NUMBER is needed")
         asked[name] = int(value)
     try:
         return Limits(**asked)

@@ -132,6 +132,8 @@ def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expec
             paths.append(name)
     expected: list[Expected] = []
     for path in paths:
+        if path == console.STANDARD:
+            raise WrongUsageError("--against: a file is needed, not stdin")
         found = console.told_format(path, form)
         if found is None:
             raise WrongUsageError(f"the format of {path} is not known: --from names it")

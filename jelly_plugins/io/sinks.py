@@ -76,7 +76,8 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         finally:
             buffered.detach()
     else:
-        yield dst
+        with _named(name):
+            yield dst
 
 
 @contextmanager
@@ -109,7 +110,7 @@ def _open_path(name: str) -> Iterator[BinaryIO]:
 
 
 #: What the system says where there is no more room, and where a disk fails.
-_NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 @contextmanager
@@ -118,7 +119,7 @@ def _named(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno in _NO_ROOM:
+        if error.filename is None and error.errno in NO_ROOM:
             error.filename = name
         raise
 

@@ -198,7 +198,9 @@ def _open_path(name: str) -> BinaryIO:
     try:
         return open(name, "rb")
     except (OSError, ValueError) as error:
-        raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from error
+        raise SourceError(
+            getattr(error, "strerror", None) or str(error), source=name or "''"
+        ) from error
 
 
 def _open_url(url: str) -> BinaryIO:

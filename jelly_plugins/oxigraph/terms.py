@@ -69,6 +69,19 @@ def check_store(store: object) -> None:
         )
 
 
+def check_graph(graph: object) -> None:
+    """Refuse what is no name of a graph, such as a string.
+
+    :raises TypeError: it is none.
+
+    >>> check_graph("urn:g")
+    Traceback (most recent call last):
+    TypeError: graph is a NamedNode, a BlankNode or a DefaultGraph, not 'urn:g'
+    """
+    if not isinstance(graph, GraphName | None):
+        raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
+
+
 def describe(term: object) -> tuple[Any, ...]:
     """Take a term of pyoxigraph apart, see ``codec.Describe``.
 

@@ -8,6 +8,7 @@ Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -222,3 +223,20 @@ def _next(source: Iterator[AnyOperation]) -> AnyOperation:
     for row in source:
         return row
     raise TruncatedError("the rows end inside a patch")
+
+
+def check_patches(patches: object) -> None:
+    """Refuse one patch, or the path of a log, where patches are needed.
+
+    :raises TypeError: it is one of these.
+
+    >>> check_patches("log.jellyp")
+    Traceback (most recent call last):
+    TypeError: patches are needed, not 'log.jellyp'; read_patches(path) reads those of a log
+    """
+    if isinstance(patches, Patch):
+        raise TypeError(f"patches are needed, not {patches!r}; for one patch, give [patch]")
+    if isinstance(patches, str | bytes | os.PathLike):
+        raise TypeError(
+            f"patches are needed, not {patches!r}; read_patches(path) reads those of a log"
+        )

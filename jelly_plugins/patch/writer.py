@@ -38,7 +38,7 @@ from ..codec.text.transcoding import PIECE
 from ..errors import LimitError, StatementError
 from ..io.sinks import Destination, open_output
 from .formats import PatchFormat, format_of
-from .model import Patch
+from .model import Patch, check_patches
 from .text.writer import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
@@ -344,6 +344,7 @@ def write_patches(
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
     :raises JellyError: a patch cannot be written in this format or with these options.
+    :raises TypeError: it is one patch, or a path.
 
     >>> import io
     >>> from jelly_plugins.patch import read_patches
@@ -352,6 +353,7 @@ def write_patches(
     >>> [patch.id for patch in read_patches(file.getvalue())]
     [Iri(value='urn:1')]
     """
+    check_patches(patches)
     format = format or _format_for(dst)  # noqa: A001
     known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
     if known and options is None and format is PatchFormat.JELLY_PATCH:

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import rdflib
 from rdflib import namespace
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
@@ -332,3 +332,16 @@ def describe(term: object) -> tuple[Any, ...]:
     if term is None or term == DATASET_DEFAULT_GRAPH_ID:
         return (Kind.DEFAULT_GRAPH,)
     return describe_node(term)
+
+
+def refuse_no_graph(graph: object) -> None:
+    """Refuse what is no graph, such as the path of a file.
+
+    :raises TypeError: it is none.
+
+    >>> refuse_no_graph("data.ttl")
+    Traceback (most recent call last):
+    TypeError: an rdflib.Graph is needed, not 'data.ttl'
+    """
+    if not isinstance(graph, Graph):
+        raise TypeError(f"an rdflib.Graph is needed, not {graph!r}")

@@ -175,7 +175,7 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
     [
         (["x.nt", "y.jelly"], "several formats"),
         (["x.nt", "-o", "x.jelly", "--take-frames", "2..5"], "--take-frames is for Jelly"),
-        (["x.jelly", "--take-frames", "5..2"], "no range of frames"),
+        (["x.jelly", "--take-frames", "5..2"], "not a range of frames"),
         (["x.jelly", "--to", "turtel"], "did you mean turtle?"),
         (["x.jelly", "--limit", "nestin=3"], "did you mean nesting?"),
         (["-", "-o", "x.jelly"], "--from"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from jelly_plugins import Iri, Triple, codec, write
 from tests.blocks import run_python
 from tests.test_readme import SECTIONS
 
-from .command import jelly
+from .command import assert_failed, command, jelly, triples_file
 
 
 def test_one_is_no_plural(tmp_path: Path) -> None:
@@ -48,3 +50,96 @@ def test_the_comment_in_the_readme_is_what_is_printed(
     found = re.search(r"print\(error\)  # (.*)", block)
     assert found is not None
     assert found[1] == capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inspect", "-"),
+        ("convert", "-", "--to", "nt"),
+        ("patch", "diff", "-", "x.nt", "--from", "nt"),
+    ],
+)
+def test_stdin_that_is_closed(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "x.nt").write_text("<urn:s> <urn:p> <urn:o> .\n")
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *command(*arguments)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "jelly: <stdin>: cannot be read: [Errno 9] Bad file descriptor\n"
+
+
+def test_stdout_that_is_closed_or_full_is_named(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    for arguments, ends in (
+        (("convert", path, "--to", "nt"), (1, "jelly: <stdout>: Bad file descriptor\n")),
+        (("inspect", path), (1, "jelly: <stdout>: Bad file descriptor\n")),
+        (("convert", path, "-o", tmp_path / "x.nt"), (0, "")),
+    ):
+        closed = subprocess.run(
+            ["sh", "-c", 'exec "$@" >&-', "sh", *command(*arguments)],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert (closed.returncode, closed.stderr) == ends
+    assert (tmp_path / "x.nt").read_bytes()
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full here")
+    for arguments in (
+        ("convert", path, "--to", "nt"),
+        ("inspect", path),
+        ("--help",),
+        ("--version",),
+    ):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                command(*arguments), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert (done.returncode, done.stderr) == (
+            1,
+            "jelly: <stdout>: No space left on device\n",
+        )
+
+
+@pytest.mark.parametrize("ending", [".xz", ".lz4", ".br", ".zip", ".7z", ".XZ"])
+def test_a_compression_that_there_is_not(ending: str, tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    told = f"{ending.lower()} is not a compression"
+    for name in (f"x.jelly{ending}", f"x.nt{ending}"):
+        done = jelly("convert", path, "-o", tmp_path / name, "--to", "jelly")
+        assert_failed(done, 2, told)
+        assert_failed(jelly("convert", path, "-o", tmp_path / name), 2, told)
+        assert not (tmp_path / name).exists()
+
+
+def test_a_limit_that_there_is_not(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    assert_failed(
+        jelly("validate", path, "--limit", "frame_row=3"),
+        2,
+        "there is no limit 'frame_row'; did you mean frame_rows?",
+    )
+    assert_failed(jelly("validate", path, "--limit", "frame_rows=x"), 2, "'x' is not a number")
+    assert_failed(jelly("validate", path, "--limit", "frame_rows"), 2, "NAME=NUMBER is needed")
+
+
+def test_an_empty_name_is_named() -> None:
+    assert_failed(jelly("inspect", ""), 1, "'': No such file")
+    assert_failed(jelly("convert", "", "--to", "nt"), 1, "'': No such file")
+
+
+def test_validate_against_stdin(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    done = jelly("validate", path, "--against", "-", "--from", "nt", stdin=b"")
+    assert_failed(done, 2, "--against: a file is needed, not stdin")
+
+
+def test_a_range_that_is_none(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    done = jelly("convert", path, "--to", "jelly", "--take-frames", "x")
+    assert_failed(done, 2, "'x' is not a range of frames")

@@ -1,12 +1,13 @@
-"""What is given in place of a store."""
+"""What is given in place of a store, a graph or an id."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from pyoxigraph import NamedNode, Store
 
-from jelly_plugins.oxigraph import dump, load
+from jelly_plugins.oxigraph import dump, load, positions, record, replay
 
 
 def test_a_path_is_no_store(tmp_path: Path) -> None:
@@ -14,4 +15,23 @@ def test_a_path_is_no_store(tmp_path: Path) -> None:
         load("data.store", tmp_path / "x.jelly")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Store is needed"):
         dump(str(tmp_path), tmp_path / "x.jelly")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Store is needed"):
+        record("data.store", tmp_path / "log.jellyp")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Store is needed"):
+        replay("log.jellyp", Store())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Store is needed"):
+        positions("data.store")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_graph_of_a_dump_is_no_string(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"graph is a NamedNode, .* not 'urn:g'$"):
+        dump(Store(), tmp_path / "x.jelly", graph="urn:g")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_id_of_a_patch_is_a_string() -> None:
+    log = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
+    with pytest.raises(TypeError, match="until is the id of a patch as a string, not "):
+        replay(Store(), log, until=NamedNode("urn:1"))  # type: ignore[arg-type]
+    assert replay(Store(), log, until="urn:1").patches == 1

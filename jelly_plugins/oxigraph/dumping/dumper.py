@@ -28,7 +28,7 @@ from ...io.sources import rewinder
 from ...io.streams import BATCH
 from ..loading.loader import PROGRESS_STATEMENTS, Progress
 from ..patches.bookkeeping import BOOKKEEPING
-from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe
+from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
 from .text_dump import TextWriting, text_says_it
 
 #: The order of statements: as the store has them, or each subject's together.
@@ -86,6 +86,7 @@ def dump(
     :raises SourceError: the path cannot be written.
     """
     check_store(store)
+    check_graph(graph)
     if order not in get_args(Order):
         raise ValueError(f"order is 'store' or 'subject', not {order!r}")
     options = _options(graph, options)

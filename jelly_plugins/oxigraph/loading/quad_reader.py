@@ -16,7 +16,7 @@ from ...codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
 from ...errors import OptionsError
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameBytes, FrameReader
-from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory
+from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory, check_graph
 from .nquads_reader import text_of
 from .reify import ReifyingFactory
 
@@ -33,8 +33,7 @@ def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -
         raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
     if blank_nodes not in get_args(BlankNodes):
         raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
-    if not isinstance(graph, GraphName | None):
-        raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
+    check_graph(graph)
 
 
 class QuadReader:

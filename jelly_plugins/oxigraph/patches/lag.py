@@ -23,6 +23,7 @@ from ...errors import ChainError
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position
 from ..rows import row_of
+from ..terms import check_store
 from .bookkeeping import noted_positions, position_quad, position_quads, recordings
 from .transaction import apply
 
@@ -95,6 +96,7 @@ def positions(store: Store) -> list[Position]:
     >>> positions(Store())
     []
     """
+    check_store(store)
     catch_up(store)
     return noted_positions(store)
 

@@ -31,7 +31,7 @@ from ...patch.replay.position import Position, check_name
 from ...patch.replay.refusals import moved
 from ..labels import kept
 from ..plain_text import has_blank_nodes, line_of, lines_of
-from ..terms import describe_kept
+from ..terms import check_store, describe_kept
 from . import staging
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
 from .lag import LAG, catch_up, catches_up, check_recorded, is_alone, is_left, lags
@@ -97,6 +97,7 @@ def record(
     ...     replay(copy, f"{folder}/log.jellyp").patches, quad in copy
     (1, True)
     """
+    check_store(store)
     check_name(name)
     writer = LogWriter(
         log,

@@ -14,7 +14,7 @@ from ...patch.replay.locks import is_held
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Replayed
 from ..rows import RowFactory
-from ..terms import DEFAULT_GRAPH, GraphName
+from ..terms import DEFAULT_GRAPH, GraphName, check_store
 from .changes import StoreTarget
 from .lag import check_recorded
 
@@ -114,6 +114,7 @@ def replay(
     >>> replay(store, log).transactions, replay(store, log).transactions
     (1, 0)
     """
+    check_store(store)
     target = StoreTarget(store, graph=graph, strict=strict)
     if until is not None:
         check_recorded(store)

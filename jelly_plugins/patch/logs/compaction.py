@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...codec.patch.operations import AnyOperation, OperationKind
-from ..model import BEGIN, COMMIT, ID, PREV, Patch
+from ..model import BEGIN, COMMIT, ID, PREV, Patch, check_patches
 from .chain import check_follows
 from .transactions import committed
 
@@ -53,6 +53,7 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
         Without it, the last operation is kept, which is right whatever there was before.
     :raises OrderError: transactions are not in order.
     :raises ChainError: a patch's ``prev`` is not the ``id`` of the patch before it.
+    :raises TypeError: it is one patch, or a path.
 
     >>> from jelly_plugins import Iri, Triple
     >>> from jelly_plugins.patch import add, delete
@@ -61,6 +62,7 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     >>> compact(log).operations == [BEGIN, delete(statement), COMMIT], compact(log, exact=True)
     (True, <Patch of 0 operations; no headers>)
     """
+    check_patches(patches)
     net = _Net()
     first: Patch | None = None
     last: Patch | None = None

@@ -19,16 +19,22 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     are left out. Of the headers, the inverse has ``prev``, the ``id`` of ``patch``, which it
     follows.
 
+    A log of several patches is undone from its end: by ``jelly patch invert``, or as one patch by
+    ``invert(compact(patches, exact=True))``. Their inverses in the old order are no log.
+
     :param id: the ``id`` of the inverse, a term.
     :raises StatementError: a namespace is deleted without its IRI, and the patch does not tell
         which it was.
     :raises OrderError: the patch's transactions are not in order.
+    :raises TypeError: it is no patch.
 
     >>> from jelly_plugins import Iri, Triple
     >>> statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
     >>> [operation.kind.code for operation in invert(Patch([BEGIN, add(statement), COMMIT]))]
     ['TX', 'D', 'TC']
     """
+    if not isinstance(patch, Patch):
+        raise TypeError(f"a Patch is needed, not {patch!r}; read_patches(path) reads a log")
     bound: dict[tuple[str, Any], Any] = {}
     inverse: list[AnyOperation] = []
     for in_transaction, operations in parts_of(patch):

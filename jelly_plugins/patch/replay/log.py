@@ -122,6 +122,8 @@ def as_term(text: str) -> str:
     >>> as_term("urn:uuid:1"), as_term('"seven"')
     ('<urn:uuid:1>', '"seven"')
     """
+    if not isinstance(text, str):
+        raise TypeError(f"until is the id of a patch as a string, not {text!r}")
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
 
 

@@ -31,6 +31,7 @@ from ...patch.replay.refusals import moved
 from ...reserved import is_reserved
 from ..callers import default_graph
 from ..oxigraph_store import inner_store_of
+from ..terms import refuse_no_graph
 from .interrupts import guard, interruptible, unguard, uninterrupted
 from .journal import namespace_restorer
 from .replay import positions, replay, set_position
@@ -80,6 +81,7 @@ def record(
     ...     replay(copy, f"{folder}/log.jellyp").operations, len(copy)
     (2, 2)
     """
+    refuse_no_graph(graph)
     check_name(name)
     if options is None:
         quads = isinstance(graph, ConjunctiveGraph)

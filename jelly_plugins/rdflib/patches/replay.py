@@ -33,7 +33,7 @@ from ...reserved import refuse_graph
 from ..callers import default_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import inner_store
-from ..terms import RdflibFactory
+from ..terms import RdflibFactory, refuse_no_graph
 from . import oxigraph_patches
 from .interrupts import guarded, interruptible, uninterrupted
 from .journal import Journal
@@ -47,9 +47,10 @@ def positions(graph: Graph) -> list[Position]:
     """Where a graph stands: in the logs that were replayed into it or recorded from it by this
     process or, over an Oxigraph store, by any. For a Dataset or ConjunctiveGraph, in those that
     were replayed into or recorded from all of it."""
+    main = _main(graph)
     if inner_store(graph) is not None:
-        return oxigraph_patches.positions(_main(graph))
-    return list(known_positions(_main(graph)).values())
+        return oxigraph_patches.positions(main)
+    return list(known_positions(main).values())
 
 
 def set_position(graph: Graph, position: Position) -> None:
@@ -76,6 +77,7 @@ def graph_text(graph: Graph) -> str:
 
 def _main(graph: Graph) -> Graph:
     """The graph in the place of the default graph."""
+    refuse_no_graph(graph)
     return default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
 
 

@@ -129,11 +129,18 @@ def flat_options(graph: Graph, parts: Iterable[Part]) -> StreamOptions:
 
 
 def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRef]]:
-    """The declarations to write."""
+    """The declarations to write.
+
+    :raises ValueError: ``namespaces`` says nothing that there is.
+    """
     if not namespaces:
         return []
     if isinstance(namespaces, Mapping):
         return [(name, URIRef(iri)) for name, iri in namespaces.items()]
+    if namespaces is not True and namespaces != "used":
+        raise ValueError(
+            f"namespaces is True, False, 'used' or a mapping of names to IRIs, not {namespaces!r}"
+        )
     bound = [(name, URIRef(iri)) for name, iri in graph.namespaces()]
     if namespaces is True:
         return bound

@@ -18,7 +18,7 @@ from ...io.sinks import Destination
 from ...io.sources import Source
 from ...io.streams import encode_frames, write_delimited
 from ..namespaces import DeclaredNamespaces
-from ..terms import EncoderTerms, Statement
+from ..terms import EncoderTerms, Statement, refuse_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
 from .load import Target, check_frame, open_frames
 
@@ -123,12 +123,15 @@ def write_graphs(
         that each graph has bound and none before it had.
     :param limits: bounds of what is written.
     :raises JellyError: a graph cannot be written with these options.
+    :raises TypeError: it is one graph, or what is no graph is among them.
 
     No graphs at all make a stream with its options only, which reads as one empty graph.
 
     >>> import io
     >>> write_graphs([Graph(), Graph()], io.BytesIO())
     """
+    if isinstance(graphs, Graph):
+        raise TypeError(f"graphs are needed, not {graphs!r}; for one graph, give [graph]")
     iterator = iter(graphs)
     first = next(iterator, Graph())
     if options is None:
@@ -164,6 +167,7 @@ def _frames(
         LogicalType.TIMESTAMPED_NAMED_GRAPHS,
     )
     for graph in graphs:
+        refuse_no_graph(graph)
         parts = parts_of(graph)
         if named and not isinstance(graph, ConjunctiveGraph):
             parts = [Part(graph.identifier, graph)]
