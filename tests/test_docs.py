@@ -36,12 +36,14 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
 SERVER = "needs an S3 server: tests/spark/sharded/test_sharded_objects.py runs it with one"
 BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
+DEMO = "starts a Spark of its own: tests/spark/test_demo.py runs it"
 
 #: Blocks that are not run here, by page and first line, and why.
 NOT_RUN = {
     ("buckets.md", "from pathlib import Path"): SERVER,
     ("buckets.md", "from jelly_plugins.spark.sharded import copy_store"): SERVER,
     ("spark-scale.md", "python -m tests.bench.spark_store_jobs first"): BENCHMARK,
+    ("start/spark.md", "python -m jelly_plugins.spark"): DEMO,
     ("spark-scale.md", "python -m tests.bench.spark_bucket_jobs batches"): BENCHMARK,
 }
 
