@@ -52,6 +52,8 @@ try:
         TextEncoder,
         are_plain,
         count_rows,
+        is_usual,
+        odd_lines,
     )
 except ImportError as error:
     warn_of_sources(error)
@@ -62,7 +64,8 @@ except ImportError as error:
     from .rdf.encoder import Encoder
     from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
-    from .text.plain import are_plain
+    from .text.forms import odd_lines
+    from .text.plain import are_plain, is_usual
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -121,5 +124,7 @@ __all__ = [
     "delimit",
     "describe",
     "is_delimited",
+    "is_usual",
     "native",
+    "odd_lines",
 ]

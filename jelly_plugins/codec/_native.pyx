@@ -47,7 +47,7 @@ from .text import columns as reference_columns
 from .rdf import decoder as reference_decoder
 from .rdf import encoder as reference_encoder
 from .rdf import row_counts as reference_counts
-from .text import lines, ntriples
+from .text import forms, lines, ntriples
 from .patch import rules as patch_rules
 from . import explain
 from .rdf import rules
@@ -100,6 +100,7 @@ include "kernel/text/decoder.pxi"
 include "kernel/common/encoded_terms.pxi"
 include "kernel/common/writer.pxi"
 include "kernel/text/line_reader.pxi"
+include "kernel/text/forms.pxi"
 include "kernel/text/plain.pxi"
 include "kernel/text/encoder.pxi"
 include "kernel/text/columns.pxi"

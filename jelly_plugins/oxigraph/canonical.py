@@ -3,9 +3,7 @@
 Of the usual forms it is known what becomes of them; tests compare that with the store. For all
 others the store is asked, many at a time.
 
-What stays as it is, is known here and nowhere else, but for the compiled codec, which knows no
-store: it recognises the same forms by itself (``is_plain_form`` in ``kernel/patch/columns.pxi``).
-Tests compare all that recognise them.
+Which stay as they are is said in ``codec.text.forms``. Tests compare all that recognise them.
 """
 
 from __future__ import annotations
@@ -14,35 +12,14 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
+from ..codec.text.forms import LONGEST, OTHER_FORMS, TIME, XSD, is_canonical
 from ..reserved import private
 
-_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_DAY: Final = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
-_TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
-_NUMBER: Final = r"(?!-0\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?"
-#: Characters of numbers that come back from the store unchanged.
-_LONGEST: Final = {"decimal": 17, "double": 15, "float": 6}
-_OTHER_FORMS: Final = {
-    "boolean": "true|false",
-    "integer": r"0|-?[1-9][0-9]{0,16}",
-    "date": rf"{_DAY}Z?",
-    "dateTime": rf"{_DAY}T{_TIME}(?:\.[0-9]{{0,8}}[1-9])?Z?",
-}
-#: Lexical forms that the store keeps for sure, by datatype. What it makes of all others it is asked
-#: for.
-FORMS: Final = {
-    f"{_XSD}{name}": re.compile(pattern)
-    for name, pattern in {
-        **_OTHER_FORMS,
-        **{name: rf"(?=.{{1,{size}}}\Z){_NUMBER}" for name, size in _LONGEST.items()},
-    }.items()
-}
 
 
 def _short_number(longest: int) -> str:
@@ -53,10 +30,10 @@ def _short_number(longest: int) -> str:
 
 
 _FORMS_IN_TERMS: Final = "".join(
-    rf'|"(?:{pattern})"\^\^<{re.escape(_XSD)}{name}>'
+    rf'|"(?:{pattern})"\^\^<{re.escape(XSD)}{name}>'
     for name, pattern in {
-        **_OTHER_FORMS,
-        **{name: _short_number(size) for name, size in _LONGEST.items()},
+        **OTHER_FORMS,
+        **{name: _short_number(size) for name, size in LONGEST.items()},
     }.items()
 )
 #: Objects in the syntax of N-Triples that the store keeps for sure, if they are valid: nodes, IRIs,
@@ -64,15 +41,12 @@ _FORMS_IN_TERMS: Final = "".join(
 #: follows, it is one for RE2, which Arrow has.
 KEPT_TERM: Final = rf'(?s)^(?:_.*|<[^<].*|".*"(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS})$'
 #: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be refused.
-KNOWN_DATATYPE: Final = rf'"\^\^<(?:{re.escape(_XSD)}|{re.escape(_RDF)})'
-#: XML Schema's datatypes that the store takes for mere text.
-TEXTS: Final = frozenset(f"{_XSD}{name}" for name in ("anyURI", "language", "token"))
-
+KNOWN_DATATYPE: Final = rf'"\^\^<(?:{re.escape(XSD)}|{re.escape(_RDF)})'
 #: Other forms that say the same as one of those above.
 _INTEGER: Final = r"[+-]?[0-9]{1,40}"
 _DECIMAL: Final = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})"
 _OTHERS: Final = {
-    f"{_XSD}{name}": re.compile(pattern)
+    f"{XSD}{name}": re.compile(pattern)
     for name, pattern in {
         "integer": _INTEGER,
         "decimal": _DECIMAL,
@@ -80,68 +54,22 @@ _OTHERS: Final = {
         "float": rf"{_DECIMAL}(?:[eE][+-]?[0-9]{{1,2}})?",
     }.items()
 }
-_DATE_TIME: Final = f"{_XSD}dateTime"
+_DATE_TIME: Final = f"{XSD}dateTime"
 #: A point in time with needless zeros, on a day that there is, and what is to be left of it.
 _THERE: Final = (
     r"[1-9][0-9]{3}-"
     r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))"
 )
-_LONG_TIME: Final = re.compile(rf"({_THERE}T{_TIME}(?:\.[0-9]{{0,8}}[1-9])?)\.?0{{1,9}}(Z?)")
-
-#: The same by what comes after the part that they have in common.
-_FORMS_IN_TEXT: Final = {
-    datatype.removeprefix(_XSD).encode(): re.compile(form.pattern.encode())
-    for datatype, form in FORMS.items()
-}
-_TEXTS_IN_TEXT: Final = frozenset(datatype.removeprefix(_XSD).encode() for datatype in TEXTS)
-
-#: What stands between a lexical form and the name of XML Schema's datatype in N-Quads.
-TYPE: Final = b'"^^<' + _XSD.encode()
+_LONG_TIME: Final = re.compile(rf"({_THERE}T{TIME}(?:\.[0-9]{{0,8}}[1-9])?)\.?0{{1,9}}(Z?)")
 
 _PROBE: Final = NamedNode(private("probe"))
 _INDEX: Final = private("literal:")
 
 
-def is_canonical(lex: str, datatype: str) -> bool:
-    """Whether the store keeps a literal as it is, for sure.
-
-    >>> is_canonical("1.5", f"{_XSD}decimal"), is_canonical("1.50", f"{_XSD}decimal")
-    (True, False)
-    """
-    form = FORMS.get(datatype)
-    if form is not None:
-        return form.fullmatch(lex) is not None
-    return datatype in TEXTS or not datatype.startswith(_XSD)
-
-
-def odd_lines(text: bytes) -> list[int]:
-    """Numbers, from 0, of the lines of N-Quads that may have literals in another form than the
-    store would give them.
-
-    >>> odd_lines(b'<urn:s> <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\\n')
-    [0]
-    """
-    odd: list[int] = []
-    line = 0
-    # In strings the quote is escaped, so that what is before it is no form; and where a form has
-    # an escaped quote in it, the store keeps it, whatever comes after the quote.
-    for before, after in pairwise(text.split(TYPE)):
-        line += before.count(b"\n")
-        name = after[: after.find(b">")]
-        form = _FORMS_IN_TEXT.get(name)
-        if form is None:
-            sure = name in _TEXTS_IN_TEXT
-        else:
-            sure = form.fullmatch(before, before.rfind(b'"') + 1) is not None
-        if not sure and odd[-1:] != [line]:
-            odd.append(line)
-    return odd
-
-
 def canonical(literal: Literal) -> Literal:
     """The literal that the store makes of a literal.
 
-    >>> print(canonical(Literal("01", datatype=NamedNode(f"{_XSD}integer"))))
+    >>> print(canonical(Literal("01", datatype=NamedNode(f"{XSD}integer"))))
     "1"^^<http://www.w3.org/2001/XMLSchema#integer>
     """
     return _rewritten(literal) or _asked(literal)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
@@ -23,17 +22,19 @@ from pyoxigraph import (
     serialize,
 )
 
-from ..codec import are_plain
+from ..codec import are_plain, is_usual, odd_lines
 from ..codec.text.plain import IRI, NODE
 from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
-from .canonical import TYPE, canonical, canonicals, odd_lines
+from .canonical import canonical, canonicals
 from .rows import Row, graph_text, text_of
 from .terms import DEFAULT_GRAPH, GraphName
 
 #: N-Triples by the graph that they are in.
 PlainText: TypeAlias = Mapping[GraphName, bytes]
 
+#: What is in the graph that nothing is recorded of has this in its line.
+_PRIVATE: Final = BOOKKEEPING_IRI.encode()
 _GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
 
@@ -76,26 +77,9 @@ def line_of(quad: Quad) -> bytes | None:
     >>> line_of(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"), NamedNode("urn:g")))
     b'<urn:s> <urn:p> "o" <urn:g> .\\n'
     """
-    graph = quad.graph_name
-    ending = _ending(graph)
-    if ending is None:
-        return None
-    text = serialize([quad.triple], format=RdfFormat.N_QUADS) or b""
-    if b"_:" in text or not are_plain(text) or (TYPE in text and odd_lines(text)):
-        return None
-    return text[:-2] + ending
-
-
-@lru_cache(maxsize=1024)
-def _ending(graph: GraphName) -> bytes | None:
-    """How the lines of N-Quads end in a graph; None if its name is not plain, or is private."""
-    if graph == DEFAULT_GRAPH:
-        return b".\n"
-    text = str(graph).encode()
-    plain = (
-        isinstance(graph, NamedNode) and graph.value != BOOKKEEPING_IRI and _GRAPH.fullmatch(text)
-    )
-    return text + b" .\n" if plain else None
+    line = str(quad).encode() + b" .\n"
+    width = 3 if quad.graph_name == DEFAULT_GRAPH else 4
+    return line if is_usual(line, width) and _PRIVATE not in line else None
 
 
 def lines_of(text: PlainText) -> bytes:

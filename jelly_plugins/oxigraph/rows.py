@@ -30,10 +30,11 @@ from pyoxigraph import (
 from ..codec import Kind
 from ..codec.common.positions import GRAPH, OBJECT, POSITIONS
 from ..codec.common.terms import XSD_STRING
+from ..codec.text.forms import FORMS, is_canonical
 from ..codec.text.transcoding import LONG_TERM, TermText
 from ..errors import TermError
 from ..reserved import private
-from .canonical import FORMS, canonical, is_canonical
+from .canonical import canonical
 from .terms import DEFAULT_GRAPH, GraphName, OxigraphFactory, describe
 
 #: Subject, predicate, object and graph; the default graph is the empty string.

@@ -65,7 +65,8 @@ class Place(NamedTuple):
 
     :ivar size: bytes of the log.
     :ivar patches: number of patches.
-    :ivar head: id of the last patch, before: of the one before it, root: of the first; terms.
+    :ivar head: id of the last patch, before: of the one before it, root: of the first; a string is
+        an IRI, all else a term.
     """
 
     size: int = 0
@@ -168,7 +169,7 @@ class LogWriter:
 
         :raises SourceError: it was.
         """
-        if not self.is_of_this_process:
+        if os.getpid() != self._process:
             raise SourceError("the log is recorded by another process", source=self.name)
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
@@ -176,17 +177,17 @@ class LogWriter:
     @property
     def head(self) -> str | None:
         """Id of the last patch, in the syntax of N-Triples; None if there is none."""
-        return None if self.place.head is None else term_text(self.place.head)
+        return None if self.place.head is None else id_text(self.place.head)
 
     @property
     def before(self) -> str | None:
         """Id of the patch before the last one; None if there is none."""
-        return None if self.place.before is None else term_text(self.place.before)
+        return None if self.place.before is None else id_text(self.place.before)
 
     @property
     def root(self) -> str | None:
         """Id of the first patch; None if there is none."""
-        return None if self.place.root is None else term_text(self.place.root)
+        return None if self.place.root is None else id_text(self.place.root)
 
     @property
     def patches(self) -> int:
@@ -199,7 +200,7 @@ class LogWriter:
         :raises JellyError: the log cannot say an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        self._append(self._say_operations, operations)
+        self._append(_say_operations, operations)
 
     def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads.
@@ -213,21 +214,14 @@ class LogWriter:
             statements.append((OperationKind.DELETE, deleted))
         if added:
             statements.append((OperationKind.ADD, added))
-        self._append(self._say_lines, statements)
+        self._append(PatchSerializer.add_transaction, statements)
 
-    def _say_operations(
-        self, headers: list[Header[Any]], operations: Iterable[AnyOperation]
-    ) -> bytes:
-        opening = (Operation(OperationKind.HEADER, each) for each in headers)
-        return self._serializer.add([*opening, BEGIN, *operations, COMMIT, END])
-
-    def _say_lines(self, headers: list[Header], lines: list[tuple[OperationKind, bytes]]) -> bytes:
-        return self._serializer.add_transaction(headers, lines)
-
-    def _append(self, say: Callable[[list[Header[Any]], Any], bytes], what: Any) -> None:
+    def _append(
+        self, say: Callable[[PatchSerializer, list[tuple[str, Any]], Any], bytes], what: Any
+    ) -> None:
         """Write a patch.
 
-        :param say: the bytes of its headers and of what it says.
+        :param say: the bytes of its ids, as :class:`Place` has them, and of what it says.
         """
         with self._lock:
             self.check_open()
@@ -235,22 +229,15 @@ class LogWriter:
                 self.cut(self.place)
             self._begun = True
             before = self.place
-            made = Iri(_new_id())
-            headers = [Header(ID, made)]
-            if before.head is not None:
-                headers.append(Header(PREV, before.head))
+            size, patches, head, _, root = before
+            made = _new_id()
             try:
-                data = say(headers, what)
+                ids = [(ID, made)] if head is None else [(ID, made), (PREV, head)]
+                data = say(self._serializer, ids, what)
                 self._write(data)
                 if self._sync:
                     os.fsync(self._file.fileno())
-                self.place = Place(
-                    before.size + len(data),
-                    before.patches + 1,
-                    made,
-                    before.head,
-                    before.root or made,
-                )
+                self.place = Place(size + len(data), patches + 1, made, head, root or made)
                 self._begun = False
             except BaseException:
                 self.cut(before)
@@ -351,7 +338,8 @@ class LogWriter:
                     if ID not in ids:
                         raise ChainError("the log has patches without an id: nothing can follow")
                     _, patches, head, _, root = self.place
-                    self.place = Place(0, patches + 1, ids[ID], head, root or ids[ID])
+                    made = ids[ID].value if type(ids[ID]) is Iri else ids[ID]
+                    self.place = Place(0, patches + 1, made, head, root or made)
                     ids = {}
                     rows_of_last, rows_of_patch = rows_of_patch, 0
                 else:
@@ -405,6 +393,22 @@ class LogWriter:
             continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,
         )
+
+
+def _say_operations(
+    serializer: PatchSerializer, ids: list[tuple[str, Any]], operations: Iterable[AnyOperation]
+) -> bytes:
+    opening = (Operation(OperationKind.HEADER, Header(key, _term(made))) for key, made in ids)
+    return serializer.add([*opening, BEGIN, *operations, COMMIT, END])
+
+
+def id_text(made: Any) -> str:
+    """An id of a :class:`Place` in the syntax of N-Triples."""
+    return term_text(_term(made))
+
+
+def _term(made: Any) -> Any:
+    return Iri(made) if type(made) is str else made
 
 
 def _new_id() -> str:

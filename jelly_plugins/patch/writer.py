@@ -6,7 +6,7 @@ Flat in memory: rows are written as they come.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -87,7 +87,7 @@ class PatchSerializer:
     ) -> None:
         known = _with_default_graph(describe)
         self._describe = known
-        self._limits = limits
+        self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
         self._text: PatchTextWriter | None = None
         if format is not PatchFormat.JELLY_PATCH:
             writer = PatchTextWriter if format is PatchFormat.RDF_PATCH else PatchRowWriter
@@ -148,32 +148,34 @@ class PatchSerializer:
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written.
         """
-        parser = self._line_parser()
+        self._parser.begin()
         if self._takes_quads:
-            return b"".join(map(delimit, self._encoder.add_lines(kind, lines, parser)))
-        return self.add(Operation(kind, statement) for statement in parser.statements(lines))
+            return b"".join(map(delimit, self._encoder.add_lines(kind, lines, self._parser)))
+        return self.add(Operation(kind, statement) for statement in self._parser.statements(lines))
 
     def add_transaction(
-        self, headers: Collection[Header], statements: Iterable[tuple[OperationKind, bytes]]
+        self, headers: Sequence[tuple[str, Any]], statements: Iterable[tuple[OperationKind, bytes]]
     ) -> bytes:
         """Write a patch of one transaction, as :meth:`add` and :meth:`add_lines` do, in less time.
 
-        :param headers: those whose values are IRIs are faster.
+        :param headers: keys, and IRIs as strings or other terms; the former are faster.
         :param statements: ADD or DELETE, and whole lines of N-Quads.
         :raises TextError: with the line.
         :raises JellyError: a row cannot be written.
         """
-        iris = [(key, value.value) for key, value in headers if type(value) is Iri]
-        if self._takes_quads and len(iris) == len(headers):
-            parser = self._line_parser()
-            frames = self._encoder.add_transaction(iris, statements, parser)
-            return delimit(frames[0]) if len(frames) == 1 else b"".join(map(delimit, frames))
-        pieces = [self.add([*(Operation(OperationKind.HEADER, each) for each in headers), BEGIN])]
+        for _, value in headers:
+            if type(value) is not str:
+                break
+        else:
+            if self._takes_quads:
+                self._parser.begin()
+                frames = self._encoder.add_transaction(headers, statements, self._parser)
+                return delimit(frames[0]) if len(frames) == 1 else b"".join(map(delimit, frames))
+        terms = ((key, Iri(value) if type(value) is str else value) for key, value in headers)
+        opening = (Operation(OperationKind.HEADER, Header(*each)) for each in terms)
+        pieces = [self.add([*opening, BEGIN])]
         pieces += (self.add_lines(kind, lines) for kind, lines in statements)
         return b"".join([*pieces, self.add([COMMIT, END])])
-
-    def _line_parser(self) -> LineParser:
-        return LineParser(Dialect.RDF_1_2, False, False, self._limits, quads=True)
 
     def finish(self) -> bytes:
         """End the stream.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from jelly_plugins.codec import are_plain
+from jelly_plugins.codec import are_plain, is_usual, odd_lines
+from jelly_plugins.codec.text import forms
+from jelly_plugins.codec.text import plain as python
 from jelly_plugins.codec.text.plain import are_plain as reference
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
 
 PLAIN = (
     b"<urn:s> <urn:p> <urn:o> .\n",
@@ -56,3 +62,56 @@ def test_no_part_of_a_line_is_plain(text: bytes) -> None:
         if not text[:size].endswith(b" .\n"):
             assert not are_plain(text[:size])
             assert not reference(text[:size])
+
+
+USUAL = (
+    "<urn:s> <urn:p> <urn:o>",
+    '<urn:s> <urn:p> ""',
+    '<urn:s> <urn:p> "ü \\" <x> . "@en-GB',
+    '<urn:s> <urn:p> "1"^^<urn:d>',
+    f'<urn:s> <urn:p> "-17.5"^^<{XSD}decimal>',
+    f'<urn:s> <urn:p> "1999-12-31T23:59:59.5Z"^^<{XSD}dateTime>',
+    f'<urn:s> <urn:p> "{"x" * 300}"^^<{XSD}anyURI>',
+)
+UNUSUAL = (
+    "_:s <urn:p> <urn:o>",
+    "<urn:s> <urn:p> _:o",
+    f'<urn:s> <urn:p> "017"^^<{XSD}integer>',
+    f'<urn:s> <urn:p> "{"1" * 300}"^^<{XSD}integer>',
+    f'<urn:s> <urn:p> ""^^<{XSD}boolean>',
+    f'<urn:s> <urn:p> "1"^^<{XSD}int>',
+    '<urn:s> "p" <urn:o>',
+    "<urn:s> <urn:p>",
+    "<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>>",
+)
+
+
+@pytest.mark.parametrize("which", [is_usual, python.is_usual])
+@pytest.mark.parametrize("text", USUAL)
+def test_usual_lines(text: str, which: Callable[[bytes, int], bool]) -> None:
+    assert which(f"{text} .\n".encode(), 3)
+    assert which(f"{text} <urn:g> .\n".encode(), 4)
+    # A term that looks like two is one too many.
+    assert not which(f"{text} <urn:g> .\n".encode(), 3)
+    assert not which(f"{text} .\n".encode(), 4)
+    assert not which(f"{text} <urn:g> <urn:g> .\n".encode(), 4)
+    assert not which(f"{text} _:g .\n".encode(), 4)
+    for other in (" .", " .\n\n", ".\n", " . \n", "\n", "  .\n", f" .\n{text} .\n"):
+        assert not which(f"{text}{other}".encode(), 3)
+
+
+@pytest.mark.parametrize("which", [is_usual, python.is_usual])
+@pytest.mark.parametrize("text", UNUSUAL)
+def test_unusual_lines(text: str, which: Callable[[bytes, int], bool]) -> None:
+    assert not which(f"{text} .\n".encode(), 3)
+    assert not which(f"{text} <urn:g> .\n".encode(), 4)
+
+
+@pytest.mark.parametrize("which", [odd_lines, forms.odd_lines])
+def test_lines_that_a_store_may_change(which: Callable[[bytes], list[int]]) -> None:
+    lines = [*USUAL, *UNUSUAL[:6], *USUAL]
+    text = "".join(f"{line} .\n" for line in lines).encode()
+    assert which(text) == [number for number, line in enumerate(lines) if line in UNUSUAL[2:6]]
+    # Lines of four terms too.
+    assert which(text.replace(b" .\n", b" <urn:g> .\n")) == which(text)
+    assert which(b"") == []

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jelly_plugins.codec.common.terms import XSD_STRING
+from jelly_plugins.codec.text.forms import TEXTS
 from jelly_plugins.errors import TermError
-from jelly_plugins.oxigraph.canonical import TEXTS
 from jelly_plugins.oxigraph.rows import RowFactory
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

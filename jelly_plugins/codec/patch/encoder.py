@@ -136,7 +136,17 @@ class PatchEncoder(RowWriter):
         :raises TextError: with the line.
         :raises JellyError: a row cannot be written; those before it are.
         """
-        self._add_transaction(headers, statements, parser)
+        for key, iri in headers:
+            try:
+                after = self._after(PatchRow.HEADER)
+                self._close_row(PatchRow.HEADER, self._writer.iri_header(key, iri), after)
+            except JellyError as error:
+                error.locate(frame=self._frames, row=self._rows)
+                raise
+        self._add_all([BEGIN])
+        for kind, lines in statements:
+            self._add_lines(kind, lines, parser)
+        self._add_all([COMMIT, END])
         return self._take_ended()
 
     def _add_all(self, operations: Iterable[Operation]) -> None:
@@ -149,24 +159,6 @@ class PatchEncoder(RowWriter):
 
     def _add_lines(self, kind: OperationKind, data: bytes, parser: LineParser) -> None:
         self._add_all(Operation(kind, statement) for statement in parser.statements(data))
-
-    def _add_transaction(
-        self,
-        headers: Iterable[tuple[str, str]],
-        statements: Iterable[tuple[OperationKind, bytes]],
-        parser: LineParser,
-    ) -> None:
-        for key, iri in headers:
-            try:
-                after = self._after(PatchRow.HEADER)
-                self._close_row(PatchRow.HEADER, self._writer.iri_header(key, iri), after)
-            except JellyError as error:
-                error.locate(frame=self._frames, row=self._rows)
-                raise
-        self._add_all([BEGIN])
-        for kind, lines in statements:
-            self._add_lines(kind, lines, parser)
-        self._add_all([COMMIT, END])
 
     def _add(self, kind: OperationKind, value: Any) -> None:
         if kind is OperationKind.END:

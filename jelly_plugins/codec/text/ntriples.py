@@ -153,6 +153,12 @@ class LineParser(LineReader):
         self._iris: dict[str, Iri] = {}
         self._blank_nodes: dict[str, BlankNode] = {}
 
+    def begin(self) -> None:
+        """Begin another text, with the same options."""
+        self.count = self.line_ends = 0
+        self._iris.clear()
+        self._blank_nodes.clear()
+
     def parse(self, text: Text) -> Iterator[Statement]:
         for data in self.pieces(text):
             yield from self.statements(data)

@@ -1,11 +1,12 @@
-"""Whether text can be read in one way only: lines of three terms, with nothing between them but a
-space each. What a store writes without a look at it may be anything.
+"""Whether text can be read in one way only: lines of terms, with nothing between them but a space
+each. What a store writes without a look at it may be anything.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from .forms import is_canonical
 from .lines import NOT_IN_IRI
 from .patterns import Pattern
 
@@ -19,6 +20,10 @@ _LITERAL: Final = (
 _LINES: Final = Pattern(
     rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (IRI, NODE, IRI, IRI, _LITERAL, NODE)
 )
+_STATEMENT: Final = Pattern(
+    rb'%b %b (?:%b|"((?:[^"\\\n\r]++|\\.)*+)"(?:@[A-Za-z]{1,8}+(?:-[A-Za-z0-9]{1,8}+)*+|'
+    rb"\^\^<([^%b]*+)>)?+) (%b )?\.\n" % (IRI, IRI, IRI, NOT_IN_IRI.encode(), IRI)
+)
 
 
 def are_plain(lines: bytes) -> bool:
@@ -30,3 +35,23 @@ def are_plain(lines: bytes) -> bool:
     (True, False)
     """
     return _LINES.compiled.fullmatch(lines) is not None
+
+
+def is_usual(line: bytes, width: int) -> bool:
+    """Whether text is one plain line of N-Quads, of IRIs and perhaps a literal that a store keeps
+    as it is, see ``forms``.
+
+    The compiled kernel says so of fewer.
+
+    :param width: number of its terms, 3 or 4. Who knows it is sure that no term looks like two.
+
+    >>> is_usual(b'<urn:s> <urn:p> "o" .\\n', 3), is_usual(b'<urn:s> <urn:p> _:o .\\n', 3)
+    (True, False)
+    """
+    found = _STATEMENT.compiled.fullmatch(line)
+    if found is None:
+        return False
+    lex, datatype, graph = found.groups()
+    return (graph is None) is (width == 3) and (
+        datatype is None or is_canonical(lex.decode(), datatype.decode())
+    )

@@ -23,9 +23,9 @@ from pyoxigraph import BlankNode, Quad, Store
 
 from ...codec import DEFAULT_LIMITS, Limits, PatchOptions
 from ...codec.patch.operations import add, delete
-from ...codec.text.ntriples import read_label, term_text
+from ...codec.text.ntriples import read_label
 from ...errors import ChainError, JellyError, TextError
-from ...patch.recording import LogWriter, Place
+from ...patch.recording import LogWriter, Place, id_text
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
 from ...patch.replay.refusals import moved
@@ -245,22 +245,28 @@ class Recorder:
 
         :return: whether it is that case.
         """
-        self._writer.check_open()
-        is_usual = self._behind is not None and isinstance(quad, Quad)
-        line = line_of(quad) if is_usual else None
+        writer = self._writer
+        writer.check_open()
+        if self._behind is None or not isinstance(quad, Quad):
+            return False
+        line = line_of(quad)
         if line is None:
             return False
-        with lock_of(self.store):
+        store = self.store
+        with lock_of(store):
             self._follow_others()
             if self._behind is None or self._behind == LAG - 1:
                 return False
-            if self._exact and (quad in self.store) is there:
+            if self._exact and (quad in store) is there:
                 return True
             changes = ([], [quad]) if there else ([quad], [])
-            begun = self._begun = _Begun(self._writer.place, changes, None, True)
+            begun = self._begun = _Begun(writer.place, changes, None, True)
             try:
-                self._writer.append_lines(*((b"", line) if there else (line, b"")))
-                staging.change(self.store, quad, there)
+                if there:
+                    writer.append_lines(b"", line)
+                else:
+                    writer.append_lines(line, b"")
+                staging.change(store, quad, there)
             except BaseException as error:
                 self._settle()
                 if isinstance(error, JellyError):
@@ -358,9 +364,9 @@ class Recorder:
 
     def _position_at(self, place: Place) -> Position:
         """Where the store stands once it has the log up to a place."""
-        head = term_text(place.head)
+        head = id_text(place.head)
         return Position(
-            log=self._log or self._name or term_text(place.root),
+            log=self._log or self._name or id_text(place.root),
             patch=head,
             number=place.patches,
             transactions=1,

@@ -329,11 +329,11 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
     def _add_all(self, operations):
         self._writer.add_operations(self, operations, 4 if self._quads else 3)
 
-    def _add_transaction(self, headers, statements, parser):
-        if parser.quads is self._quads and self._state is BETWEEN_MARKS:
-            self._writer.add_transaction(self, headers, statements, parser)
-        else:
-            super()._add_transaction(headers, statements, parser)
+    def add_transaction(self, headers, statements, parser):
+        if parser.quads is not self._quads or self._state is not BETWEEN_MARKS:
+            return super().add_transaction(headers, statements, parser)
+        self._writer.add_transaction(self, headers, statements, parser)
+        return self._take_ended()
 
     def _add_lines(self, kind, data, parser):
         if parser.quads is self._quads:

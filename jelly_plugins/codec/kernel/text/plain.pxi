@@ -5,15 +5,75 @@ def are_plain(bytes lines):
     cdef LineReader reader
     cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(lines)
     cdef const uint8_t *end = pos + PyBytes_GET_SIZE(lines)
-    memset(&reader, 0, sizeof(LineReader))
-    reader.relative_iris = True
-    reader.string_bytes = <uint64_t> -1
-    forget_heard(&reader)
+    open_plain(&reader)
     with nogil:
         while pos != NULL and pos < end:
             pos = parse_plain(&reader, pos, end)
         close_line_reader(&reader)
     return pos != NULL
+
+
+def is_usual(bytes line, int width):
+    """Whether text is one plain line of IRIs and perhaps a literal that stays as it is."""
+    cdef LineReader reader
+    cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(line)
+    cdef bint usual
+    open_plain(&reader)
+    usual = is_usual_line(&reader, pos, pos + PyBytes_GET_SIZE(line), min(width, 4))
+    close_line_reader(&reader)
+    return usual
+
+
+def odd_lines(bytes text):
+    """Numbers of the plain lines that may have literals in another form than a store's."""
+    cdef LineReader reader
+    cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(text)
+    cdef const uint8_t *end = pos + PyBytes_GET_SIZE(text)
+    cdef Py_ssize_t line = 0
+    cdef list odd = []
+    open_plain(&reader)
+    try:
+        while pos < end:
+            pos = parse_plain(&reader, pos, end)
+            if pos == NULL:
+                # Of four terms, for example.
+                return forms.odd_lines(text)
+            if not is_kept_term(&reader.encoded[2]):
+                odd.append(line)
+            line += 1
+    finally:
+        close_line_reader(&reader)
+    return odd
+
+
+cdef void open_plain(LineReader *reader) noexcept nogil:
+    memset(reader, 0, sizeof(LineReader))
+    reader.relative_iris = True
+    reader.string_bytes = <uint64_t> -1
+    forget_heard(reader)
+
+
+cdef bint is_usual_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                        int width) noexcept nogil:
+    cdef int position
+    for position in range(width):
+        pos = parse_term(lines, pos, end, position, &lines.encoded[position])
+        if pos == NULL or lines.encoded[position].kind == BLANK_NODE or pos == end or pos[0] != c" ":
+            return False
+        pos += 1
+    return (end - pos == 2 and pos[0] == c"." and pos[1] == c"\n"
+            and is_kept_term(&lines.encoded[2]))
+
+
+cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
+    """Whether a term is no literal, or one that stays as it is."""
+    cdef Slice lex = Slice(NULL, 0)
+    if encoded.kind != LITERAL or not encoded.typed:
+        return True
+    if encoded.text.size:
+        # Behind a tag and a length, which has one byte where the form is one that is known.
+        lex = Slice(encoded.text.bytes + 2, encoded.text.size - 2)
+    return is_kept_form(lex, encoded.datatype)
 
 
 cdef const uint8_t *parse_plain(LineReader *lines, const uint8_t *pos,
