@@ -67,6 +67,11 @@ class Content:
         #: The digest, and what is not in it yet. One value, so that it is right for all threads.
         self._known = (digest, said)
 
+    @classmethod
+    def of(cls, changes: Said) -> Content:
+        """The content of a patch of one transaction, whose changes have to stay as they are."""
+        return cls(changes.operations, b"", changes.form, (changes,))
+
     def plus(self, changes: Said) -> Content:
         """The content with one more transaction. Unless it has more than :data:`MANY` operations,
         its changes have to stay as they are."""

@@ -31,16 +31,16 @@ class Batches:
             self._current = iter(batch)
             yield self._current
 
-    def take(self) -> list[Operation] | None:
-        """The batch that is next; None if rows of the one before may be left, or it is no list."""
+    def lists(self) -> Iterator[list[Operation]]:
+        """The batches that come next, to be taken as a whole, up to one that is no list. None come
+        where rows of the one before may be left."""
         if length_hint(self._current, 1):
-            return None
-        batch = next(self._batches, None)
-        if isinstance(batch, list):
-            return batch
-        if batch is not None:
-            self.give_back(batch)
-        return None
+            return
+        for batch in self._batches:
+            if not isinstance(batch, list):
+                self.give_back(batch)
+                return
+            yield batch
 
     def give_back(self, batch: Iterable[Operation]) -> None:
         """Have the rows of a batch come one by one."""

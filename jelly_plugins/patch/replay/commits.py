@@ -296,9 +296,17 @@ class Commits(Generic[C]):
         # It leads to the frames that it has come through, and they lead to the store: nothing of
         # theirs may lead back to it, lest the store live on.
         error, group.error = group.error, None
+        done, progress = self.done, self._progress
         try:
             for entry, position in group.applied:
-                self._count(entry, position)
+                done.patches += entry.patches
+                if position is not None:
+                    done.position = position
+                if entry.transaction:
+                    done.transactions += 1
+                    done.operations += entry.changes.operations
+                    if progress is not None:
+                        progress(done)
             if error is not None:
                 raise error
         except BaseException:
@@ -372,17 +380,6 @@ class Commits(Generic[C]):
         with suppress(Exception):
             return position in self._target.positions()
         return False
-
-    def _count(self, entry: _Entry[C], position: Position | None) -> None:
-        done = self.done
-        done.patches += entry.patches
-        if position is not None:
-            done.position = position
-        if entry.transaction:
-            done.transactions += 1
-            done.operations += entry.changes.operations
-            if self._progress is not None:
-                self._progress(done)
 
 
 def name_of(patch: str, number: int) -> str:

@@ -24,7 +24,7 @@ from typing import Any, Final, Generic
 
 from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
-from ..content import NOTHING, Content, differ
+from ..content import MANY, NOTHING, Content, differ
 from ..model import BEHIND_HEADERS, ID, PREV
 from .batches import Batches
 from .commits import C, Changes, Commits, Progress, Reached, Target
@@ -225,45 +225,50 @@ class Replay(Generic[C]):
 
     def _next_row(self, batches: Batches) -> AnyOperation | None:
         """The first row behind patches that are applied as they are."""
-        while (batch := batches.take()) is not None:
-            if not self._take_usual(batch):
-                batches.give_back(batch)
-                break
+        if self._begun and not self._sought and not self._growing:
+            for batch in batches.lists():
+                if not self._take_usual(batch):
+                    batches.give_back(batch)
+                    break
         return next(batches.rows, None)
 
     def _take_usual(self, rows: list[AnyOperation]) -> bool:
         """Apply a patch as the rest of this class would: one of an id and perhaps ``prev``, one
-        transaction of additions and deletions, and its end, that follows what was applied. Nothing
-        happens if it is another one.
+        transaction of not too many additions and deletions, and its end, that follows what was
+        applied. Nothing happens if it is another one.
 
         :return: whether it is such a patch.
         """
         first = 2 if len(rows) > 4 and rows[1].kind is _HEADER else 1
         size = len(rows) - first - 3
         if (
-            size < 1
-            or not self._begun
-            or self._sought
-            or self._growing
+            not 0 < size <= MANY
             or rows[0].kind is not _HEADER
-            or rows[0].value.key != ID
             or rows[first].kind is not _BEGIN
             or rows[-1].kind is not _END
         ):
             return False
-        patch = self._text(rows[0].value.value)
+        key, value = rows[0].value
+        if key != ID:
+            return False
+        patch = self._text(value)
         mark = hash(patch)
         if patch == self._until or mark in self._ids:
             return False
-        if first == 2 and not self._is_followed(rows[1].value):
-            return False
+        if first == 2:
+            key, value = rows[1].value
+            stands = self._stands
+            if key != PREV or stands is None:
+                return False
+            if self._check_prev and self._text(value) != stands.patch:
+                return False
         changes = self._target.changes()
         found = changes.gather(islice(rows, first + 1, None))
         if found is not rows[-2] or found.kind is not _COMMIT or changes.operations != size:
             return False
         self._ids.add(mark)
         self._number += 1
-        content = NOTHING.plus(changes)
+        content = Content.of(changes)
         closed = not self._unmarked()
         log = self._log or patch
         reached = Reached(log, patch, self._number, 1, self._graph, "", content, True, closed)
@@ -271,15 +276,6 @@ class Replay(Generic[C]):
         self._last = (patch, 1, content)
         self._commits.put(changes, reached, transaction=True, patches=1)
         return True
-
-    def _is_followed(self, header: Header) -> bool:
-        """Whether what was applied last is what a patch says that it follows."""
-        stands = self._stands
-        return (
-            header.key == PREV
-            and stands is not None
-            and (not self._check_prev or self._text(header.value) == stands.patch)
-        )
 
     def _header(self, header: Header) -> None:
         self._has_headers = True
