@@ -79,34 +79,34 @@ class FrameSplitter:
         found = self._next(0)
         # Only once a frame is complete, so that a long one is not copied with each of its pieces.
         held = b"" if found is None else bytes(buffer)
+        size = len(held)
+        longest = self._limits.frame_bytes
         try:
             while found is not None:
-                start, stop = found
-                frame = held[start:stop]
-                pos = stop
-                if not frame or self._empty:
-                    self._count(frame)
-                self._frames += 1
-                yield frame
-                found = self._short(held, pos) or self._next(pos)
+                start, pos = found
+                while True:
+                    frame = held[start:pos]
+                    if not frame or self._empty:
+                        self._count(frame)
+                    self._frames += 1
+                    yield frame
+                    # Small patches are frames whose length takes one or two bytes.
+                    start = pos + 2
+                    if start >= size:
+                        break
+                    length = held[pos]
+                    if length < 0x80:
+                        start -= 1
+                    elif held[pos + 1] < 0x80:
+                        length += (held[pos + 1] - 1) << 7
+                    else:
+                        break
+                    if start + length > size or length > longest:
+                        break
+                    pos = start + length
+                found = self._next(pos)
         finally:
             del buffer[:pos]
-
-    def _short(self, held: bytes, pos: int) -> tuple[int, int] | None:
-        """Where the frame at ``pos`` starts and ends, as :meth:`_next` says it, if it is all there
-        and its length takes one or two bytes; small patches are such frames."""
-        start = pos + 2
-        if start >= len(held):
-            return None
-        length, more = held[pos:start]
-        if length < 0x80:
-            start -= 1
-        elif more < 0x80:
-            length += (more - 1) << 7
-        else:
-            return None
-        stop = start + length
-        return (start, stop) if stop <= len(held) and length <= self._limits.frame_bytes else None
 
     def _count(self, frame: bytes) -> None:
         """Refuse too many frames without a byte.

@@ -2,8 +2,8 @@
 # statements of a factory. Options, and what the end of a frame or of the stream means, are left to
 # the reference.
 
-if not is_bare_tuple(Operation):
-    raise ImportError("an operation is not the tuple that the kernel makes")
+if not (is_bare_tuple(Operation) and is_bare_tuple(Header)):
+    raise ImportError("operations and headers are not the tuples that the kernel makes")
 
 cdef object ADD_KIND = OperationKind.ADD
 cdef object DELETE_KIND = OperationKind.DELETE
@@ -68,7 +68,7 @@ cdef class PatchDecoder(ObjectDecoder):
         return self.reference
 
     cdef object _new_frame(self, size):
-        return PatchFrame(self.frames, size=size)
+        return PatchFrame(self.frames, [], 0, size)
 
     cdef int _decode_rows(self, bytes data, frame) except -1:
         cdef Reader *reader = &self.reader
@@ -135,9 +135,13 @@ cdef class PatchDecoder(ObjectDecoder):
         cdef Reader *reader = &self.reader
         cdef Term *value = reader.namespace_iri
         reader.namespace_iri = NULL
-        header = Header(text_of(reader.namespace_name), <object> value.object)
+        header = new_pair(Header, text_of(reader.namespace_name), <object> value.object)
         drop(value, &reader.pool)
-        self.taken.append(Operation(OperationKind.HEADER, header))
+        operation = new_pair(Operation, HEADER_KIND, header)
+        # What the caller makes may lead back to it.
+        PyObject_GC_Track(header)
+        PyObject_GC_Track(operation)
+        self.taken.append(operation)
         return 0
 
     cdef int _take(self, Planned *planned, frame) except -1:
@@ -155,15 +159,21 @@ cdef class PatchDecoder(ObjectDecoder):
 
     cdef object _operation(self, kind):
         """An operation on the statement before."""
-        operation = new_tuple(Operation, 2)
-        Py_INCREF(<PyObject *> kind)
-        PyTuple_SET_ITEM_steal(operation, 0, <PyObject *> kind)
-        Py_INCREF(<PyObject *> self.before)
-        PyTuple_SET_ITEM_steal(operation, 1, <PyObject *> self.before)
+        operation = new_pair(Operation, kind, self.before)
         if self.make_statement is not None:
             # What the caller makes may lead back to it.
             PyObject_GC_Track(operation)
         return operation
+
+
+cdef inline object new_pair(type, first, second):
+    """A tuple of two, not known to the garbage collector, see `new_tuple`."""
+    pair = new_tuple(type, 2)
+    Py_INCREF(<PyObject *> first)
+    PyTuple_SET_ITEM_steal(pair, 0, <PyObject *> first)
+    Py_INCREF(<PyObject *> second)
+    PyTuple_SET_ITEM_steal(pair, 1, <PyObject *> second)
+    return pair
 
 
 cdef object read_patch_options(Reader *reader, reference, bytes data, known, list taken):
