@@ -62,6 +62,9 @@ _QUOTED: Final = "<<("
 _LEAST: Final = "<="
 _MOST: Final = "="
 
+#: What of ASCII is escaped in literals.
+_ESCAPED: Final = bytes((*range(0x20), *b'"\\\x7f'))
+
 #: Characters of rows that are parsed together.
 _TOGETHER: Final = 1 << 20
 
@@ -157,10 +160,13 @@ def _term_of(text: str) -> Any:
 
 def _quoted(lex: str) -> str:
     """The text of a lexical form."""
-    # What can be printed needs no escape, but for these two.
-    if lex.isprintable() and '"' not in lex and "\\" not in lex:
-        return f'"{lex}"'
-    return str(Literal(lex))
+    if len(lex) > 64 and lex.isascii():
+        # To look at each character would take longer.
+        plain = len(lex.encode().translate(None, _ESCAPED)) == len(lex)
+    else:
+        # What can be printed needs no escape, but for these two.
+        plain = lex.isprintable() and '"' not in lex and "\\" not in lex
+    return f'"{lex}"' if plain else str(Literal(lex))
 
 
 @lru_cache(maxsize=1024)
