@@ -244,7 +244,7 @@ def test_a_stream_over_growing_logs(spark: SparkSession, tmp_path: Path) -> None
     log = source / "log.jellyp"
     reader = spark.readStream.format("jelly-patch").option("growing", "true")
     out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
-    for share in (0.4, 0.4, 0.8, 1):
+    for share in (0.4, 0.4, 1):
         log.write_bytes(data[: int(len(data) * share)])
         appended(reader.load(str(source)), out, checkpoint)
     rows = spark.read.json(str(out)).sort("order").collect()

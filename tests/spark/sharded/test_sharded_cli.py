@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from jelly_plugins.spark import ShardedStore
 from tests.cli.command import command, jelly
 
 from .logs import Writer, apply, assert_same, log_file, replayed
 
 
+@pytest.mark.slow  # starts a Spark of its own
 def test_a_log_is_applied_from_the_command_line(tmp_path: Path) -> None:
     writer = Writer()
     log = log_file(tmp_path / "log.jellyp", [writer.patch(), writer.patch()])

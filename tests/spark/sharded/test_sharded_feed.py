@@ -250,6 +250,7 @@ def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Pat
         spark.read.format("jelly-patch").option("from_version", 1).load(str(tmp_path)).collect()
 
 
+@pytest.mark.slow
 def test_a_stream_follows_a_store(spark: SparkSession, tmp_path: Path) -> None:
     from jelly_plugins.spark import apply_patches
 

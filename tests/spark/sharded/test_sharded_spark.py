@@ -216,6 +216,7 @@ def test_files_without_rows_are_no_loss(spark: SparkSession, tmp_path: Path) -> 
         assert_same(found, replayed(*logs))
 
 
+@pytest.mark.slow
 def test_files_that_a_stream_leaves_out_are_told(spark: SparkSession, tmp_path: Path) -> None:
     """In a batch of their own, and in one with others."""
     writer = Writer(seed=27)
@@ -244,6 +245,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(
     assert ShardedStore(root).version == 0
 
 
+@pytest.mark.slow
 def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:
     """Batches of a new query have the numbers of those that were applied, and other data."""
     writer = Writer(seed=26)
