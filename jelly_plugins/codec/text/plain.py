@@ -14,15 +14,15 @@ from .patterns import Pattern
 IRI: Final = f"<[^{NOT_IN_IRI}]*+>".encode()
 #: A blank node, whatever its label.
 NODE: Final = rb'_:[^\s<>"]++'
-_LITERAL: Final = (
-    rb'"(?:[^"\\\n\r]++|\\.)*+"(?:@[A-Za-z]{1,8}+(?:-[A-Za-z0-9]{1,8}+)*+|\^\^' + IRI + rb")?+"
-)
+_CHARACTERS: Final = rb"""(?:[^"\\\n\r]++|\\(?:[tbnrf"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}))*+"""
+_LANGTAG: Final = rb"@[A-Za-z]{1,8}+(?:-[A-Za-z0-9]{1,8}+)*+"
+_LITERAL: Final = rb'"%b"(?:%b|\^\^%b)?+' % (_CHARACTERS, _LANGTAG, IRI)
 _LINES: Final = Pattern(
     rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (IRI, NODE, IRI, IRI, _LITERAL, NODE)
 )
 _STATEMENT: Final = Pattern(
-    rb'%b %b (?:%b|"((?:[^"\\\n\r]++|\\.)*+)"(?:@[A-Za-z]{1,8}+(?:-[A-Za-z0-9]{1,8}+)*+|'
-    rb"\^\^<([^%b]*+)>)?+) (%b )?\.\n" % (IRI, IRI, IRI, NOT_IN_IRI.encode(), IRI)
+    rb'%b %b (?:%b|"(%b)"(?:%b|\^\^<([^%b]*+)>)?+) (%b )?\.\n'
+    % (IRI, IRI, IRI, _CHARACTERS, _LANGTAG, NOT_IN_IRI.encode(), IRI)
 )
 
 

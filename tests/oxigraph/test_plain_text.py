@@ -1,0 +1,70 @@
+"""Lines of text that stand for quads: what is said of them is what Oxigraph makes of them."""
+
+from __future__ import annotations
+
+import random
+
+import pyoxigraph as ox
+import pytest
+
+from jelly_plugins.codec import is_usual
+from jelly_plugins.codec.text import plain
+from jelly_plugins.oxigraph.plain_text import line_of
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+SEEDS = [
+    f"{triple}{graph} .\n".encode()
+    for graph in ("", " <urn:g>")
+    for triple in (
+        "<urn:s> <urn:p> <urn:o>",
+        '<urn:s> <urn:p> "ü \\" <x> . "@en-GB',
+        f'<urn:s> <urn:p> "-17.5"^^<{XSD}decimal>',
+        f'<urn:s> <urn:p> "1999-12-31T23:59:59.5Z"^^<{XSD}dateTime>',
+        f'<urn:s> <urn:p> "017"^^<{XSD}integer>',
+        "_:s <urn:p> _:o",
+    )
+]
+PIECES = [
+    *(b" ", b"<", b">", b'"', b"\\", b"\n", b".", b"0", b"-", b"T", b"\x00", b"\x7f", b"\xff"),
+    *(b"_:b", b"<urn:x>", b"@en", b"^^", b"\\u0041", "é".encode(), f"^^<{XSD}date>".encode()),
+]
+
+
+def mutated(rng: random.Random) -> bytes:
+    line = bytearray(rng.choice(SEEDS))
+    for _ in range(rng.randrange(4)):
+        at = rng.randrange(len(line))
+        end = at + rng.choice((0, 0, 1, 5))
+        line[at:end] = rng.choice(PIECES) if rng.random() < 0.7 else rng.choice(SEEDS)[:end]
+    return bytes(line)
+
+
+def test_a_usual_line_is_one_quad_that_a_store_keeps() -> None:
+    rng = random.Random(7)
+    usual = 0
+    for _ in range(3000):
+        line = mutated(rng)
+        for width in (3, 4):
+            if not is_usual(line, width):
+                continue
+            usual += 1
+            assert plain.is_usual(line, width)
+            [quad] = ox.parse(line, ox.RdfFormat.N_QUADS, lenient=True)
+            assert (quad.graph_name == ox.DefaultGraph()) is (width == 3)
+            store = ox.Store()
+            store.add(quad)
+            assert list(store) == [quad]
+    assert usual > 300
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_no_line_is_given_of_a_term_that_looks_like_two(at: int) -> None:
+    """As unchecked IRIs may."""
+    escaped = "<urn:a\\u003E\\u0020\\u003Curn:b>"
+    terms = [f"<urn:{name}>" for name in "spog"]
+    for term in (escaped, f'"x"^^{escaped}' if at == 2 else escaped):
+        for width in {3, max(3, at + 1), 4}:
+            if at < width:
+                line = " ".join([*terms[:at], term, *terms[at + 1 : width]])
+                [quad] = ox.parse(f"{line} .\n", ox.RdfFormat.N_QUADS, lenient=True)
+                assert line_of(quad) is None
