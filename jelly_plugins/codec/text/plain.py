@@ -51,6 +51,10 @@ def is_usual(line: bytes, width: int) -> bool:
     found = _STATEMENT.compiled.fullmatch(line)
     if found is None:
         return False
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
     lex, datatype, graph = found.groups()
     return (graph is None) is (width == 3) and (
         datatype is None or is_canonical(lex.decode(), datatype.decode())
