@@ -57,11 +57,14 @@ def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Ite
 
 
 @contextmanager
-def counting(doing: str, what: str = "statement") -> Iterator[Callable[[int, int], object] | None]:
+def counting(
+    doing: str, what: str = "statement", *, refreshes: float = 10
+) -> Iterator[Callable[[int, int], object] | None]:
     """What is called with the numbers of statements and of bytes so far, to show them on a
     terminal; None if there is none.
 
     :param what: what is counted, if not statements.
+    :param refreshes: how often a second it is shown.
     """
     if not sys.stderr.isatty():
         yield None
@@ -69,17 +72,18 @@ def counting(doing: str, what: str = "statement") -> Iterator[Callable[[int, int
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with _progress(*columns) as bar:
+    with _progress(*columns, refresh_per_second=refreshes) as bar:
         task = bar.add_task(doing, total=None)
         yield lambda number, _: bar.update(task, description=f"{doing} {counted(number, what)}")
 
 
-def _progress(*columns: Any) -> Any:
+def _progress(*columns: Any, **settings: Any) -> Any:
     from rich.console import Console
     from rich.progress import Progress
 
     # What is printed is for whoever reads stdout, letter by letter, and none of the bar's business.
-    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False, **settings)
 
 
 def _size(name: str) -> int | None:

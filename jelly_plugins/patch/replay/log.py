@@ -22,7 +22,7 @@ from .course import Replay
 from .position import Replayed
 
 #: Seconds between two looks at a file that is followed.
-INTERVAL: Final = 0.2
+INTERVAL: Final = 0.05
 #: How many transactions are applied together where nobody has said it.
 _GROUP: Final = 100
 
