@@ -29,8 +29,9 @@ def register(spark: SparkSession) -> None:
 
 
 def register_in_new(spark: SparkSession) -> None:
-    """Make the formats known to a session that was just started, if it will not find them."""
-    if find_spec("pyspark_jelly") is None:
+    """Make the formats known to a session that was just started, if it will not find them; or if
+    executors get files of Python from it, which what Spark finds by itself does not see there."""
+    if find_spec("pyspark_jelly") is None or spark.conf.get("spark.submit.pyFiles", ""):
         register(spark)
     else:
         _REGISTERED.add(spark)
