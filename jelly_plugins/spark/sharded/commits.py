@@ -296,7 +296,9 @@ class CommitLog:
         :return: the name of the announcement, which is removed once the commit is there.
         """
         name = f"{STAGING}/{commit.id}.json"
-        put_if_absent(self.storage, name, _bytes(replace(commit, positions=()), self._layout.shards))
+        put_if_absent(
+            self.storage, name, _bytes(replace(commit, positions=()), self._layout.shards)
+        )
         return name
 
     def announced(self) -> dict[str, Commit]:

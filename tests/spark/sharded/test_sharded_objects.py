@@ -512,6 +512,38 @@ def test_an_object_that_is_damaged_is_named(
     assert_same(elsewhere(folder, tmp_path), replayed(*logs[:2]))
 
 
+def test_staged_operations_that_are_changed_are_applied_nowhere(
+    folder: FolderOfObjects, logs: list[str]
+) -> None:
+    """Every bit of their index, and of what is staged for the shards."""
+    apply(folder, logs[0], shards=2)
+    attempt = folder.attempt("attempt")
+    attempt.begin()
+    staged = attempt.folder("0")
+    staged.mkdir()
+    for shard, size in ((0, 7), (1, 12)):
+        (staged / f"{shard:05d}").write_bytes(bytes(size))
+    attempt.finish("0")
+    name = "_staging/attempt/0"
+    path = folder.root / name
+    whole = path.read_bytes()
+    pieces = attempt.pieces("0")
+    assert [(shard, piece.size) for shard, piece in pieces.items()] == [(0, 7), (1, 12)]
+    # What cannot be got lies behind the end.
+    said = f"^{folder.name}/{name}: (damaged|cannot be got): "
+    for place in range(pieces[0].offset):
+        for bit in range(8):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << bit
+            path.write_bytes(changed)
+            with pytest.raises(RootError, match=said):
+                attempt.pieces("0")
+    for end in range(pieces[0].offset):
+        path.write_bytes(whole[:end])
+        with pytest.raises(RootError, match=said):
+            attempt.pieces("0")
+
+
 def test_a_list_that_leads_elsewhere_is_refused(folder: FolderOfObjects, logs: list[str]) -> None:
     apply(folder, logs[0], shards=1)
     [shard] = ShardedStore(folder).commit.shards or ()
