@@ -175,7 +175,8 @@ class CommitLog:
         :raises RootError: there are some, but they are not listed.
         """
         names = self.storage.names(COMMITS)
-        found = sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        # Some lists, put together of pages, have a name twice.
+        found = sorted({int(found[1]) for found in map(_NAME.fullmatch, names) if found})
         # A proxy's page is a list of nothing to some clients, and nobody's quads are none.
         if not found and self.storage.exists(_name(1)):
             raise RootError(

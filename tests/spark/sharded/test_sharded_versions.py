@@ -285,6 +285,19 @@ def test_a_restore_loses_against_another_writer(
     assert _subjects(place) == {"s0", "s1", "s2"}
 
 
+def test_a_version_that_is_listed_twice_is_one(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        _add(place, number)
+    storage = storage_at(place)
+    names = storage.names
+    monkeypatch.setattr(
+        type(storage), "names", lambda _, folder: [each for each in names(folder) for _ in "12"]
+    )
+    store = ShardedStore(place)
+    assert [commit.version for commit in store.history()] == [3, 2, 1]
+    assert store.verify() == []
+
+
 # With a vacuum
 
 
