@@ -162,6 +162,22 @@ def test_requests_do_not_grow_with_the_shards_that_stay(server: S3Server, tmp_pa
     assert counted[0] == counted[1] < 30
 
 
+def test_requests_of_verify_follow_the_objects(
+    bucket: ObjectStorage, server: S3Server, logs: list[str]
+) -> None:
+    """Small files of one object are got together, though each is compared by itself."""
+    apply(bucket, logs[0])
+    commit = ShardedStore(bucket).commit
+    assert commit.shards is not None
+    [shard] = commit.shards
+    assert shard.store is not None
+    assert shard.checksum is not None
+    files = bucket.parts(shard.store, shard.checksum)
+    before = server.asked
+    assert list(bucket.damages(shard.store, shard.checksum)) == []
+    assert server.asked - before == 2 < len(files)
+
+
 def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.root("named")
     options = server.options()
