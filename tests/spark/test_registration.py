@@ -14,8 +14,9 @@ from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDa
 class Session:
     """Notes what it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, **conf: str) -> None:
         self.sources: list[type] = []
+        self.conf = conf
 
     @property
     def dataSource(self) -> Any:  # noqa: N802 (Spark's name)
@@ -35,6 +36,12 @@ def test_a_new_session_finds_them() -> None:
 def test_a_new_session_cannot_find_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registration, "find_spec", lambda _: None)
     session: Any = Session()
+    registration.register_in_new(session)
+    assert session.sources == [JellyDataSource, JellyPatchDataSource]
+
+
+def test_executors_get_files_of_python_from_a_new_session() -> None:
+    session: Any = Session(**{"spark.submit.pyFiles": "package.zip"})
     registration.register_in_new(session)
     assert session.sources == [JellyDataSource, JellyPatchDataSource]
 

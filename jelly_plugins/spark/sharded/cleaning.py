@@ -10,20 +10,21 @@ Rules of this file:
    grace period loses its race, as against any other writer, instead of its stores.
 4. A commit forgets its stores before they are removed, so that what can be opened is whole. Its
    file stays, see ``commits``.
-5. A restore makes the stores of an old version those of a new one. What was committed while
-   versions were forgotten is looked at before anything is removed; a restore looks once it is
-   committed whether its version was forgotten, and takes itself back then.
+5. A restore makes the stores of an old version those of a new one, and announces that. What was
+   announced or committed until versions were forgotten is looked at before anything is removed; a
+   restore looks once it is announced whether its version was forgotten. Before an announcement is
+   removed that is left, the number is taken of the version that it is of, see 3.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from .commits import CommitLog
+from .commits import Commit, CommitLog
 from .errors import CommitConflictError
 from .layout import COMMITS, open_root
 from .positions import FOLDER
@@ -87,7 +88,12 @@ def vacuum(
             for name in unused
             if _made_for(name) > head.version and _is_older(contents, name, at_work)
         ]
-        if dry_run or not pending:
+        late = [
+            name
+            for name, commit in log.announced().items()
+            if commit.version > head.version and _is_older(contents, name, at_work)
+        ]
+        if dry_run or not (pending or late):
             break
         try:
             log.publish(head.next(operations=0))
@@ -104,10 +110,13 @@ def vacuum(
     if not dry_run:
         for version in forgotten:
             log.forget(version)
-        restored = _named_since(log, head.version)
-        if not restored.keys().isdisjoint(sweep.sizes):
-            unneeded = [store for store in sweep.sizes if store not in restored]
-            sweep = contents.sweep(unneeded, needed | restored)
+        restored = _restored(log, head.version)
+        named = _named(restored)
+        if not named.keys().isdisjoint(sweep.sizes):
+            unneeded = [store for store in sweep.sizes if store not in named]
+            sweep = contents.sweep(unneeded, needed | named)
+        archives = _archives(restored)
+        staged = [name for name in staged if name not in archives]
         sweep.run()
         storage.remove(staged)
     return Vacuumed(versions=forgotten, stores=list(sweep.sizes), staged=staged, size=size)
@@ -118,7 +127,7 @@ def _versions(
 ) -> tuple[list[int], dict[str, str | None]]:
     """The versions to forget, and the stores that the others name, with their checksums."""
     forgotten = []
-    needed: dict[str, str | None] = {}
+    kept = []
     newer = None
     for number, commit in enumerate(log.history()):
         if commit.shards is None:
@@ -127,20 +136,29 @@ def _versions(
         if number >= keep and newer is not None and newer.made() <= limit:
             forgotten.append(commit.version)
         else:
-            needed.update((each.store, each.checksum) for each in commit.shards if each.store)
+            kept.append(commit)
         newer = commit
-    return forgotten, needed
+    return forgotten, _named(kept)
 
 
-def _named_since(log: CommitLog, version: int) -> dict[str, str | None]:
-    """The stores that versions above one name, with their checksums."""
-    commits = (log.read(each) for each in log.versions() if each > version)
-    return {
-        shard.store: shard.checksum
-        for commit in commits
-        for shard in commit.shards or ()
-        if shard.store is not None
-    }
+def _restored(log: CommitLog, version: int) -> list[Commit]:
+    """The versions above one, and those that are announced."""
+    # In this order: who removes an announcement has committed it.
+    announced = log.announced().values()
+    made = [log.read(each) for each in log.versions() if each > version]
+    newest = made[-1].version if made else version
+    return [*made, *(commit for commit in announced if commit.version > newest)]
+
+
+def _named(commits: Iterable[Commit]) -> dict[str, str | None]:
+    """The stores that versions name, with the checksums of their lists."""
+    shards = (shard for commit in commits for shard in commit.shards or ())
+    return {shard.store: shard.checksum for shard in shards if shard.store is not None}
+
+
+def _archives(commits: Iterable[Commit]) -> set[str]:
+    """The archives of positions that versions name, relative to the root."""
+    return {f"{FOLDER}/{archive.file}" for commit in commits for archive in commit.archives}
 
 
 def unclaimed(log: CommitLog) -> list[str]:
@@ -180,12 +198,7 @@ def _unused_archives(
     names = [name for name in found if _is_older(contents, name, limit)]
     if not names:
         return []
-    needed = {
-        f"{FOLDER}/{archive.file}"
-        for commit in log.history()
-        if commit.version not in forgotten
-        for archive in commit.archives
-    }
+    needed = _archives(commit for commit in log.history() if commit.version not in forgotten)
     return [name for name in names if name not in needed]
 
 

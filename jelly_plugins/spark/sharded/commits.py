@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -26,7 +27,7 @@ from .documents import parse_json, seal
 from .errors import CommitConflictError, RootError
 from .layout import COMMITS, FORMAT, MAX_SHARDS, Root, ShardBy, make_root
 from .positions import FOLDER, Archive, packed, plain, position_of, unpacked
-from .storage import AnyRoot, put_if_absent, storage_at
+from .storage import STAGING, AnyRoot, put_if_absent, storage_at
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
 #: What a commit says its format is once it names archives of positions: who does not know of them
@@ -37,6 +38,7 @@ _ARCHIVING: Final = 2
 #: look for quads where they are not.
 _GROWN: Final = 3
 
+#: The names of archives, and of announcements.
 _ARCHIVE: Final = re.compile(r"[0-9a-f]+\.json")
 _STORE: Final = re.compile(r"shard=([0-9]+)/[A-Za-z0-9_.\-]+")
 
@@ -173,7 +175,8 @@ class CommitLog:
         :raises RootError: there are some, but they are not listed.
         """
         names = self.storage.names(COMMITS)
-        found = sorted(int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        # Some lists, put together of pages, have a name twice.
+        found = sorted({int(found[1]) for found in map(_NAME.fullmatch, names) if found})
         # A proxy's page is a list of nothing to some clients, and nobody's quads are none.
         if not found and self.storage.exists(_name(1)):
             raise RootError(
@@ -249,18 +252,22 @@ class CommitLog:
     def _read(self, version: int) -> Commit:
         """One version, without the positions that are in archives."""
         name = _name(version)
-        place = self.storage.place(name)
         try:
-            found = parse_json(self.storage.read(name), place)
+            commit = self._parsed(name)
         except FileNotFoundError:
             raise RootError(f"there is no version {version}", source=self.storage.name) from None
-        try:
-            commit = _commit(found, self._layout.shards)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RootError(f"not a commit: {error!r}", source=place) from error
         if commit.version != version:
+            place = self.storage.place(name)
             raise RootError(f"this is the commit of version {commit.version}", source=place)
         return commit
+
+    def _parsed(self, name: str) -> Commit:
+        place = self.storage.place(name)
+        found = parse_json(self.storage.read(name), place)
+        try:
+            return _commit(found, self._layout.shards)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RootError(f"not a commit: {error!r}", source=place) from error
 
     def publish(self, commit: Commit) -> None:
         """Make a commit the head.
@@ -281,6 +288,32 @@ class CommitLog:
         if not put_if_absent(self.storage, name, data):
             self.storage.remove(archives)
             raise self.conflict(commit.version)
+
+    def announce(self, commit: Commit) -> str:
+        """Say what a commit is going to name that is not the head's: a vacuum leaves that.
+
+        What a vacuum has made a version forget before may be gone, and has to be looked at again.
+
+        :return: the name of the announcement, which is removed once the commit is there.
+        """
+        name = f"{STAGING}/{commit.id}.json"
+        put_if_absent(
+            self.storage, name, _bytes(replace(commit, positions=()), self._layout.shards)
+        )
+        return name
+
+    def announced(self) -> dict[str, Commit]:
+        """What is announced now, without its positions, by the name of the announcement.
+
+        :raises RootError: an announcement is damaged.
+        """
+        found = {}
+        for each in self.storage.names(STAGING):
+            if _ARCHIVE.fullmatch(each):
+                # One that is not there any more has its commit, or will have none.
+                with suppress(FileNotFoundError):
+                    found[f"{STAGING}/{each}"] = self._parsed(f"{STAGING}/{each}")
+        return found
 
     def conflict(self, version: int) -> CommitConflictError:
         """The error of a writer whose version another one has made."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from ...errors import JellyError
 from .commits import Commit, CommitLog
 from .errors import RootError
 from .layout import open_root
@@ -59,12 +61,15 @@ def restore(
         restored=old.version,
         undone=_undone(head, old),
     )
-    log.publish(commit)
-    # A vacuum that has not seen this commit has made its version forget its stores before.
+    announcement = log.announce(commit)
+    # A vacuum that has made its version forget its stores before has not seen that.
     if not log.read(old.version).readable:
-        log.publish(head.next(version=commit.version + 1, restored=head.version, operations=0))
         message = f"a vacuum has removed the stores of version {old.version} meanwhile"
         raise RootError(message, source=storage.name)
+    log.publish(commit)
+    # It is left for a vacuum otherwise, as after an error.
+    with suppress(JellyError, OSError):
+        storage.remove([announcement])
     return commit
 
 

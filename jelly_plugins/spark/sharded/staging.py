@@ -4,7 +4,7 @@ A file is a sequence of blocks; each has operations of one kind, of one transact
 that the shard's task can hand the text to Oxigraph as it is. The transactions carry numbers because
 whether one counts is only known once it has ended: files are written as the log is read, and who
 reads them is told which numbers to take. So nothing has to be held in memory, however large a
-transaction is.
+transaction is. What was changed on its way is found by checksums before it is applied.
 
 A statement's text is in the form that Oxigraph gives it: two operations are on one quad if and only
 if their texts are equal.
@@ -20,11 +20,15 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from ...errors import TruncatedError, WireError
 
-#: Number of the transaction, whether statements are added, number of statements, bytes of text.
-_BLOCK: Final = struct.Struct("<Q?QQ")
+#: Number of the transaction, whether statements are added, number of statements, bytes of text, and
+#: its XXH3 of 128 bits; behind it is that of 64 bits of all of these.
+_BLOCK: Final = struct.Struct("<Q?QQ16s")
+_SEAL: Final = struct.Struct("<Q")
+_HEAD: Final = _BLOCK.size + _SEAL.size
 
 #: Bytes of text that are held before they are written, for all shards together.
 BUFFER: Final = 16 << 20
@@ -35,6 +39,7 @@ STAGED_TOGETHER: Final = 1 << 21
 _BLOCK_TEXT: Final = 1 << 20
 #: Bytes of a block's text that are believed.
 _MOST_TEXT: Final = 1 << 31
+_DAMAGED: Final = "a staged block is damaged: its checksum does not match"
 
 
 class Block(NamedTuple):
@@ -120,8 +125,14 @@ class StageWriter:
             self.flush()
 
     def _close(self, shard: int, block: _Open) -> None:
-        head = _BLOCK.pack(block.transaction, block.adds, block.statements, block.size)
-        self._closed.setdefault(shard, []).extend((head, *block.text))
+        digest = xxhash.xxh3_128()
+        for text in block.text:
+            digest.update(text)
+        head = _BLOCK.pack(
+            block.transaction, block.adds, block.statements, block.size, digest.digest()
+        )
+        seal = _SEAL.pack(xxhash.xxh3_64_intdigest(head))
+        self._closed.setdefault(shard, []).extend((head, seal, *block.text))
         block.text = []
         block.statements = block.size = 0
 
@@ -190,11 +201,15 @@ def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
 
     :param source: what errors call the file.
     :raises TruncatedError: the file is not whole.
+    :raises WireError: it is not what was staged.
     """
-    while head := file.read(_BLOCK.size):
-        if len(head) < _BLOCK.size:
+    while head := file.read(_HEAD):
+        if len(head) < _HEAD:
             raise TruncatedError("a staged file ends inside a block", source=source)
-        transaction, adds, statements, size = _BLOCK.unpack(head)
+        fields, seal = head[: _BLOCK.size], head[_BLOCK.size :]
+        if _SEAL.pack(xxhash.xxh3_64_intdigest(fields)) != seal:
+            raise WireError(_DAMAGED, source=source)
+        transaction, adds, statements, size, digest = _BLOCK.unpack(fields)
         if size > _MOST_TEXT:
             raise WireError(f"a staged block of {size} bytes is too long", source=source)
         if transaction not in taken:
@@ -203,4 +218,6 @@ def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
         text = file.read(size)
         if len(text) < size:
             raise TruncatedError("a staged file ends inside a block", source=source)
+        if xxhash.xxh3_128_digest(text) != digest:
+            raise WireError(_DAMAGED, source=source)
         yield Block(adds, statements, text)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from jelly_plugins import ChainError, JellyError, SourceError, TermError, TruncatedError
+from jelly_plugins import ChainError, JellyError, SourceError, TermError, TruncatedError, WireError
 from jelly_plugins.patch import (
     ABORT,
     BEGIN,
@@ -513,6 +513,12 @@ def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     for end in (5, len(data) - 1):
         with pytest.raises(TruncatedError, match=r"^x: "):
             read(data[:end], taken)
+    for place in range(len(data)):
+        for bit in range(8):
+            changed = bytearray(data)
+            changed[place] ^= 1 << bit
+            with pytest.raises(WireError, match=r"^x: a staged block is damaged: "):
+                read(bytes(changed), taken)
 
 
 def test_deletes_of_what_is_not_there_and_adds_of_what_is_are_not_counted(tmp_path: Path) -> None:

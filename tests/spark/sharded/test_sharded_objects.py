@@ -162,6 +162,22 @@ def test_requests_do_not_grow_with_the_shards_that_stay(server: S3Server, tmp_pa
     assert counted[0] == counted[1] < 30
 
 
+def test_requests_of_verify_follow_the_objects(
+    bucket: ObjectStorage, server: S3Server, logs: list[str]
+) -> None:
+    """Small files of one object are got together, though each is compared by itself."""
+    apply(bucket, logs[0])
+    commit = ShardedStore(bucket).commit
+    assert commit.shards is not None
+    [shard] = commit.shards
+    assert shard.store is not None
+    assert shard.checksum is not None
+    files = bucket.parts(shard.store, shard.checksum)
+    before = server.asked
+    assert list(bucket.damages(shard.store, shard.checksum)) == []
+    assert server.asked - before == 2 < len(files)
+
+
 def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.root("named")
     options = server.options()
@@ -510,6 +526,38 @@ def test_an_object_that_is_damaged_is_named(
         folder.client.put(name, data)
     assert ShardedStore(folder).verify() == []
     assert_same(elsewhere(folder, tmp_path), replayed(*logs[:2]))
+
+
+def test_staged_operations_that_are_changed_are_applied_nowhere(
+    folder: FolderOfObjects, logs: list[str]
+) -> None:
+    """Every bit of their index, and of what is staged for the shards."""
+    apply(folder, logs[0], shards=2)
+    attempt = folder.attempt("attempt")
+    attempt.begin()
+    staged = attempt.folder("0")
+    staged.mkdir()
+    for shard, size in ((0, 7), (1, 12)):
+        (staged / f"{shard:05d}").write_bytes(bytes(size))
+    attempt.finish("0")
+    name = "_staging/attempt/0"
+    path = folder.root / name
+    whole = path.read_bytes()
+    pieces = attempt.pieces("0")
+    assert [(shard, piece.size) for shard, piece in pieces.items()] == [(0, 7), (1, 12)]
+    # What cannot be got lies behind the end.
+    said = f"^{folder.name}/{name}: (damaged|cannot be got): "
+    for place in range(pieces[0].offset):
+        for bit in range(8):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << bit
+            path.write_bytes(changed)
+            with pytest.raises(RootError, match=said):
+                attempt.pieces("0")
+    for end in range(pieces[0].offset):
+        path.write_bytes(whole[:end])
+        with pytest.raises(RootError, match=said):
+            attempt.pieces("0")
 
 
 def test_a_list_that_leads_elsewhere_is_refused(folder: FolderOfObjects, logs: list[str]) -> None:

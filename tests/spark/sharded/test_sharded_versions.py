@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from jelly_plugins import ChainError
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
-from jelly_plugins.spark.sharded import restoring
+from jelly_plugins.spark.sharded import cleaning, positions, restoring
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import CommitLog
 from jelly_plugins.spark.sharded.copying import copy_store
@@ -20,10 +21,12 @@ from jelly_plugins.spark.sharded.documents import seal
 from jelly_plugins.spark.sharded.errors import CheckpointError, CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import make_root
 from jelly_plugins.spark.sharded.restoring import restore
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from jelly_plugins.spark.sharded.versions import Time, parse_time
 from tests.cli.command import jelly
 
+from .faults import Killed
 from .logs import Writer, apply, assert_same, log_file, patch, quad, replayed
 from .places import FolderOfObjects
 
@@ -282,6 +285,19 @@ def test_a_restore_loses_against_another_writer(
     assert _subjects(place) == {"s0", "s1", "s2"}
 
 
+def test_a_version_that_is_listed_twice_is_one(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        _add(place, number)
+    storage = storage_at(place)
+    names = storage.names
+    monkeypatch.setattr(
+        type(storage), "names", lambda _, folder: [each for each in names(folder) for _ in "12"]
+    )
+    store = ShardedStore(place)
+    assert [commit.version for commit in store.history()] == [3, 2, 1]
+    assert store.verify() == []
+
+
 # With a vacuum
 
 
@@ -322,9 +338,98 @@ def test_a_restore_while_a_vacuum_is_at_it(place: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(CommitLog, "forget", meanwhile)
     vacuum(place, keep=1, grace=NOW)
     store = ShardedStore(place)
-    assert (store.version, store.commit.restored, store.verify()) == (7, 3, [])
+    assert (store.version, store.commit.restored, store.verify()) == (5, 3, [])
     assert _subjects(place) == {"s0", "s1", "s2"}
-    assert _subjects(place, version=6) == {"s0", "s1", "s2", "s3"}
+    assert _subjects(place, version=4) == {"s0", "s1", "s2", "s3"}
+
+
+def _whole(place: Any) -> list[int]:
+    """The versions that can be opened, all of which are whole."""
+    store = ShardedStore(place)
+    readable = [commit.version for commit in store.history() if commit.readable]
+    for version in readable:
+        found = ShardedStore(place, version=version)
+        assert len(set(found)) == found.commit.quads
+        assert [text for text in found.verify() if "not of any commit" not in text] == []
+    return readable
+
+
+@pytest.mark.parametrize("ends", ["returns", "is killed"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_vacuum_in_the_middle_of_a_restore(
+    place: Any, monkeypatch: pytest.MonkeyPatch, when: str, ends: str
+) -> None:
+    """All of a vacuum, right before or behind the commit: what can be opened is whole."""
+    for number in range(3):
+        _add(place, number)
+    publish = CommitLog.publish
+
+    def meanwhile(self: CommitLog, commit: Any) -> None:
+        monkeypatch.setattr(CommitLog, "publish", publish)
+        if when == "before":
+            vacuum(place, keep=1, grace=NOW)
+        publish(self, commit)
+        if when == "after":
+            vacuum(place, keep=1, grace=NOW)
+        if ends == "is killed":
+            raise Killed
+
+    monkeypatch.setattr(CommitLog, "publish", meanwhile)
+    with pytest.raises(Killed) if ends == "is killed" else nullcontext():
+        restore(place, 1)
+    assert _whole(place) == ([4, 3] if when == "before" else [4])
+    assert _subjects(place) == {"s0"}
+    vacuum(place, keep=1, grace=NOW)
+    assert _whole(place) == [4]
+    assert _add(place, 1).committed
+
+
+def test_a_vacuum_keeps_archives_of_what_is_restored_meanwhile(
+    place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Positions of logs in files that only versions name which the vacuum is to forget."""
+    monkeypatch.setattr(positions, "INLINE", 1)
+    monkeypatch.setattr(positions, "TOGETHER", 2)
+    monkeypatch.setattr(cleaning, "LEAST_GRACE", NOW)
+    for number in range(10):
+        apply(place, _log(number, prev=False), shards=2)
+    older = ShardedStore(place, version=5).commit
+    newest = {archive.file for archive in ShardedStore(place).commit.archives}
+    assert newest.isdisjoint(archive.file for archive in older.archives)
+    forget = CommitLog.forget
+
+    def meanwhile(self: CommitLog, version: int) -> None:
+        monkeypatch.setattr(CommitLog, "forget", forget)
+        restore(place, 5)
+        forget(self, version)
+
+    monkeypatch.setattr(CommitLog, "forget", meanwhile)
+    vacuum(place, keep=1, grace=NOW)
+    store = ShardedStore(place)
+    assert store.commit.archives == older.archives
+    positions.check_archives(storage_at(place), older.archives)
+    assert _subjects(place) == {f"s{number}" for number in range(5)}
+
+
+def test_a_restore_that_was_announced_long_ago_loses_against_a_vacuum(
+    place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaning, "LEAST_GRACE", NOW)
+    for number in range(2):
+        _add(place, number)
+    publish = CommitLog.publish
+
+    def meanwhile(self: CommitLog, commit: Any) -> None:
+        monkeypatch.setattr(CommitLog, "publish", publish)
+        assert vacuum(place, keep=1, grace=NOW).staged == [f"_staging/{commit.id}.json"]
+        publish(self, commit)
+
+    monkeypatch.setattr(CommitLog, "publish", meanwhile)
+    with pytest.raises(CommitConflictError):
+        restore(place, 1)
+    assert _whole(place) == [3, 2]
+    assert _subjects(place) == {"s0", "s1"}
+    assert vacuum(place, keep=1, grace=NOW).staged == []
 
 
 # The command

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import xxhash
 
+from .....errors import JellyError
 from ...errors import RootError, StorageError
 from .cache import Cache
 from .client import Client
@@ -16,19 +17,22 @@ from .lists import Part
 #: Files of one object are fetched together if this many times their bytes are all that lie there.
 _DENSE: Final = 2
 
+#: Files of one object, in order, by name.
+_Run: TypeAlias = list[tuple[str, Part]]
+
 
 def fetch(client: Client, cache: Cache, parts: Mapping[str, Part], folder: Path) -> None:
     """Fill a folder with the files of a store.
 
     :raises RootError: one is not there, or is not what the list says.
     """
-    absent: dict[str, list[tuple[str, Part]]] = {}
-    for name, part in parts.items():
-        if not cache.link(part.checksum, part.size, folder / name):
-            absent.setdefault(part.object, []).append((name, part))
-    runs = [run for found in absent.values() for run in _runs(found)]
+    absent = {
+        name: part
+        for name, part in parts.items()
+        if not cache.link(part.checksum, part.size, folder / name)
+    }
 
-    def bring(run: list[tuple[str, Part]]) -> None:
+    def bring(run: _Run) -> None:
         for name, part in _bring(client, cache, run):
             if not cache.link(part.checksum, part.size, folder / name):
                 # It was evicted at once, as from a cache that has no room at all.
@@ -36,7 +40,7 @@ def fetch(client: Client, cache: Cache, parts: Mapping[str, Part], folder: Path)
                     with (folder / name).open("ab") as file:
                         file.write(chunk)
 
-    client.each(bring, runs)
+    client.each(bring, _runs(absent))
 
 
 def read(client: Client, part: Part) -> Iterator[bytes]:
@@ -74,31 +78,74 @@ def _check(part: Part, size: int, checksum: str) -> None:
         raise RootError(f"{part.object}: damaged: its checksum does not match")
 
 
-def _runs(found: Iterable[tuple[str, Part]]) -> list[list[tuple[str, Part]]]:
+def _runs(parts: Mapping[str, Part]) -> list[_Run]:
     """Files of one object, those together that are got by one request."""
-    files = sorted(found, key=lambda each: each[1].offset)
-    start = files[0][1].offset
-    end = max(part.offset + part.size for _, part in files)
-    if sum(part.size for _, part in files) * _DENSE >= end - start:
-        return [files]
-    return [[each] for each in files]
+    objects: dict[str, _Run] = {}
+    for name, part in parts.items():
+        objects.setdefault(part.object, []).append((name, part))
+    runs = []
+    for files in objects.values():
+        files.sort(key=lambda each: each[1].offset)
+        start, end = _span(files)
+        dense = sum(part.size for _, part in files) * _DENSE >= end - start
+        runs += [files] if dense else [[each] for each in files]
+    return runs
 
 
-def _bring(client: Client, cache: Cache, run: list[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
+def _span(run: _Run) -> tuple[int, int]:
+    """Where the files of a run begin in their object, and where they end."""
+    return run[0][1].offset, max(part.offset + part.size for _, part in run)
+
+
+def _together(client: Client, run: _Run) -> Iterator[tuple[str, Part, bytes]]:
+    """Files of one object, got with one request, and not compared yet."""
+    start, end = _span(run)
+    data = b"".join(_chunks(client, run[0][1].object, start, end - start))
+    for name, part in run:
+        yield name, part, data[part.offset - start :][: part.size]
+
+
+def _bring(client: Client, cache: Cache, run: _Run) -> Iterator[tuple[str, Part]]:
     """Fetch files of one object into the cache, with one request."""
     if len(run) == 1:
         [(name, part)] = run
         _store(cache, part, read(client, part))
         yield name, part
         return
-    start = run[0][1].offset
-    end = max(part.offset + part.size for _, part in run)
-    data = b"".join(_chunks(client, run[0][1].object, start, end - start))
-    for name, part in run:
-        content = data[part.offset - start :][: part.size]
+    for name, part, content in _together(client, run):
         _check(part, len(content), xxhash.xxh3_128_hexdigest(content))
         _store(cache, part, [content])
         yield name, part
+
+
+def damages(client: Client, parts: Mapping[str, Part]) -> Iterator[str]:
+    """What is wrong with the files of a store, a text for each that begins with its name."""
+    found = (
+        each
+        for wrong in client.each(lambda run: _wrong(client, run), _runs(parts))
+        for each in wrong
+    )
+    for name, error in sorted(found, key=lambda each: each[0]):
+        where = "" if error.source is None else f"{error.source}: "
+        yield f"{name}: {where}{error.message}"
+
+
+def _wrong(client: Client, run: _Run) -> list[tuple[str, JellyError]]:
+    """Files of one object that are not what the list says."""
+    wrong: list[tuple[str, JellyError]] = []
+    try:
+        if len(run) == 1:
+            for _ in read(client, run[0][1]):
+                pass
+            return []
+        for name, part, content in _together(client, run):
+            try:
+                _check(part, len(content), xxhash.xxh3_128_hexdigest(content))
+            except RootError as error:
+                wrong.append((name, error))
+    except JellyError as error:
+        return [(name, error) for name, _ in run]
+    return wrong
 
 
 def _store(cache: Cache, part: Part, chunks: Iterable[bytes]) -> None:

@@ -1,25 +1,29 @@
 """Operations on their way through an object store: one object for each part of a log.
 
-An object begins with the length of its index, in eight bytes, and the index: for each shard the
-number of its bytes, as JSON. Behind it are the operations, shard after shard. So who reads those of
-a shard gets some bytes of each object, however many shards there are.
+An object begins with the length of its index, in eight bytes, the XXH3 of 128 bits of these and of
+the index, and that: for each shard the number of its bytes, as JSON. Behind it are the operations,
+shard after shard. So who reads those of a shard gets some bytes of each object, however many shards
+there are.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+import xxhash
+
+from ...documents import MAX_JSON
 from ...errors import RootError
 from ..interface import STAGING, Attempt, Piece
 from .cache import Folder
 from .client import CHUNK, PART, Client
 
-_LENGTH: Final = struct.Struct("<Q")
+_LENGTH: Final = 8
+_BEGIN: Final = _LENGTH + 16
 #: Bytes that are got for an index, which is longer only if there are very many shards.
 _INDEX: Final = 1 << 16
 
@@ -69,9 +73,8 @@ class ObjectAttempt(Attempt):
         name = self._object(part)
         try:
             data = self._client.get_range(name, 0, _INDEX)
-            [length] = _LENGTH.unpack_from(data)
-            start = _LENGTH.size + length
-            if start > len(data):
+            start = _BEGIN + int.from_bytes(data[:_LENGTH], "little")
+            if _INDEX < start <= _BEGIN + MAX_JSON:
                 data += self._client.get_range(name, len(data), start - len(data))
         except FileNotFoundError:
             raise RootError(
@@ -79,15 +82,16 @@ class ObjectAttempt(Attempt):
                 "the driver sees, or another process has removed them",
                 source=self._storage.place(name),
             ) from None
-        except struct.error as error:
-            raise RootError(f"damaged: {error}", source=self._storage.place(name)) from error
+        index = data[_BEGIN:start]
+        if data[:_BEGIN] != _beginning(index):
+            raise RootError(
+                "damaged: the checksum of its index does not match",
+                source=self._storage.place(name),
+            )
         found: dict[int, Piece] = {}
-        try:
-            for shard, size in json.loads(data[_LENGTH.size : start]):
-                found[int(shard)] = Piece(name, start, int(size))
-                start += size
-        except (ValueError, TypeError) as error:
-            raise RootError(f"damaged: {error}", source=self._storage.place(name)) from error
+        for shard, size in json.loads(index):
+            found[shard] = Piece(name, start, size)
+            start += size
         return found
 
     def open(self, piece: Piece) -> BinaryIO:
@@ -103,11 +107,17 @@ class ObjectAttempt(Attempt):
         return f"{STAGING}/{self.name}/{part}"
 
 
+def _beginning(index: bytes) -> bytes:
+    """What stands before an index."""
+    length = len(index).to_bytes(_LENGTH, "little")
+    return length + xxhash.xxh3_128_digest(length + index)
+
+
 def _content(folder: Path) -> Iterator[bytes]:
     """An object, in pieces."""
     paths = sorted(folder.iterdir())
     index = json.dumps([(int(path.name), path.stat().st_size) for path in paths]).encode()
-    yield _LENGTH.pack(len(index)) + index
+    yield _beginning(index) + index
     for path in paths:
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):

@@ -16,7 +16,7 @@ from ..interface import Attempt, Contents, MakingStore, OpenStore, Storage, Swee
 from .cache import BYTES_VARIABLE, DEFAULT_BYTES, Cache, Folder, default_folder
 from .client import Client, Found
 from .connecting import connect, root_url, whole
-from .fetching import fetch, read
+from .fetching import damages, fetch
 from .lists import Part, list_name, parse_list
 from .staged import ObjectAttempt
 from .uploading import upload
@@ -139,13 +139,7 @@ class ObjectStorage(Storage):
         except JellyError as error:
             yield f"{list_name(store).rpartition('/')[2]}: {error.message}"
             return
-        for name in sorted(parts):
-            try:
-                for _ in read(self.client, parts[name]):
-                    pass
-            except JellyError as error:
-                where = "" if error.source is None else f"{error.source}: "
-                yield f"{name}: {where}{error.message}"
+        yield from damages(self.client, parts)
 
     def discard(self, stores: Iterable[str]) -> None:
         # It is left for a vacuum otherwise.
