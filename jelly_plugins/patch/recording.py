@@ -115,6 +115,8 @@ class LogWriter:
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
             )
         self._lock = RLock()
+        #: Ids of the next patches.
+        self._ids: list[str] = []
         self._process = os.getpid()
         #: Where the log ends, in one piece, so that an interrupt finds all of it or none changed.
         self.place = Place()
@@ -230,7 +232,9 @@ class LogWriter:
             self._begun = True
             before = self.place
             size, patches, head, _, root = before
-            made = _new_id()
+            if not self._ids:
+                self._ids = _new_ids()
+            made = self._ids.pop()
             try:
                 ids = [(ID, made)] if head is None else [(ID, made), (PREV, head)]
                 data = say(self._serializer, ids, what)
@@ -411,15 +415,15 @@ def _term(made: Any) -> Any:
     return Iri(made) if type(made) is str else made
 
 
-def _new_id() -> str:
-    """The URN of a random UUID (RFC 9562, section 5.4), as ``uuid4().urn`` in a third of the
-    time."""
-    digits = urandom(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return (
-        f"urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-"
-        f"{digits[20:]}"
-    )
+def _new_ids() -> list[str]:
+    """The URNs of some random UUIDs (RFC 9562, section 5.4), as ``uuid4().urn`` in a third of the
+    time. For one process: a child that is forked would have the same."""
+    digits = urandom(16 * 64).hex()
+    return [
+        f"urn:uuid:{each[:8]}-{each[8:12]}-4{each[13:16]}-{'89ab'[int(each[16], 16) & 3]}"
+        f"{each[17:20]}-{each[20:]}"
+        for each in (digits[at : at + 32] for at in range(0, len(digits), 32))
+    ]
 
 
 def _describing(describe: Describe) -> Describe:

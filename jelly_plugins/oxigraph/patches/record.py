@@ -30,7 +30,7 @@ from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
 from ...patch.replay.refusals import moved
 from ..labels import kept
-from ..plain_text import has_blank_nodes, line_of, lines_of
+from ..plain_text import canonical_quads, has_blank_nodes, line_of, lines_of
 from ..terms import check_store, describe_kept
 from . import staging
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
@@ -250,6 +250,10 @@ class Recorder:
         if self._behind is None or not isinstance(quad, Quad):
             return False
         line = line_of(quad)
+        if line is None:
+            # Its literal may have another form in the store.
+            [quad] = canonical_quads([quad])
+            line = line_of(quad)
         if line is None:
             return False
         store = self.store
