@@ -52,8 +52,8 @@ try:
         TextEncoder,
         are_plain,
         count_rows,
-        is_usual,
         odd_lines,
+        usual_line,
     )
 except ImportError as error:
     warn_of_sources(error)
@@ -65,7 +65,7 @@ except ImportError as error:
     from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
     from .text.forms import odd_lines
-    from .text.plain import are_plain, is_usual
+    from .text.plain import are_plain, usual_line
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -124,7 +124,7 @@ __all__ = [
     "delimit",
     "describe",
     "is_delimited",
-    "is_usual",
     "native",
     "odd_lines",
+    "usual_line",
 ]

@@ -12,7 +12,7 @@ from .text.columns import ColumnDecoder as ColumnDecoder
 from .text.columns import ColumnEncoder as ColumnEncoder
 from .text.forms import odd_lines as odd_lines
 from .text.plain import are_plain as are_plain
-from .text.plain import is_usual as is_usual
+from .text.plain import usual_line as usual_line
 from .text.transcoding import TextDecoder as TextDecoder
 from .text.transcoding import TextEncoder as TextEncoder
 

@@ -22,7 +22,7 @@ from pyoxigraph import (
     serialize,
 )
 
-from ..codec import are_plain, is_usual, odd_lines
+from ..codec import are_plain, odd_lines, usual_line
 from ..codec.text.plain import IRI, NODE
 from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
@@ -77,9 +77,8 @@ def line_of(quad: Quad) -> bytes | None:
     >>> line_of(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"), NamedNode("urn:g")))
     b'<urn:s> <urn:p> "o" <urn:g> .\\n'
     """
-    line = str(quad).encode() + b" .\n"
-    width = 3 if quad.graph_name == DEFAULT_GRAPH else 4
-    return line if is_usual(line, width) and _PRIVATE not in line else None
+    line = usual_line(str(quad), 3 if quad.graph_name == DEFAULT_GRAPH else 4)
+    return None if line is None or _PRIVATE in line else line
 
 
 def lines_of(text: PlainText) -> bytes:

@@ -211,12 +211,15 @@ class LogWriter:
         :raises JellyError: the log cannot say a statement; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        statements = []
-        if deleted:
-            statements.append((OperationKind.DELETE, deleted))
-        if added:
-            statements.append((OperationKind.ADD, added))
-        self._append(PatchSerializer.add_transaction, statements)
+        both = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
+        self._append(PatchSerializer.add_transaction, [each for each in both if each[1]])
+
+    def append_statement(self, kind: OperationKind, line: bytes) -> None:
+        """Write a patch of one transaction of one statement, as :meth:`append_lines` does.
+
+        :param kind: ADD or DELETE.
+        """
+        self._append(PatchSerializer.add_transaction, ((kind, line),))
 
     def _append(
         self, say: Callable[[PatchSerializer, list[tuple[str, Any]], Any], bytes], what: Any

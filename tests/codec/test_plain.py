@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from jelly_plugins.codec import are_plain, is_usual, odd_lines
+from jelly_plugins.codec import are_plain, odd_lines, usual_line
 from jelly_plugins.codec.text import forms
 from jelly_plugins.codec.text import plain as python
 from jelly_plugins.codec.text.plain import are_plain as reference
@@ -86,25 +86,25 @@ UNUSUAL = (
 )
 
 
-@pytest.mark.parametrize("which", [is_usual, python.is_usual])
+@pytest.mark.parametrize("which", [usual_line, python.usual_line])
 @pytest.mark.parametrize("text", USUAL)
-def test_usual_lines(text: str, which: Callable[[bytes, int], bool]) -> None:
-    assert which(f"{text} .\n".encode(), 3)
-    assert which(f"{text} <urn:g> .\n".encode(), 4)
+def test_usual_lines(text: str, which: Callable[[str, int], bytes | None]) -> None:
+    assert which(text, 3) == f"{text} .\n".encode()
+    assert which(f"{text} <urn:g>", 4) == f"{text} <urn:g> .\n".encode()
     # A term that looks like two is one too many.
-    assert not which(f"{text} <urn:g> .\n".encode(), 3)
-    assert not which(f"{text} .\n".encode(), 4)
-    assert not which(f"{text} <urn:g> <urn:g> .\n".encode(), 4)
-    assert not which(f"{text} _:g .\n".encode(), 4)
-    for other in (" .", " .\n\n", ".\n", " . \n", "\n", "  .\n", f" .\n{text} .\n"):
-        assert not which(f"{text}{other}".encode(), 3)
+    assert which(f"{text} <urn:g>", 3) is None
+    assert which(text, 4) is None
+    assert which(f"{text} <urn:g> <urn:g>", 4) is None
+    assert which(f"{text} _:g", 4) is None
+    for other in (" ", " .", " .\n", "\n", f" .\n{text}"):
+        assert which(f"{text}{other}", 3) is None
 
 
-@pytest.mark.parametrize("which", [is_usual, python.is_usual])
+@pytest.mark.parametrize("which", [usual_line, python.usual_line])
 @pytest.mark.parametrize("text", UNUSUAL)
-def test_unusual_lines(text: str, which: Callable[[bytes, int], bool]) -> None:
-    assert not which(f"{text} .\n".encode(), 3)
-    assert not which(f"{text} <urn:g> .\n".encode(), 4)
+def test_unusual_lines(text: str, which: Callable[[str, int], bytes | None]) -> None:
+    assert which(text, 3) is None
+    assert which(f"{text} <urn:g>", 4) is None
 
 
 @pytest.mark.parametrize("which", [odd_lines, forms.odd_lines])

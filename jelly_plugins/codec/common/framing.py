@@ -37,7 +37,11 @@ def is_delimited(head: bytes) -> bool:
 
 def delimit(frame: bytes) -> bytes:
     """A frame with its length before it."""
-    return varint(len(frame)) + frame
+    size = len(frame)
+    if 0x80 <= size < 0x4000:
+        # As most are: without a call.
+        return bytes((size & 0x7F | 0x80, size >> 7)) + frame
+    return varint(size) + frame
 
 
 class FrameSplitter:

@@ -144,8 +144,6 @@ def varint(value: int) -> bytes:
     """
     if value < 0x80:
         return value.to_bytes()
-    if value < 0x4000:
-        return bytes((value & 0x7F | 0x80, value >> 7))
     parts = bytearray()
     while value > 0x7F:
         parts.append(value & 0x7F | 0x80)

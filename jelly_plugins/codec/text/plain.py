@@ -37,25 +37,22 @@ def are_plain(lines: bytes) -> bool:
     return _LINES.compiled.fullmatch(lines) is not None
 
 
-def is_usual(line: bytes, width: int) -> bool:
-    """Whether text is one plain line of N-Quads, of IRIs and perhaps a literal that a store keeps
-    as it is, see ``forms``.
+def usual_line(text: str, width: int) -> bytes | None:
+    """The line of N-Quads of a statement of IRIs and perhaps a literal that a store keeps as it is,
+    see ``forms``; None if it is another one, or its text is not plain.
 
-    The compiled kernel says so of fewer.
+    The compiled kernel gives fewer.
 
+    :param text: the line without its end.
     :param width: number of its terms, 3 or 4. Who knows it is sure that no term looks like two.
 
-    >>> is_usual(b'<urn:s> <urn:p> "o" .\\n', 3), is_usual(b'<urn:s> <urn:p> _:o .\\n', 3)
-    (True, False)
+    >>> usual_line('<urn:s> <urn:p> "o"', 3)
+    b'<urn:s> <urn:p> "o" .\\n'
     """
+    line = text.encode() + b" .\n"
     found = _STATEMENT.compiled.fullmatch(line)
     if found is None:
-        return False
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
+        return None
     lex, datatype, graph = found.groups()
-    return (graph is None) is (width == 3) and (
-        datatype is None or is_canonical(lex.decode(), datatype.decode())
-    )
+    usual = datatype is None or is_canonical(lex.decode(), datatype.decode())
+    return line if usual and (graph is None) is (width == 3) else None

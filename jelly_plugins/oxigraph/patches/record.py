@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Self
 from pyoxigraph import BlankNode, Quad, Store
 
 from ...codec import DEFAULT_LIMITS, Limits, PatchOptions
-from ...codec.patch.operations import add, delete
+from ...codec.patch.operations import OperationKind, add, delete
 from ...codec.text.ntriples import read_label
 from ...errors import ChainError, JellyError, TextError
 from ...patch.recording import LogWriter, Place, id_text
@@ -38,6 +38,8 @@ from .lag import LAG, catch_up, catches_up, check_recorded, is_alone, is_left, l
 from .replay import replay
 from .staging import Staged, Transaction
 
+_ADD: Final = OperationKind.ADD
+_DELETE: Final = OperationKind.DELETE
 #: Statements of a transaction from which on its position costs little beside them.
 _LITTLE: Final = 50
 
@@ -266,10 +268,7 @@ class Recorder:
             changes = ([], [quad]) if there else ([quad], [])
             begun = self._begun = _Begun(writer.place, changes, None, True)
             try:
-                if there:
-                    writer.append_lines(b"", line)
-                else:
-                    writer.append_lines(line, b"")
+                writer.append_statement(_ADD if there else _DELETE, line)
                 staging.change(store, quad, there)
             except BaseException as error:
                 self._settle()

@@ -333,7 +333,9 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         if parser.quads is not self._quads or self._state is not BETWEEN_MARKS:
             return super().add_transaction(headers, statements, parser)
         self._writer.add_transaction(self, headers, statements, parser)
-        return self._take_ended()
+        ended = self._ended
+        self._ended = []
+        return ended
 
     def _add_lines(self, kind, data, parser):
         if parser.quads is self._quads:

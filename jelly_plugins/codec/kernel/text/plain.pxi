@@ -13,15 +13,16 @@ def are_plain(bytes lines):
     return pos != NULL
 
 
-def is_usual(bytes line, int width):
-    """Whether text is one plain line of IRIs and perhaps a literal that stays as it is."""
+def usual_line(str text, int width):
+    """The line of a statement of IRIs and perhaps a literal that stays as it is; None of others."""
     cdef LineReader reader
+    cdef bytes line = PyUnicode_AsUTF8String(text) + b" .\n"
     cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(line)
     cdef bint usual
     open_plain(&reader)
     usual = is_usual_line(&reader, pos, pos + PyBytes_GET_SIZE(line), min(width, 4))
     close_line_reader(&reader)
-    return usual
+    return line if usual else None
 
 
 def odd_lines(bytes text):
