@@ -212,21 +212,20 @@ class LogWriter:
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
         both = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
-        self._append(PatchSerializer.add_transaction, [each for each in both if each[1]])
+        self._append(_say_lines, [each for each in both if each[1]])
 
     def append_statement(self, kind: OperationKind, line: bytes) -> None:
         """Write a patch of one transaction of one statement, as :meth:`append_lines` does.
 
         :param kind: ADD or DELETE.
         """
-        self._append(PatchSerializer.add_transaction, ((kind, line),))
+        self._append(PatchSerializer.add_single, kind, line)
 
-    def _append(
-        self, say: Callable[[PatchSerializer, list[tuple[str, Any]], Any], bytes], what: Any
-    ) -> None:
+    def _append(self, say: Callable[..., bytes], *what: Any) -> None:
         """Write a patch.
 
-        :param say: the bytes of its ids, as :class:`Place` has them, and of what it says.
+        :param say: gives its bytes, by a serializer, its id and that of the patch before it, as
+            :class:`Place` has them, and what it says.
         """
         with self._lock:
             self.check_open()
@@ -239,8 +238,8 @@ class LogWriter:
                 self._ids = _new_ids()
             made = self._ids.pop()
             try:
-                ids = [(ID, made)] if head is None else [(ID, made), (PREV, head)]
-                data = say(self._serializer, ids, what)
+                ids = (made,) if head is None else (made, head)
+                data = say(self._serializer, ids, *what)
                 self._write(data)
                 if self._sync:
                     os.fsync(self._file.fileno())
@@ -403,10 +402,19 @@ class LogWriter:
 
 
 def _say_operations(
-    serializer: PatchSerializer, ids: list[tuple[str, Any]], operations: Iterable[AnyOperation]
+    serializer: PatchSerializer, ids: tuple[Any, ...], operations: Iterable[AnyOperation]
 ) -> bytes:
-    opening = (Operation(OperationKind.HEADER, Header(key, _term(made))) for key, made in ids)
+    opening = (
+        Operation(OperationKind.HEADER, Header(key, _term(made)))
+        for key, made in zip((ID, PREV), ids, strict=False)
+    )
     return serializer.add([*opening, BEGIN, *operations, COMMIT, END])
+
+
+def _say_lines(
+    serializer: PatchSerializer, ids: tuple[Any, ...], lines: list[tuple[OperationKind, bytes]]
+) -> bytes:
+    return serializer.add_transaction(list(zip((ID, PREV), ids, strict=False)), lines)
 
 
 def id_text(made: Any) -> str:

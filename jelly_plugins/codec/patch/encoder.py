@@ -8,11 +8,12 @@ and "Transactions".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, StatementError
+from ..common.framing import delimit
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.options import write_options
 from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWriter
@@ -148,6 +149,22 @@ class PatchEncoder(RowWriter):
             self._add_lines(kind, lines, parser)
         self._add_all([COMMIT, END])
         return self._take_ended()
+
+    def add_single(
+        self, ids: Sequence[str], kind: OperationKind, line: bytes, parser: LineParser
+    ) -> bytes:
+        """Write a patch of one transaction of one statement, in less time still.
+
+        :param ids: IRI of the patch, and of the one that it follows, if there is one.
+        :param kind: ADD or DELETE.
+        :param line: whole line of N-Quads or N-Triples.
+        :return: the frames that came to their end, with their lengths before them.
+        :raises TextError: the line is none.
+        :raises JellyError: a row cannot be written; those before it are.
+        """
+        parser.begin()
+        headers = zip(("id", "prev"), ids, strict=False)
+        return b"".join(map(delimit, self.add_transaction(headers, [(kind, line)], parser)))
 
     def _add_all(self, operations: Iterable[Operation]) -> None:
         for operation in operations:

@@ -125,7 +125,9 @@ cdef class PatchTermWriter(TermWriter):
                 error.locate(frame=encoder._frames, row=encoder._rows)
             raise
         finally:
-            self._hand_over(encoder)
+            if self.writer.rows.size:
+                self._hand_over(encoder)
+            self.asked = False
             self._leave()
 
     cdef bint _end_frame(self, encoder) except -1:
@@ -321,6 +323,17 @@ cdef class PatchTermWriter(TermWriter):
 cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer._IRI_TAG
 
 
+def delimited(bytes frame):
+    """A frame with its length before it."""
+    cdef uint8_t length[10]
+    cdef Buffer head
+    head.bytes = length
+    head.size = 0
+    head.capacity = 10
+    put_varint(&head, PyBytes_GET_SIZE(frame))
+    return (<const char *> length)[:head.size] + frame
+
+
 class PatchEncoder(reference_patch_encoder.PatchEncoder):
     __doc__ = reference_patch_encoder.PatchEncoder.__doc__
 
@@ -336,6 +349,16 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         ended = self._ended
         self._ended = []
         return ended
+
+    def add_single(self, ids, kind, line, parser):
+        if parser.quads is not self._quads or self._state is not BETWEEN_MARKS:
+            return super().add_single(ids, kind, line, parser)
+        parser.begin()
+        headers = [("id", ids[0])] if len(ids) == 1 else [("id", ids[0]), ("prev", ids[1])]
+        self._writer.add_transaction(self, headers, ((kind, line),), parser)
+        ended = self._ended
+        self._ended = []
+        return delimited(ended[0]) if len(ended) == 1 else b"".join(map(delimited, ended))
 
     def _add_lines(self, kind, data, parser):
         if parser.quads is self._quads:
