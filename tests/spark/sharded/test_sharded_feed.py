@@ -221,6 +221,7 @@ def test_what_is_wrong_with_a_root_is_no_option(tmp_path: Path) -> None:
 # With Spark
 
 
+@pytest.mark.slow
 def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Path) -> None:
     from jelly_plugins.spark import apply_patches
 

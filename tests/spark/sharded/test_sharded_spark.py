@@ -198,6 +198,7 @@ def test_rows_that_are_not_as_they_were_read_are_refused(
     assert_same(root, replayed(*logs))
 
 
+@pytest.mark.slow
 def test_files_without_rows_are_no_loss(spark: SparkSession, tmp_path: Path) -> None:
     """Nor is a stream that begins before there is a file."""
     folder, root = tmp_path / "logs", tmp_path / "root"
