@@ -61,6 +61,7 @@ from .common import term_reader as reference_terms
 from .common import term_writer as reference_writer
 from .text import transcoding as reference_text
 from .rdf.decoder import Frame
+from .common.framing import delimit
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
 from .patch.operations import END, Header, Namespace, Operation, OperationKind
 from .rdf.options import PhysicalType

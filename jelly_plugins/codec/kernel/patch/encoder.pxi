@@ -323,17 +323,6 @@ cdef class PatchTermWriter(TermWriter):
 cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer._IRI_TAG
 
 
-def delimited(bytes frame):
-    """A frame with its length before it."""
-    cdef uint8_t length[10]
-    cdef Buffer head
-    head.bytes = length
-    head.size = 0
-    head.capacity = 10
-    put_varint(&head, PyBytes_GET_SIZE(frame))
-    return (<const char *> length)[:head.size] + frame
-
-
 class PatchEncoder(reference_patch_encoder.PatchEncoder):
     __doc__ = reference_patch_encoder.PatchEncoder.__doc__
 
@@ -358,7 +347,7 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         self._writer.add_transaction(self, headers, ((kind, line),), parser)
         ended = self._ended
         self._ended = []
-        return delimited(ended[0]) if len(ended) == 1 else b"".join(map(delimited, ended))
+        return delimit(ended[0]) if len(ended) == 1 else b"".join(map(delimit, ended))
 
     def _add_lines(self, kind, data, parser):
         if parser.quads is self._quads:
