@@ -20,16 +20,22 @@ MUCH = b"<urn:s> <urn:p> <urn:o> .\n" * 100_000
 def test_no_temporary_file_is_left(name: str, code: int, tmp_path: Path) -> None:
     if not hasattr(signal, name):
         pytest.skip(f"there is no {name} here")
+    to = tmp_path / "x.jelly"
+    python, option, main, *arguments = command("convert", "-", "--from", "nt", "-o", to)
+    # Whoever has started the tests may have it ignored. Set in the new process: a preexec_fn runs
+    # in a copy of this one, where threads that are not there may hold a lock.
+    heard = f"import signal; signal.signal(signal.{name}, signal.SIG_DFL)"
     process = subprocess.Popen(
-        command("convert", "-", "--from", "nt", "-o", tmp_path / "x.jelly"),
+        [python, option, f"{heard}; {main}", *arguments],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Whoever has started the tests may have it ignored.
-        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),
     )
     assert process.stdin is not None
-    process.stdin.write(MUCH)
-    process.stdin.flush()
+    try:
+        process.stdin.write(MUCH)
+        process.stdin.flush()
+    except BrokenPipeError:
+        pytest.fail(f"ended before it was asked to: {process.communicate()}")
     assert [path.name[:2] for path in tmp_path.iterdir()] == [".x"]
     process.send_signal(getattr(signal, name))
     _, err = process.communicate(timeout=60)
