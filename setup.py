@@ -27,8 +27,9 @@ CHOSEN = sys.platform == "win32" or "CFLAGS" in os.environ
 COMPILER_ARGUMENTS = [] if CHOSEN else ["-O3", "-g0"]
 
 #: A slow build that finds errors of memory: what a call was given is overwritten once it is done,
-#: and so is each term that is freed. See tests/fuzz/README.md.
-POISONED = [("JELLY_POISON", "1")] if os.environ.get("JELLY_POISON") == "1" else []
+#: and so is each term that is freed. See tests/fuzz/README.md. It alone has the assertions of
+#: Python's headers, which would come with CFLAGS of one's own too.
+POISONED = os.environ.get("JELLY_POISON") == "1"
 
 setup(
     ext_modules=[
@@ -37,7 +38,7 @@ setup(
             [str(package / "_native.pyx")],
             depends=KERNELS,
             extra_compile_args=COMPILER_ARGUMENTS,
-            define_macros=POISONED,
+            define_macros=[("JELLY_POISON", "1") if POISONED else ("NDEBUG", None)],
             optional=True,
         )
         for package in COMPILED

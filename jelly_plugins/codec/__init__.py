@@ -50,9 +50,8 @@ try:
         PatchEncoder,
         TextDecoder,
         TextEncoder,
-        are_plain,
         count_rows,
-        odd_lines,
+        plain_lines,
         usual_line,
     )
 except ImportError as error:
@@ -64,8 +63,7 @@ except ImportError as error:
     from .rdf.encoder import Encoder
     from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
-    from .text.forms import odd_lines
-    from .text.plain import are_plain, usual_line
+    from .text.plain import plain_lines, usual_line
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -119,12 +117,11 @@ __all__ = [
     "TextDecoder",
     "TextEncoder",
     "Triple",
-    "are_plain",
     "count_rows",
     "delimit",
     "describe",
     "is_delimited",
     "native",
-    "odd_lines",
+    "plain_lines",
     "usual_line",
 ]

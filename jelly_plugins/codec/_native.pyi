@@ -10,8 +10,7 @@ from .rdf.encoder import Encoder as Encoder
 from .rdf.row_counts import count_rows as count_rows
 from .text.columns import ColumnDecoder as ColumnDecoder
 from .text.columns import ColumnEncoder as ColumnEncoder
-from .text.forms import odd_lines as odd_lines
-from .text.plain import are_plain as are_plain
+from .text.plain import plain_lines as plain_lines
 from .text.plain import usual_line as usual_line
 from .text.transcoding import TextDecoder as TextDecoder
 from .text.transcoding import TextEncoder as TextEncoder

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """The compiled kernel: the same codec as the Python modules beside it, which are its reference.
 
 Same interface, same limits, same errors, same bytes; tests/fuzz compares the two. The kernel holds
@@ -61,9 +61,8 @@ from .common import term_reader as reference_terms
 from .common import term_writer as reference_writer
 from .text import transcoding as reference_text
 from .rdf.decoder import Frame
-from .common.framing import delimit
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
-from .patch.operations import END, Header, Namespace, Operation, OperationKind
+from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, OperationKind
 from .rdf.options import PhysicalType
 from .patch.decoder import PatchFrame
 from .patch.options import PatchStatementType

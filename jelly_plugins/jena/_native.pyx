@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """The compiled kernel of Jena RDF Binary: what `reader`, `writer` and `text` do, which are its
 reference. Same interface, same limits, same errors, same bytes.
 

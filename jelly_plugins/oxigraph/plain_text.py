@@ -22,7 +22,7 @@ from pyoxigraph import (
     serialize,
 )
 
-from ..codec import are_plain, odd_lines, usual_line
+from ..codec import plain_lines, usual_line
 from ..codec.text.plain import IRI, NODE
 from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
@@ -38,36 +38,46 @@ _PRIVATE: Final = BOOKKEEPING_IRI.encode()
 _GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
 
-def plain_text(quads: Collection[Quad], graphs: set[GraphName]) -> PlainText | None:
-    """The text of quads; None if it is not plain.
+def plain_text(
+    quads: Collection[Quad], graphs: set[GraphName]
+) -> tuple[PlainText | None, Collection[Quad]]:
+    """The text of quads, None if it is not plain; and those of them that may have literals in
+    another form than the store would give them.
 
     :param graphs: the graphs that they are in, or more.
 
     >>> plain_text([Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))], {DEFAULT_GRAPH})
-    {<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}
+    ({<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}, [])
     """
     if not quads:
-        return {}
-    if graphs <= {DEFAULT_GRAPH}:
-        return _plain({DEFAULT_GRAPH: quads})
-    by_graph: dict[GraphName, list[Triple]] = {}
-    for quad in quads:
-        by_graph.setdefault(quad.graph_name, []).append(quad.triple)
-    return _plain(by_graph)
-
-
-def _plain(
-    by_graph: Mapping[GraphName, Collection[Triple] | Collection[Quad]],
-) -> PlainText | None:
+        return {}, []
     made = {}
-    for graph, statements in by_graph.items():
+    odd: list[Quad] = []
+    for graph, members in _by_graph(quads, graphs).items():
         # Quads that are in no named graph are written as lines of three terms too.
+        default = graph == DEFAULT_GRAPH
+        statements = members if default else [quad.triple for quad in members]
         text = serialize(statements, format=RdfFormat.N_QUADS) or b""
-        named = graph == DEFAULT_GRAPH or _GRAPH.fullmatch(str(graph).encode())
-        if not named or text.count(b"\n") != len(statements) or not are_plain(text):
-            return None
+        found = plain_lines(text)
+        named = default or _GRAPH.fullmatch(str(graph).encode())
+        if not named or found is None or found[0] != len(members):
+            return None, quads
+        if found[1]:
+            numbered = list(members)
+            odd += [numbered[number] for number in found[1]]
         made[graph] = text
-    return made
+    return made, odd
+
+
+def _by_graph(
+    quads: Collection[Quad], graphs: set[GraphName]
+) -> Mapping[GraphName, Collection[Quad]]:
+    if graphs <= {DEFAULT_GRAPH}:
+        return {DEFAULT_GRAPH: quads}
+    by_graph: dict[GraphName, list[Quad]] = {}
+    for quad in quads:
+        by_graph.setdefault(quad.graph_name, []).append(quad)
+    return by_graph
 
 
 def line_of(quad: Quad) -> bytes | None:
@@ -77,7 +87,9 @@ def line_of(quad: Quad) -> bytes | None:
     >>> line_of(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"), NamedNode("urn:g")))
     b'<urn:s> <urn:p> "o" <urn:g> .\\n'
     """
-    line = usual_line(str(quad), 3 if quad.graph_name == DEFAULT_GRAPH else 4)
+    if quad.graph_name == DEFAULT_GRAPH:
+        return usual_line(str(quad), 3)
+    line = usual_line(str(quad), 4)
     return None if line is None or _PRIVATE in line else line
 
 
@@ -103,21 +115,6 @@ def data_of(text: PlainText) -> str:
         lines.decode() if graph == DEFAULT_GRAPH else f"GRAPH {graph} {{\n{lines.decode()}}}\n"
         for graph, lines in text.items()
     )
-
-
-def odd_quads(quads: Collection[Quad], text: PlainText | None) -> Collection[Quad]:
-    """The quads that may have literals in another form than the store would give them.
-
-    :param text: their text, if it is plain.
-    """
-    if text is None:
-        return quads
-    odd = []
-    for graph, lines in text.items():
-        if numbers := odd_lines(lines):
-            members = _of_graph(graph, quads, text)
-            odd += [members[number] for number in numbers]
-    return odd
 
 
 def canonical_quads(quads: Collection[Quad]) -> list[Quad]:

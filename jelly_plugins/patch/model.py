@@ -16,8 +16,11 @@ from ..codec.common.terms import Term
 from ..codec.patch.operations import (
     ABORT,
     BEGIN,
+    CHAIN_KEYS,
     COMMIT,
     END,
+    ID,
+    PREV,
     AnyOperation,
     Header,
     Namespace,
@@ -34,8 +37,11 @@ from ..errors import TruncatedError
 __all__ = [
     "ABORT",
     "BEGIN",
+    "CHAIN_KEYS",
     "COMMIT",
     "END",
+    "ID",
+    "PREV",
     "Header",
     "Namespace",
     "Operation",
@@ -55,9 +61,6 @@ BEHIND_HEADERS: Final = (
     "the log ends behind the headers of a patch, which may be torn: a row Z or a transaction would "
     "say that it is whole"
 )
-
-ID: Final = "id"
-PREV: Final = "prev"
 
 
 class Patch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from io import BufferedReader, FileIO
 from os import urandom
 from threading import RLock
@@ -43,7 +44,7 @@ from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
-from .model import ID, PREV
+from .model import CHAIN_KEYS, ID
 from .reader import PatchReader
 from .writer import PatchSerializer
 
@@ -57,6 +58,14 @@ _LAST_LINE: Final = re.compile(rb"(?:TC|TA|Z)[ \t]*\.?[ \t]*\r?")
 #: The row that ends a patch, at the end of a text.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 _PIECE: Final = 1 << 16
+#: The byte of a UUID that has its version, and the one that has its variant, by what they were.
+_VERSION: Final = bytes(0x40 | byte & 0x0F for byte in range(256))
+_VARIANT: Final = bytes(0x80 | byte & 0x3F for byte in range(256))
+#: The URN of a UUID, and where its digits are.
+_URN: Final = b"urn:uuid:00000000-0000-0000-0000-000000000000"
+_DIGITS: Final = [at for at, digit in enumerate(_URN) if digit == ord("0")]
+#: Ids that are made at once.
+_IDS: Final = 64
 _GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple))
 
 
@@ -74,6 +83,23 @@ class Place(NamedTuple):
     head: Any = None
     before: Any = None
     root: Any = None
+
+
+#: As ``Place(…)`` does with all of it, in one step.
+_new_place: Final = partial(tuple.__new__, Place)
+
+#: How often the process was forked off another one that had this module: less to ask than
+#: ``os.getpid``, for which each patch would wait.
+_forks = 0
+
+
+def _note_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 class LogWriter:
@@ -117,7 +143,7 @@ class LogWriter:
         self._lock = RLock()
         #: Ids of the next patches.
         self._ids: list[str] = []
-        self._process = os.getpid()
+        self._forks = _forks
         #: Where the log ends, in one piece, so that an interrupt finds all of it or none changed.
         self.place = Place()
         #: Whether there may be more in the file than that.
@@ -164,14 +190,14 @@ class LogWriter:
     @property
     def is_of_this_process(self) -> bool:
         """Whether this process has opened the log, and is not a child that was forked since."""
-        return os.getpid() == self._process
+        return self._forks == _forks
 
     def check_open(self) -> None:
         """Refuse to go on with a log that was closed, or that another process has opened.
 
         :raises SourceError: it was.
         """
-        if os.getpid() != self._process:
+        if not self.is_of_this_process:
             raise SourceError("the log is recorded by another process", source=self.name)
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
@@ -228,7 +254,8 @@ class LogWriter:
             :class:`Place` has them, and what it says.
         """
         with self._lock:
-            self.check_open()
+            if self._forks != _forks or self._file.closed:
+                self.check_open()
             if self._begun:
                 self.cut(self.place)
             self._begun = True
@@ -240,10 +267,12 @@ class LogWriter:
             try:
                 ids = (made,) if head is None else (made, head)
                 data = say(self._serializer, ids, *what)
-                self._write(data)
+                written = self._file.write(data)
+                if written < len(data):
+                    self._write(data[written:])
                 if self._sync:
                     os.fsync(self._file.fileno())
-                self.place = Place(size + len(data), patches + 1, made, head, root or made)
+                self.place = _new_place((size + len(data), patches + 1, made, head, root or made))
                 self._begun = False
             except BaseException:
                 self.cut(before)
@@ -406,7 +435,7 @@ def _say_operations(
 ) -> bytes:
     opening = (
         Operation(OperationKind.HEADER, Header(key, _term(made)))
-        for key, made in zip((ID, PREV), ids, strict=False)
+        for key, made in zip(CHAIN_KEYS, ids, strict=False)
     )
     return serializer.add([*opening, BEGIN, *operations, COMMIT, END])
 
@@ -414,7 +443,7 @@ def _say_operations(
 def _say_lines(
     serializer: PatchSerializer, ids: tuple[Any, ...], lines: list[tuple[OperationKind, bytes]]
 ) -> bytes:
-    return serializer.add_transaction(list(zip((ID, PREV), ids, strict=False)), lines)
+    return serializer.add_transaction(list(zip(CHAIN_KEYS, ids, strict=False)), lines)
 
 
 def id_text(made: Any) -> str:
@@ -427,14 +456,18 @@ def _term(made: Any) -> Any:
 
 
 def _new_ids() -> list[str]:
-    """The URNs of some random UUIDs (RFC 9562, section 5.4), as ``uuid4().urn`` in a third of the
+    """The URNs of some random UUIDs (RFC 9562, section 5.4), as ``uuid4().urn`` in an eighth of the
     time. For one process: a child that is forked would have the same."""
-    digits = urandom(16 * 64).hex()
-    return [
-        f"urn:uuid:{each[:8]}-{each[8:12]}-4{each[13:16]}-{'89ab'[int(each[16], 16) & 3]}"
-        f"{each[17:20]}-{each[20:]}"
-        for each in (digits[at : at + 32] for at in range(0, len(digits), 32))
-    ]
+    made = bytearray(urandom(16 * _IDS))
+    made[6::16] = made[6::16].translate(_VERSION)
+    made[8::16] = made[8::16].translate(_VARIANT)
+    digits = made.hex().encode()
+    text = bytearray(_URN * _IDS)
+    # One digit of all of them after the other.
+    for number, at in enumerate(_DIGITS):
+        text[at :: len(_URN)] = digits[number::32]
+    urns = text.decode()
+    return [urns[at : at + len(_URN)] for at in range(0, len(urns), len(_URN))]
 
 
 def _describing(describe: Describe) -> Describe:

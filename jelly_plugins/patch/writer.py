@@ -38,7 +38,7 @@ from ..codec.text.transcoding import PIECE
 from ..errors import LimitError, StatementError
 from ..io.sinks import Destination, open_output
 from .formats import PatchFormat, format_of
-from .model import ID, PREV, Patch, check_patches
+from .model import CHAIN_KEYS, Patch, check_patches
 from .text.writer import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
@@ -189,7 +189,7 @@ class PatchSerializer:
         """
         if self._takes_quads and type(ids[-1]) is str:
             return self._encoder.add_single(ids, kind, line, self._parser)
-        return self.add_transaction(list(zip((ID, PREV), ids, strict=False)), [(kind, line)])
+        return self.add_transaction(list(zip(CHAIN_KEYS, ids, strict=False)), [(kind, line)])
 
     def finish(self) -> bytes:
         """End the stream.

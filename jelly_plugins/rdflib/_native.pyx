@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, allow_none_for_extension_args=False
 """What of this package is worth compiling: rdflib's terms made and taken apart, and the indices of
 its stores in memory written and read. ``terms``, ``memory`` and ``dump`` do the same without it.
 

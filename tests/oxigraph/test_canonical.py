@@ -18,7 +18,7 @@ from jelly_plugins.codec import (
     PatchOptions,
     PatchStatementType,
     Triple,
-    odd_lines,
+    plain_lines,
 )
 from jelly_plugins.codec.patch.operations import END, add
 from jelly_plugins.codec.text.forms import FORMS, is_canonical
@@ -199,7 +199,9 @@ def test_lines_are_odd_where_the_store_may_change_them(forms: list[tuple[str, st
     ]
     quads = [ox.Quad(P, P, literal) for literal in literals]
     text = ox.serialize(quads, format=ox.RdfFormat.N_QUADS) or b""
-    odd = odd_lines(text)
+    found = plain_lines(text)
+    assert found is not None
+    odd = found[1]
     assert odd == sorted(set(odd))
     changed = {
         number

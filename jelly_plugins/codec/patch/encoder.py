@@ -20,7 +20,7 @@ from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWrit
 from ..common.terms import Describe, describe
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
-from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
+from .operations import BEGIN, CHAIN_KEYS, COMMIT, END, Namespace, Operation, OperationKind
 from .options import (
     OPTIONS_FIELDS,
     PATCH_VERSION_1_0,
@@ -163,7 +163,7 @@ class PatchEncoder(RowWriter):
         :raises JellyError: a row cannot be written; those before it are.
         """
         parser.begin()
-        headers = zip(("id", "prev"), ids, strict=False)
+        headers = zip(CHAIN_KEYS, ids, strict=False)
         return b"".join(map(delimit, self.add_transaction(headers, [(kind, line)], parser)))
 
     def _add_all(self, operations: Iterable[Operation]) -> None:

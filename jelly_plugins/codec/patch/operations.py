@@ -82,6 +82,12 @@ class Namespace(NamedTuple, Generic[IriT, GraphT]):
     graph: GraphT = None  # type: ignore[assignment]
 
 
+#: Keys of the headers that make a log of patches: each has an id, and that of the patch before it.
+ID: Final = "id"
+PREV: Final = "prev"
+CHAIN_KEYS: Final = (ID, PREV)
+
+
 class Header(NamedTuple, Generic[TermT]):
     """A header of a patch; the value is any term."""
 

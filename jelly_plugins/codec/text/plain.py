@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .forms import is_canonical
+from .forms import is_canonical, odd_lines
 from .lines import NOT_IN_IRI
 from .patterns import Pattern
 
@@ -26,15 +26,20 @@ _STATEMENT: Final = Pattern(
 )
 
 
-def are_plain(lines: bytes) -> bool:
-    """Whether text is nothing but plain lines, each of which says one triple.
+def plain_lines(text: bytes) -> tuple[int, list[int]] | None:
+    """Look at text that may be nothing but plain lines, each of which says one triple.
 
-    The compiled kernel says so of fewer: not of what N-Triples does not allow.
+    The compiled kernel finds fewer texts plain: not those that N-Triples does not allow.
 
-    >>> are_plain(b'<urn:s> <urn:p> _:o .\\n'), are_plain(b'<urn:s> <urn:p> <urn:o> . # x\\n')
-    (True, False)
+    :return: the number of lines; and the numbers, from 0, of those that may have a literal in
+        another form than a store would give it, see ``forms``. None if the text is not plain.
+
+    >>> plain_lines(b'<urn:s> <urn:p> _:o .\\n'), plain_lines(b'<urn:s> <urn:p> <urn:o> . # x\\n')
+    ((1, []), None)
     """
-    return _LINES.compiled.fullmatch(lines) is not None
+    if _LINES.compiled.fullmatch(text) is None:
+        return None
+    return text.count(b"\n"), odd_lines(text)
 
 
 def usual_line(text: str, width: int) -> bytes | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self
 
@@ -124,6 +125,10 @@ def record(
         raise
 
 
+#: As ``_Begun(…)`` does with all of it, in one step.
+_new_begun: Final = partial(tuple.__new__, _Begun)
+
+
 class Recorder:
     """A store whose changes are recorded; a context manager that closes the log. Made by
     :func:`record`.
@@ -163,8 +168,9 @@ class Recorder:
         self._name = name
         self._exact = exact
         self._sync = sync
-        #: Held by the thread that has a transaction.
+        #: Held by the thread that has a transaction; and the store's.
         self._lock = RLock()
+        self._store_lock = lock_of(store)
         #: The change that is being made; None between changes.
         self._begun: _Begun | None = None
         if name is not None and position is None:
@@ -187,7 +193,7 @@ class Recorder:
             # The store is that of the parent, which closes the log.
             self._writer.close()
             return
-        with self._lock, lock_of(self.store):
+        with self._lock, self._store_lock:
             try:
                 self.write_position()
             finally:
@@ -259,14 +265,15 @@ class Recorder:
         if line is None:
             return False
         store = self.store
-        with lock_of(store):
+        with self._store_lock:
             self._follow_others()
-            if self._behind is None or self._behind == LAG - 1:
+            behind = self._behind
+            if behind is None or behind == LAG - 1:
                 return False
             if self._exact and (quad in store) is there:
                 return True
             changes = ([], [quad]) if there else ([quad], [])
-            begun = self._begun = _Begun(writer.place, changes, None, True)
+            self._begun = _new_begun((writer.place, changes, None, True))
             try:
                 writer.append_statement(_ADD if there else _DELETE, line)
                 staging.change(store, quad, there)
@@ -276,7 +283,10 @@ class Recorder:
                     # It is said better where there is more time.
                     return False
                 raise
-            self._end(begun)
+            # As `_end` does.
+            self._place = writer.place
+            self._behind = behind + 1
+            self._begun = None
         return True
 
     def _follow_others(self) -> None:
@@ -290,7 +300,7 @@ class Recorder:
 
     def _commit(self, transaction: Transaction) -> None:
         # Whoever else moves the store waits here, and then finds that it has moved.
-        with lock_of(self.store):
+        with self._store_lock:
             self._follow_others()
             deletes, adds = transaction.staged()
             if not deletes.quads and not adds.quads:

@@ -7,7 +7,7 @@ what may be read as something else is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
@@ -19,7 +19,6 @@ from ..plain_text import (
     check_terms,
     data_of,
     has_blank_nodes,
-    odd_quads,
     plain_text,
     rows_of,
 )
@@ -31,10 +30,15 @@ from .update_delta import UpdateDelta
 
 
 class Staged(NamedTuple):
-    """Quads that are all deleted, or all added; and their text, if it is plain."""
+    """Quads that are all deleted, or all added.
+
+    :ivar text: their text, if it is plain.
+    :ivar odd: those that may have literals in another form than the store would give them.
+    """
 
     quads: list[Quad]
     text: PlainText | None
+    odd: Collection[Quad]
 
     @property
     def checked(self) -> list[Quad]:
@@ -57,7 +61,7 @@ class Staged(NamedTuple):
         return [row_of(quad) for quad in self.checked]
 
 
-_NOTHING: Final = Staged([], {})
+_NOTHING: Final = Staged([], {}, [])
 
 
 class Transaction:
@@ -168,7 +172,7 @@ class Transaction:
     def staged(self) -> tuple[Staged, Staged]:
         """What is to be deleted from the store, and what to be added."""
         deletes, adds = map(self._stage, self._asked())
-        odd = [*odd_quads(*deletes), *odd_quads(*adds)]
+        odd = [*deletes.odd, *adds.odd]
         if odd and self._canonicalize(odd):
             deletes, adds = map(self._stage, self._asked())
         if not self._exact:
@@ -190,7 +194,7 @@ class Transaction:
         )
 
     def _stage(self, quads: list[Quad]) -> Staged:
-        return Staged(quads, plain_text(quads, self._used)) if quads else _NOTHING
+        return Staged(quads, *plain_text(quads, self._used)) if quads else _NOTHING
 
     def _left(self, staged: Staged, quads: list[Quad]) -> Staged:
         """What is left of quads."""

@@ -178,6 +178,8 @@ cdef class IndexWriter:
         if not statements:
             return
         width = len(statements[0])
+        if width != 3 and width != 4:
+            raise TypeError("a statement has three terms or four")
         if width == 3:
             added = self._graph(None)
         for statement in statements:

@@ -102,6 +102,8 @@ cdef class Statements:
         self.other = other
 
     def check(self, tuple terms):
+        if PyTuple_GET_SIZE(terms) < 3:
+            raise TypeError("a statement has three terms or four")
         if (is_a(tuple_item(terms, 1), URIRef)
                 and not is_a(tuple_item(terms, 0), RdflibLiteral)
                 and (PyTuple_GET_SIZE(terms) == 3

@@ -20,6 +20,8 @@ cdef enum:
 
 cdef inline bytes held(bytes data):
     """A call's bytes as they are to be worked on, and to be given to `let_go` in the end."""
+    if data is None:
+        raise TypeError("bytes are needed, not None")
     if not IS_POISONED:
         return data
     return copy_of(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))

@@ -8,6 +8,11 @@ cdef dict PATCH_TABLE_NAMES = {
 
 
 cdef object HEADER_KIND = OperationKind.HEADER
+cdef enum:
+    # Rows of a patch of one statement, at most: six, with two entries for each of six IRIs.
+    SINGLE_ROWS = 18
+
+
 # The states through which a patch of one transaction goes in a stream of type PUNCTUATED.
 cdef object BETWEEN_MARKS = patch_rules.PatchState.BETWEEN_MARKS
 cdef object OPENING = patch_rules.NEXT[BETWEEN_MARKS][patch_rules.PatchRow.HEADER]
@@ -130,6 +135,74 @@ cdef class PatchTermWriter(TermWriter):
             self.asked = False
             self._leave()
 
+    def add_single(self, encoder, ids, kind, bytes line, parser):
+        """Write a patch of one transaction of one statement as nearly all are, by an encoder that
+        stands between marks.
+
+        :return: its one frame, with its length before it; None, and nothing is written, if it is
+            not sure that it is such a patch.
+        """
+        cdef Writer *writer = &self.writer
+        cdef LineReader *lines = &self.lines
+        cdef const uint8_t *start
+        cdef const uint8_t *end
+        cdef size_t size = PyBytes_GET_SIZE(line)
+        cdef Line read = LINE_UNUSUAL
+        cdef Written written
+        cdef object reached = BETWEEN_MARKS
+        for each in ids:
+            size += len(each)
+        # No limit is in sight; there is nothing of another patch.
+        if (
+            size * 4 > min(self.line_bytes, self.string_bytes, bounded(encoder._frame_bytes))
+            or bounded(encoder._frame_rows) < SINGLE_ROWS
+            or encoder._rows or encoder._repeats or encoder._restarting or encoder._ended
+        ):
+            return None
+        self._enter()
+        line = held(line)
+        try:
+            start = <const uint8_t *> PyBytes_AS_STRING(line)
+            end = start + PyBytes_GET_SIZE(line)
+            self._listen()
+            begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
+            if parse_line(lines, start, end, &read) != end or read != LINE_WRITTEN:
+                return None
+            if repeats_statement(lines):
+                return None
+            parser.count = parser.line_ends = 0
+            for key, iri in zip(CHAIN_KEYS, ids):
+                self._write_iri_header(key, iri)
+                reached = OPENING
+            self._write_bound(PATCH_START)
+            reached = IN_TRANSACTION
+            written = write_line(
+                writer, lines, &self.tags,
+                (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES, self.row_bytes
+            )
+            if written != DONE:
+                raise self._refusal(written)
+            self._write_bound(PATCH_COMMIT)
+            self._write_bound(PATCH_PUNCTUATION)
+            encoder._frames += 1
+            parser.count = 1
+            parser.line_ends = line_ends_in(start, end)
+            return delimited_rows(writer)
+        except BaseException as error:
+            # As far as it has come.
+            self._hand_over(encoder)
+            if reached is not BETWEEN_MARKS:
+                encoder._state = reached
+                encoder._ended_patch = False
+            if isinstance(error, JellyError):
+                error.locate(frame=encoder._frames, row=encoder._rows)
+            raise
+        finally:
+            end_text(lines)
+            let_go(line)
+            self.asked = False
+            self._leave()
+
     cdef bint _end_frame(self, encoder) except -1:
         """End the patch and its frame, if nothing of either was handed over; say whether that was
         so."""
@@ -140,8 +213,7 @@ cdef class PatchTermWriter(TermWriter):
             or writer.rows.size > self.row_bytes
         ):
             return False
-        if not open_row(writer, PATCH_PUNCTUATION << 3 | BYTES, 0):
-            raise MemoryError
+        self._write_bound(PATCH_PUNCTUATION)
         encoder._ended.append((<const char *> writer.rows.bytes)[:writer.rows.size])
         writer.rows.size = 0
         writer.row_count = 0
@@ -171,7 +243,7 @@ cdef class PatchTermWriter(TermWriter):
         return found
 
     cdef int _write_bound(self, uint8_t row) except -1:
-        """Write the row of a bound of a transaction."""
+        """Write the row of a bound of a transaction, or of a patch."""
         if not open_row(&self.writer, row << 3 | BYTES, 0):
             raise MemoryError
         return 0
@@ -320,6 +392,34 @@ cdef class PatchTermWriter(TermWriter):
         return self._describe(term)
 
 
+cdef bint repeats_statement(LineReader *lines) noexcept nogil:
+    """Whether the line that was read says what the one before it did."""
+    cdef int position
+    for position in range(4 if lines.quads else 3):
+        if not lines.repeated[position]:
+            if not repeats_previous(&lines.last[position], &lines.encoded[position]):
+                return False
+            lines.repeated[position] = True
+    return True
+
+
+cdef bytes delimited_rows(Writer *writer):
+    """The rows that were written as a frame with its length before it; none are left."""
+    cdef Buffer *rows = &writer.rows
+    cdef size_t size = rows.size
+    cdef size_t before
+    if not reserve(rows, 10):
+        raise MemoryError
+    put_varint(rows, size)
+    before = rows.size - size
+    frame = PyBytes_FromStringAndSize(NULL, rows.size)
+    memcpy(PyBytes_AS_STRING(frame), rows.bytes + size, before)
+    memcpy(PyBytes_AS_STRING(frame) + before, rows.bytes, size)
+    rows.size = 0
+    writer.row_count = 0
+    return frame
+
+
 cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer._IRI_TAG
 
 
@@ -340,14 +440,11 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         return ended
 
     def add_single(self, ids, kind, line, parser):
-        if parser.quads is not self._quads or self._state is not BETWEEN_MARKS:
-            return super().add_single(ids, kind, line, parser)
-        parser.begin()
-        headers = [("id", ids[0])] if len(ids) == 1 else [("id", ids[0]), ("prev", ids[1])]
-        self._writer.add_transaction(self, headers, ((kind, line),), parser)
-        ended = self._ended
-        self._ended = []
-        return delimit(ended[0]) if len(ended) == 1 else b"".join(map(delimit, ended))
+        if parser.quads is self._quads and self._state is BETWEEN_MARKS:
+            frame = self._writer.add_single(self, ids, kind, line, parser)
+            if frame is not None:
+                return frame
+        return super().add_single(ids, kind, line, parser)
 
     def _add_lines(self, kind, data, parser):
         if parser.quads is self._quads:

@@ -1,16 +1,25 @@
 # Whether text can be read in one way only, see `text/plain.py`.
 
-def are_plain(bytes lines):
-    """Whether text is nothing but plain lines, each of which says one triple."""
+def plain_lines(bytes text):
+    """The number of plain lines, and the numbers of those that may have literals in another form
+    than a store's; None if not all are plain."""
     cdef LineReader reader
-    cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(lines)
-    cdef const uint8_t *end = pos + PyBytes_GET_SIZE(lines)
+    cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(text)
+    cdef const uint8_t *end = pos + PyBytes_GET_SIZE(text)
+    cdef Py_ssize_t count = 0
+    cdef list odd = []
     open_plain(&reader)
-    with nogil:
-        while pos != NULL and pos < end:
+    try:
+        while pos < end:
             pos = parse_plain(&reader, pos, end)
+            if pos == NULL:
+                return None
+            if not is_kept_term(&reader.encoded[2]):
+                odd.append(count)
+            count += 1
+    finally:
         close_line_reader(&reader)
-    return pos != NULL
+    return count, odd
 
 
 def usual_line(str text, int width):
@@ -23,28 +32,6 @@ def usual_line(str text, int width):
     usual = is_usual_line(&reader, pos, pos + PyBytes_GET_SIZE(line), min(width, 4))
     close_line_reader(&reader)
     return line if usual else None
-
-
-def odd_lines(bytes text):
-    """Numbers of the plain lines that may have literals in another form than a store's."""
-    cdef LineReader reader
-    cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(text)
-    cdef const uint8_t *end = pos + PyBytes_GET_SIZE(text)
-    cdef Py_ssize_t line = 0
-    cdef list odd = []
-    open_plain(&reader)
-    try:
-        while pos < end:
-            pos = parse_plain(&reader, pos, end)
-            if pos == NULL:
-                # Of four terms, for example.
-                return forms.odd_lines(text)
-            if not is_kept_term(&reader.encoded[2]):
-                odd.append(line)
-            line += 1
-    finally:
-        close_line_reader(&reader)
-    return odd
 
 
 cdef void open_plain(LineReader *reader) noexcept nogil:

@@ -1,0 +1,42 @@
+"""What is no bytes is refused by both kernels with a TypeError, None too: no crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jelly_plugins.codec import (
+    DEFAULT_LIMITS,
+    Encoder,
+    OperationKind,
+    PatchEncoder,
+    PatchOptions,
+    PhysicalType,
+    StreamOptions,
+    plain_lines,
+    usual_line,
+)
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser
+
+PARSER = LineParser(Dialect.RDF_1_2, False, False, DEFAULT_LIMITS, quads=True)
+CALLS: list[Callable[[Any], object]] = [
+    plain_lines,
+    lambda wrong: usual_line(wrong, 3),
+    lambda wrong: Encoder(StreamOptions(PhysicalType.QUADS)).add_lines(wrong, PARSER),
+    lambda wrong: PatchEncoder(PatchOptions()).add_lines(OperationKind.ADD, wrong, PARSER),
+    lambda wrong: PatchEncoder(PatchOptions()).add_transaction(
+        [], [(OperationKind.ADD, wrong)], PARSER
+    ),
+    lambda wrong: PatchEncoder(PatchOptions()).add_single(
+        ["urn:1"], OperationKind.ADD, wrong, PARSER
+    ),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("wrong", [None, 7, ("a", "b")])
+def test_no_text(call: Callable[[Any], object], wrong: object) -> None:
+    with pytest.raises((TypeError, AttributeError)):
+        call(wrong)
