@@ -103,6 +103,7 @@ def test_a_stream_is_applied_each_batch_once(spark: SparkSession, tmp_path: Path
     assert_same(root, replayed(*logs))
 
 
+@pytest.mark.slow
 def test_a_streaming_dataframe_is_applied_as_far_as_there_is(
     spark: SparkSession, tmp_path: Path
 ) -> None:
