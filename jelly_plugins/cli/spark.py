@@ -460,7 +460,10 @@ def copy(
         str, typer.Argument(metavar="ROOT", help="Folder of the store, or URL of one in a bucket.")
     ],
     target: Annotated[
-        str, typer.Argument(metavar="ROOT2", help="Likewise, where there is no store yet.")
+        str,
+        typer.Argument(
+            metavar="ROOT2", help="Likewise; there is no store yet, or a part of this copy."
+        ),
     ],
     version: Annotated[
         int | None, typer.Option("--version", min=1, help="The version; by default the newest.")
