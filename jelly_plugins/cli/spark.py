@@ -153,7 +153,7 @@ def apply(
     storage = _storage(root, storage_option)
     # Before Spark takes its seconds.
     make_log(storage, shards, None if shard_by is None else shard_by.value, create=not existing)
-    spark = session(master, config={"spark.log.level": "ERROR"})
+    spark = session(master, config={"spark.log.level": "FATAL"})
     try:
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(

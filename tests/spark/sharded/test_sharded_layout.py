@@ -174,6 +174,15 @@ def test_a_commit_that_is_listed_and_not_there_is_told_from_one_that_was_never_m
 
 
 @pytest.mark.usefixtures("kind")
+def test_versions_without_a_root_file_are_told(log: CommitLog) -> None:
+    log.publish(log.head().next())
+    log.storage.remove(["_root.json"])
+    message = "no sharded store here: there are versions, but _root.json is said not to be there"
+    with pytest.raises(RootError, match=message):
+        open_root(log.storage)
+
+
+@pytest.mark.usefixtures("kind")
 def test_the_second_of_two_writers_is_told(log: CommitLog) -> None:
     one, other = log.head().next(), log.head().next()
     log.publish(one)
