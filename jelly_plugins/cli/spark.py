@@ -153,7 +153,7 @@ def apply(
     storage = _storage(root, storage_option)
     # Before Spark takes its seconds.
     make_log(storage, shards, None if shard_by is None else shard_by.value, create=not existing)
-    spark = session(master, config={"spark.log.level": "ERROR"})
+    spark = session(master, config={"spark.log.level": "FATAL"})
     try:
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(
@@ -460,7 +460,10 @@ def copy(
         str, typer.Argument(metavar="ROOT", help="Folder of the store, or URL of one in a bucket.")
     ],
     target: Annotated[
-        str, typer.Argument(metavar="ROOT2", help="Likewise, where there is no store yet.")
+        str,
+        typer.Argument(
+            metavar="ROOT2", help="Likewise; there is no store yet, or a part of this copy."
+        ),
     ],
     version: Annotated[
         int | None, typer.Option("--version", min=1, help="The version; by default the newest.")

@@ -221,9 +221,10 @@ def _resolve(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -
 
     try:
         return found(head)
-    except ChainError:
+    except ChainError as error:
         done = _done_before(found, log, head)
         if done is None:
+            error.locate(source=log.storage.name)
             raise
         return done
 

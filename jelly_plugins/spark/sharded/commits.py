@@ -255,11 +255,26 @@ class CommitLog:
         try:
             commit = self._parsed(name)
         except FileNotFoundError:
-            raise RootError(f"there is no version {version}", source=self.storage.name) from None
+            raise self._absent(version) from None
         if commit.version != version:
             place = self.storage.place(name)
             raise RootError(f"this is the commit of version {commit.version}", source=place)
         return commit
+
+    def _absent(self, version: int) -> RootError:
+        """The error of a version whose commit is not found."""
+        message = f"there is no version {version}"
+        # Where the others cannot be listed, nothing more is known.
+        with suppress(RootError):
+            versions = self.versions()
+            if version in versions:
+                message = (
+                    f"version {version} is listed, but {_name(version)} is said not to be there: "
+                    "it was removed just now, or one of the two answers is wrong"
+                )
+            elif versions and version < versions[-1]:
+                message += f": its commit is lost, as there is a version {versions[-1]}"
+        return RootError(message, source=self.storage.name)
 
     def _parsed(self, name: str) -> Commit:
         place = self.storage.place(name)

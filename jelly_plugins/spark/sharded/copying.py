@@ -7,7 +7,7 @@ versions share in the one place they share in the other.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,8 @@ class Copied:
     :ivar version: the newest version of the copy; 0 if there was none to copy.
     :ivar versions: how many it has.
     :ivar stores: number of stores of shards.
-    :ivar size: bytes of their files, those that are shared counted once.
+    :ivar size: bytes of their files, those that are shared counted once; without those that an
+        earlier call has copied.
     """
 
     version: int
@@ -46,17 +47,21 @@ def copy_store(
 ) -> Copied:
     """Copy a sharded store to a place where there is none, and verify the copy.
 
+    A copy that failed is completed by the same call: what of it is there already stays. So a later
+    copy of the whole history brings the versions that were made since.
+
     Its positions in logs, and the batches that were applied, go with it: what was applied to the
     one is passed over by the other.
 
-    :param target: a folder or the URL of one in a bucket, without a version of a store.
+    :param target: a folder or the URL of one in a bucket, without a version of a store that is not
+        this one's.
     :param version: the version to copy, by default the newest; it becomes version 1.
     :param history: copy all versions instead, with their numbers; of those that were vacuumed, that
         they have been.
     :param source_options: settings and credentials of a bucket that is copied from, see
         docs/sharded-store.md; likewise ``target_options``.
-    :raises RootError: there is no store, or no such version, to copy; or there is one already in
-        the target; or something is damaged. What was copied until then can be removed.
+    :raises RootError: there is no store, or no such version, to copy; or there is another one
+        already in the target; or something is damaged.
     :raises TypeError, ValueError: ``version`` is no whole number, or ``history`` is asked for too.
     """
     if history and version is not None:
@@ -80,33 +85,61 @@ class _Copying:
 
     def version(self, version: int | None) -> Copied:
         commit = ShardedStore(self._source, version=version).commit
-        log = self._begin(self._from.layout_of(commit))
-        if commit.version:
-            self._copy(log, replace(commit, version=1, restored=None), None)
-        return self._done(log)
+        first = replace(commit, version=1, restored=None)
+        versions = [1] if commit.version else []
+        return self._all(self._from.layout_of(commit), versions, lambda _: first)
 
     def history(self) -> Copied:
-        log = self._begin(self._layout)
+        return self._all(self._layout, self._from.versions(), self._from.read)
+
+    def _all(self, layout: Root, versions: Sequence[int], read: Callable[[int], Commit]) -> Copied:
+        """Copy versions, but for those that are there.
+
+        :param versions: their numbers.
+        :param read: gives one of them, with the number that its copy has.
+        """
+        log = self._begin(layout)
+        there = log.versions()
         before: Commit | None = None
-        for version in self._from.versions():
-            before = self._copy(log, self._from.read(version), before)
+        if there != versions[: len(there)]:
+            raise self._taken()
+        for version in there:
+            before = self._known(read(version), log.read(version))
+        for version in versions[len(there) :]:
+            before = self._copy(log, read(version), before)
         return self._done(log)
 
     def _begin(self, layout: Root) -> CommitLog:
         """Make the root of the copy."""
         log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
-        if log.versions():
-            raise RootError("there is a sharded store here already", source=self._target.name)
         if open_root(self._target).shards != layout.shards:
             message = f"there is a root here already, and it does not have {layout.shards} shards"
             raise RootError(message, source=self._target.name)
         return log
 
+    def _taken(self) -> RootError:
+        message = "there is a sharded store here already, with other versions than those to copy"
+        return RootError(message, source=self._target.name)
+
+    def _known(self, commit: Commit, copy: Commit) -> Commit:
+        """Remember what an earlier call has copied.
+
+        :param copy: the version of the target that has the commit's number.
+        :raises RootError: it is no copy of it.
+        """
+        if copy.id != commit.id:
+            raise self._taken()
+        for shard, made in zip(commit.shards or (), copy.shards or (), strict=False):
+            if shard.store is not None:
+                self._made[shard.store] = made
+        return copy
+
     def _done(self, log: CommitLog) -> Copied:
         copy = ShardedStore(self._target)
         problems = copy.verify()
         if problems:
-            raise RootError(f"the copy is not whole: {problems[0]}", source=self._target.name)
+            message = f"the copy did not pass verification: {problems[0]}"
+            raise RootError(message, source=self._target.name)
         versions = log.versions()
         stores = len(self._made)
         return Copied(version=copy.version, versions=len(versions), stores=stores, size=self._size)

@@ -6,6 +6,7 @@ The layout is described in docs/sharded-store.md.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 from uuid import uuid4
@@ -82,7 +83,12 @@ def open_root(root: AnyRoot) -> Root:
     try:
         found = parse_json(storage.read(ROOT_FILE), place)
     except FileNotFoundError:
-        raise RootError("there is no sharded store here", source=storage.name) from None
+        message = "there is no sharded store here"
+        # Of what cannot be listed, nothing more is known.
+        with suppress(RootError):
+            if storage.names(COMMITS):
+                message += f": there are versions, but {ROOT_FILE} is said not to be there"
+        raise RootError(message, source=storage.name) from None
     problem = _problem(found, storage.format)
     if problem is not None:
         raise RootError(problem, source=place)

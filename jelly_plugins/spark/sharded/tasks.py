@@ -83,4 +83,7 @@ def failures_as_errors(what: str) -> Iterator[None]:
         # The worker's own traceback ends with the reason; what Spark adds comes after it.
         found = _REASON.findall(text)
         reason = next((f"{name}: {said}" for name, said in found if "Exception" not in name), None)
-        raise JellyError(f"{what} failed: {reason or text.strip().splitlines()[0]}") from error
+        lines = text.strip().splitlines()
+        # Where there was no worker to say it, Java does, behind the name of the call.
+        java = next((line[2:] for line in lines if line.startswith(": ")), lines[0])
+        raise JellyError(f"{what} failed: {reason or java}") from error

@@ -37,6 +37,28 @@ def test_a_log_is_applied_from_the_command_line(tmp_path: Path) -> None:
     assert (layout.shards, layout.shard_by) == (3, "graph")
 
 
+@pytest.mark.slow  # starts a Spark of its own
+def test_what_fails_in_a_task_is_one_line_of_the_command(tmp_path: Path) -> None:
+    """Spark would log what failed with its own traceback and Java's."""
+    writer = Writer()
+    root = tmp_path / "root"
+    apply(root, log_file(tmp_path / "0.jellyp", [writer.patch()]), shards=1)
+    [table, *_] = root.glob("shard=0/*/*.sst")
+    table.unlink()
+    log = log_file(tmp_path / "1.jellyp", [writer.patch()])
+    done = subprocess.run(
+        command("spark", "apply", log, "--root", root, "--master", "local[1]"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "ERROR" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("jelly: ")]
+    assert len(said) == 1
+    assert table.name in said[0]
+
+
 def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
     writer = Writer()
     root = tmp_path / "root"

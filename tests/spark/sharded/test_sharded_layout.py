@@ -149,6 +149,40 @@ def test_versions_follow_each_other(log: CommitLog) -> None:
 
 
 @pytest.mark.usefixtures("kind")
+def test_a_commit_that_is_listed_and_not_there_is_told_from_one_that_was_never_made(
+    log: CommitLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = log.head()
+    for _ in range(3):
+        commit = commit.next()
+        log.publish(commit)
+    name = "_commits/000000000003.json"
+    with monkeypatch.context() as patch:
+
+        def missing(asked: str) -> bytes:
+            raise FileNotFoundError(asked)
+
+        patch.setattr(log.storage, "read", missing)
+        for look in (log.head, lambda: log.read(3)):
+            with pytest.raises(RootError, match=f"version 3 is listed, but {name} is said not to"):
+                look()
+    log.storage.remove(["_commits/000000000002.json"])
+    with pytest.raises(RootError, match="no version 2: its commit is lost, as there"):
+        log.read(2)
+    with pytest.raises(RootError, match=r"no version 4$"):
+        log.read(4)
+
+
+@pytest.mark.usefixtures("kind")
+def test_versions_without_a_root_file_are_told(log: CommitLog) -> None:
+    log.publish(log.head().next())
+    log.storage.remove(["_root.json"])
+    message = "no sharded store here: there are versions, but _root.json is said not to be there"
+    with pytest.raises(RootError, match=message):
+        open_root(log.storage)
+
+
+@pytest.mark.usefixtures("kind")
 def test_the_second_of_two_writers_is_told(log: CommitLog) -> None:
     one, other = log.head().next(), log.head().next()
     log.publish(one)

@@ -879,6 +879,64 @@ def test_copies_between_folders_and_buckets(
     assert copy_store(ShardedStore(local).at(0)._storage, tmp_path / "x", version=3).version == 1
 
 
+@pytest.mark.parametrize("to", ["folder", "objects"])
+def test_a_copy_that_failed_is_completed_by_the_same_call(
+    folder: FolderOfObjects,
+    logs: list[str],
+    tmp_path: Path,
+    to: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    local = tmp_path / "local"
+    for log in logs[:3]:
+        apply(local, log, shards=2)
+    target: Any = folder if to == "objects" else tmp_path / "copy"
+    publish = CommitLog.publish
+
+    def failing(log: CommitLog, commit: Any) -> None:
+        if commit.version == 3:
+            raise StorageError("is not reached", source=log.storage.name)
+        publish(log, commit)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CommitLog, "publish", failing)
+        with pytest.raises(StorageError):
+            copy_store(local, target, history=True)
+    # The first versions are there, each of them whole.
+    assert ShardedStore(target).version == 2
+    whole = copy_store(local, tmp_path / "whole", history=True)
+    done = copy_store(local, target, history=True)
+    assert (done.version, done.versions, done.stores) == (3, 3, whole.stores)
+    assert done.size < whole.size
+    assert set(ShardedStore(target)) == set(ShardedStore(local))
+    # So a copy follows what it was made of, as long as nobody else writes to it.
+    apply(local, logs[3], shards=2)
+    assert copy_store(local, target, history=True).version == 4
+    assert copy_store(local, target, history=True).size == 0
+    assert [commit.id for commit in ShardedStore(target).history()] == [
+        commit.id for commit in ShardedStore(local).history()
+    ]
+    ShardedStore(target).restore(1)
+    with pytest.raises(RootError, match="store here already, with other versions"):
+        copy_store(local, target, history=True)
+
+
+def test_a_copy_of_one_version_that_was_not_verified_is_verified_by_the_same_call(
+    folder: FolderOfObjects, logs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = tmp_path / "local"
+    apply(local, logs[0], shards=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(ShardedStore, "verify", lambda _: ["cannot be got"])
+        with pytest.raises(RootError, match="did not pass verification: cannot be got"):
+            copy_store(local, folder)
+    assert copy_store(local, folder).version == 1
+    assert set(ShardedStore(folder)) == set(ShardedStore(local))
+    apply(local, logs[1], shards=2)
+    with pytest.raises(RootError, match="store here already, with other versions"):
+        copy_store(local, folder)
+
+
 def test_a_copy_of_what_is_damaged_is_refused(
     folder: FolderOfObjects, logs: list[str], tmp_path: Path
 ) -> None:

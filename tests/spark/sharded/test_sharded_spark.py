@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyoxigraph import NamedNode
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from jelly_plugins.patch import add
 from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
 from jelly_plugins.spark.sharded import Applied, CheckpointError, IncompleteLogError
 from jelly_plugins.spark.sharded.storage import local
+from jelly_plugins.spark.sharded.tasks import failures_as_errors
 
 from .logs import Writer, assert_same, log_file, patch, quad, replayed
 
@@ -53,6 +55,21 @@ def test_a_dataframe_is_applied(spark: SparkSession, tmp_path: Path, headers: st
     if headers == "true":
         with pytest.raises(ChainError, match="follows patch <urn:patch:8>"):
             apply_patches(spark, reader.load(str(folder)), root)
+
+
+def test_a_failure_in_java_is_told_by_its_reason() -> None:
+    """Where Spark lost its workers, say; the call's name in py4j helps nobody."""
+
+    class FailureError(Py4JJavaError):
+        def __init__(self) -> None: ...
+
+        def __str__(self) -> str:
+            said = "An error occurred while calling o314.collectToPython."
+            return f"{said}\n: java.io.IOException: Stream closed\n\tat java.base/java.io\n"
+
+    expected = "^reading failed: java.io.IOException: Stream closed$"
+    with pytest.raises(JellyError, match=expected), failures_as_errors("reading"):
+        raise FailureError
 
 
 def test_a_dataframe_of_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
