@@ -91,10 +91,11 @@ cdef class TermWriter:
     cdef list last
     cdef list last_described
     cdef list describing
-    # Held by the thread that is at work. Rows may lead to other rows (of a graph's start, of lines
+    # How often the thread `owner`, which is at work, has entered. Rows may lead to other rows (of a graph's start, of lines
     # that only the reference reads), so that the same thread may enter again, but not in the
     # middle of a row, where only the caller's own code could ask for it.
-    cdef object entered
+    cdef int entered
+    cdef unsigned long owner
     cdef bint in_row
 
     def __cinit__(self, options, describe, limits, entry):
@@ -124,7 +125,6 @@ cdef class TermWriter:
         self.generic_iris = {}
         self.generation = 1
         self.describing = [None] * 4
-        self.entered = RLock()
         self.forget_repeats()
 
     def __dealloc__(self):
@@ -136,12 +136,15 @@ cdef class TermWriter:
 
     cdef int _enter(self) except -1:
         """Begin to write; each time is followed by a `_leave`."""
-        if self.in_row or not self.entered.acquire(False):
+        cdef unsigned long thread = PyThread_get_thread_ident()
+        if self.in_row or (self.entered and self.owner != thread):
             raise OrderError("the encoder is at work already")
+        self.owner = thread
+        self.entered += 1
         return 0
 
     cdef int _leave(self) except -1:
-        self.entered.release()
+        self.entered -= 1
         return 0
 
     def restart(self):
