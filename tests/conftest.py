@@ -41,8 +41,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Gives each process a file of tests at a time, and what needs Spark to one of them, so that it
-    is started once. The group marks of xdist 3.8 have no effect with pytest 9.2."""
+    """Gives each process a file of tests at a time, or a test of files that take minutes, and what
+    needs Spark to one of them, so that it is started once. The group marks of xdist 3.8 have no
+    effect with pytest 9.2."""
     from xdist.scheduler import LoadFileScheduling
 
     @cache
@@ -64,8 +65,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file, _, test = nodeid.partition("::")
             if not file.startswith("tests/spark/"):
                 # Elsewhere a test, or a document, is called after it.
-                return "spark" if "spark" in nodeid.lower() else file
-            return "spark" if test.partition("[")[0] in users_of_spark(file) else file
+                if "spark" in nodeid.lower():
+                    return "spark"
+                return nodeid if file == "tests/test_docs.py" else file
+            return "spark" if test.partition("[")[0] in users_of_spark(file) else nodeid
 
         def _assign_work_unit(self, node: Any) -> None:
             # What takes longest comes first, so that the others do not wait for it in the end.

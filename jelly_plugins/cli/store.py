@@ -94,7 +94,8 @@ def load(
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
-                print(f"{name}: {console.counted(statements, 'statement')}")
+                shown = "<stdin>" if name == console.STANDARD else name
+                print(f"{shown}: {console.counted(statements, 'statement')}")
 
 
 def dump(

@@ -27,6 +27,8 @@ def test_there_and_back(tmp_path: Path) -> None:
     path = quads_file(tmp_path)
     done = jelly("load", path, "--store", folder)
     assert (done.code, done.text, done.err) == (0, f"{path}: 8 statements\n", "")
+    done = jelly("load", "-", "--store", tmp_path / "other", stdin=path.read_bytes())
+    assert (done.code, done.text, done.err) == (0, "<stdin>: 8 statements\n", "")
     assert jelly("dump", "--store", folder, "-o", copy).code == 0
     comparison = compare_datasets(QUADS, read(copy))
     assert comparison, comparison

@@ -11,6 +11,8 @@ cdef object HEADER_KIND = OperationKind.HEADER
 cdef enum:
     # Rows of a patch of one statement, at most: six, with two entries for each of six IRIs.
     SINGLE_ROWS = 18
+    # Its bytes beside those of its text, which has each part of an IRI once, at most.
+    SINGLE_BYTES = 1024
 
 
 # The states through which a patch of one transaction goes in a stream of type PUNCTUATED.
@@ -154,8 +156,9 @@ cdef class PatchTermWriter(TermWriter):
             size += len(each)
         # No limit is in sight; there is nothing of another patch.
         if (
-            size * 4 > min(self.line_bytes, self.string_bytes, bounded(encoder._frame_bytes))
-            or bounded(encoder._frame_rows) < SINGLE_ROWS
+            size * 4 + SINGLE_BYTES
+            > min(self.line_bytes, self.string_bytes, bounded(encoder._frame_bytes))
+            or bounded(min(encoder._frame_rows, self.limits.frame_rows)) < SINGLE_ROWS
             or encoder._rows or encoder._repeats or encoder._restarting or encoder._ended
         ):
             return None
