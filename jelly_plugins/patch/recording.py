@@ -254,6 +254,7 @@ class LogWriter:
             :class:`Place` has them, and what it says.
         """
         with self._lock:
+            # Nearly always without a call.
             if self._forks != _forks or self._file.closed:
                 self.check_open()
             if self._begun:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from jelly_plugins.codec import plain_lines, usual_line
+from jelly_plugins.codec.text import forms
 from jelly_plugins.codec.text import plain as python
 
 Which: TypeAlias = Callable[[bytes], tuple[int, list[int]] | None]
@@ -116,3 +117,5 @@ def test_lines_that_a_store_may_change(which: Which) -> None:
     text = "".join(f"{line} .\n" for line in lines).encode()
     odd = [number for number, line in enumerate(lines) if line in UNUSUAL[2:6]]
     assert which(text) == (len(lines), odd)
+    # The reference says so of lines of four terms too.
+    assert forms.odd_lines(text.replace(b" .\n", b" <urn:g> .\n")) == odd

@@ -228,6 +228,7 @@ def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
     appended(reader.load(str(source)), out, checkpoint)
     write(triples(50, 60), source / "late.jelly.gz")
     appended(reader.load(str(source)), out, checkpoint)
+    appended(reader.load(str(source)), out, checkpoint)
     assert numbers(spark.read.json(str(out))) == list(range(60))
 
 

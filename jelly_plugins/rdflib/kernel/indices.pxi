@@ -84,6 +84,8 @@ cdef inline Py_hash_t hash_of_three(unsigned long long one, unsigned long long t
 
 def hashes(tuple triple):
     """The hashes of a triple's terms and its own, as they are worked out here."""
+    if PyTuple_GET_SIZE(triple) != 3:
+        raise TypeError("a triple has three terms")
     cdef Py_hash_t one = term_hash(tuple_item(triple, 0))
     cdef Py_hash_t two = term_hash(tuple_item(triple, 1))
     cdef Py_hash_t three = term_hash(tuple_item(triple, 2))

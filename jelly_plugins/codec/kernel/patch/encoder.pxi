@@ -8,6 +8,8 @@ cdef dict PATCH_TABLE_NAMES = {
 
 
 cdef object HEADER_KIND = OperationKind.HEADER
+
+
 cdef enum:
     # Rows of a patch of one statement, at most: six, with two entries for each of six IRIs.
     SINGLE_ROWS = 18
