@@ -31,6 +31,7 @@ from ..codec import Kind
 from ..codec.common.positions import GRAPH, OBJECT, POSITIONS
 from ..codec.common.terms import XSD_STRING
 from ..codec.text.forms import FORMS, is_canonical
+from ..codec.text.rows import PlainRows
 from ..codec.text.transcoding import LONG_TERM, TermText
 from ..errors import TermError
 from ..reserved import private
@@ -76,7 +77,7 @@ _PROBE: Final = NamedNode(private("probe"))
 _TERMS: Final = OxigraphFactory(blank_nodes="keep")
 
 
-class RowFactory:
+class RowFactory(PlainRows):
     """Makes rows, see :class:`~jelly_plugins.codec.TermFactory`. Labels of blank nodes are kept.
 
     A language tag with a base direction, as in ``en--ltr``, makes a literal with a base direction:
@@ -93,7 +94,7 @@ class RowFactory:
 
     def __init__(self, *, graph: GraphName = DEFAULT_GRAPH, named_graphs: bool = True) -> None:
         self.default_graph: Final = graph_text(graph)
-        self._named_graphs = named_graphs
+        self.named_graphs = named_graphs
 
     def iri(self, value: str, /) -> str:
         try:
@@ -147,7 +148,7 @@ class RowFactory:
             subject > _LEAST and _LEAST < predicate < _MOST and (graph > _LEAST or graph == "")
         ):
             _check(terms, "")
-        if graph != self.default_graph and not self._named_graphs:
+        if graph != self.default_graph and not self.named_graphs:
             raise TermError("a statement is in a named graph, and the target is a single one")
         return terms
 

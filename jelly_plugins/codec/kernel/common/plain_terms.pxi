@@ -5,9 +5,9 @@
 
 # Bytes that may stand anywhere behind an IRI's scheme; 2 for those that take a closer look.
 cdef uint8_t PLAIN_IRI_BYTES[256]
-# Datatypes that need a language tag, in brackets.
+# Datatypes that need a language tag.
 cdef bytes LANG_STRING, DIR_LANG_STRING
-LANG_STRING, DIR_LANG_STRING = [f"<{iri}>".encode() for iri in ntriples._TAGGED_DATATYPES]
+LANG_STRING, DIR_LANG_STRING = [iri.encode() for iri in ntriples._TAGGED_DATATYPES]
 cdef Slice LANG_STRING_TEXT = Slice(<const uint8_t *> <const char *> LANG_STRING, len(LANG_STRING))
 cdef Slice DIR_LANG_STRING_TEXT = Slice(<const uint8_t *> <const char *> DIR_LANG_STRING,
                                         len(DIR_LANG_STRING))
@@ -27,10 +27,15 @@ cdef int load_validation_rules() except -1:
     return 0
 
 
-cdef bint is_plain_iri(Slice text) noexcept nogil:
-    """Whether an IRI as N-Triples has it, in brackets, is absolute and well-formed for sure."""
-    cdef const uint8_t *pos = text.bytes + 1
-    cdef const uint8_t *end = text.bytes + text.size - 1
+cdef inline bint is_plain_iri(Slice text) noexcept nogil:
+    """The same of an IRI as N-Triples has it, in brackets."""
+    return is_plain(Slice(text.bytes + 1, text.size - 2))
+
+
+cdef bint is_plain(Slice iri) noexcept nogil:
+    """Whether an IRI is absolute and well-formed for sure."""
+    cdef const uint8_t *pos = iri.bytes
+    cdef const uint8_t *end = iri.bytes + iri.size
     cdef uint32_t code = 0
     cdef bint in_fragment = False
     if not has_scheme(pos, end):
@@ -78,23 +83,29 @@ cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) 
 
 cdef bint is_plain_datatype(Slice text) noexcept nogil:
     """Whether a datatype, as its literals have it, is an IRI as above, and needs no language tag."""
-    cdef Slice iri = Slice(text.bytes + 2, text.size - 2)
-    return (is_plain_iri(iri)
+    return is_untagged(Slice(text.bytes + 3, text.size - 4))
+
+
+cdef bint is_untagged(Slice iri) noexcept nogil:
+    """The same of the IRI itself."""
+    return (is_plain(iri)
             and not same(iri.bytes, iri.size, LANG_STRING_TEXT.bytes, LANG_STRING_TEXT.size)
             and not same(iri.bytes, iri.size, DIR_LANG_STRING_TEXT.bytes,
                          DIR_LANG_STRING_TEXT.size))
 
 
 cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:
-    """Whether a literal's datatype is plain, and its language tag a language, perhaps with a region
-    of two letters or a script."""
+    """Whether a literal's datatype is plain, and its language tag too."""
+    if datatype != NULL and datatype.needs_validation:
+        return False
+    return langtag.size == 0 or is_plain_langtag(langtag)
+
+
+cdef bint is_plain_langtag(Slice langtag) noexcept nogil:
+    """Whether it is a language, perhaps with a region of two letters or a script."""
     cdef const uint8_t *tag = langtag.bytes
     cdef size_t size = langtag.size
     cdef size_t language = 0
-    if datatype != NULL and datatype.needs_validation:
-        return False
-    if size == 0:
-        return True
     while language < size and is_letter(tag[language]):
         language += 1
     if language != 2 and language != 3:

@@ -9,15 +9,9 @@ cdef size_t XSD_SIZE = len(XSD_BYTES)
 cdef bint is_plain_form(Term *literal) noexcept nogil:
     """Whether a literal whose tag and datatype are well-formed stays as it is for sure."""
     cdef const uint8_t *end = literal.text.bytes + literal.text.size
-    cdef const uint8_t *pos
     cdef Term *datatype = literal.parts[0]
     if literal.langtag.size:
-        pos = end - literal.langtag.size
-        while pos < end:
-            if c"A" <= pos[0] <= c"Z":
-                return False
-            pos += 1
-        return True
+        return not has_capitals(Slice(end - literal.langtag.size, literal.langtag.size))
     if datatype == NULL:
         return True
     # Of a literal of an earlier frame there is nothing but the text.
@@ -25,6 +19,15 @@ cdef bint is_plain_form(Term *literal) noexcept nogil:
         Slice(literal.text.bytes + 1, literal.text.size - datatype.text.size - 2),
         Slice(datatype.text.bytes + 3, datatype.text.size - 4),
     )
+
+
+cdef bint has_capitals(Slice text) noexcept nogil:
+    """Whether there are capital letters of ASCII in a text."""
+    cdef size_t at
+    for at in range(text.size):
+        if c"A" <= text.bytes[at] <= c"Z":
+            return True
+    return False
 
 
 cdef bint is_kept_form(Slice lex, Slice datatype) noexcept nogil:
