@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -41,7 +41,8 @@ class NetChanges(Changes):
     """The net effect of operations on statements: the last one on a quad counts.
 
     :param graph: text of the name of the graph in the place of the default graph.
-    :ivar net: whether a row is there in the end; of all rows that were touched.
+    :ivar net: whether a row is there in the end; of all rows that were touched. Large ones are used
+        up by :meth:`write`.
     :ivar namespaces: operations on namespaces, in order.
     :ivar operations: number of operations.
     """
@@ -56,6 +57,10 @@ class NetChanges(Changes):
         self.namespaces: list[AnyOperation] = []
         #: Of the rows; None before it was asked for.
         self._characters: int | None = None
+        #: The update that they are written in, if they were prepared.
+        self._update: Update | None = None
+        #: The graphs of the rows; None before they were asked for.
+        self._graphs: set[str] | None = None
 
     @property
     def characters(self) -> int:
@@ -104,6 +109,38 @@ class NetChanges(Changes):
             place = "" if graph in (None, self._graph) else graph
             digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
         return digest.digest()
+
+    @property
+    def graphs(self) -> set[str]:
+        """The names of the graphs of the rows."""
+        if self._graphs is None:
+            self._graphs = {row[3] for row in self.net}
+        return self._graphs
+
+    def prepare(self) -> None:
+        """Write the rows, which may be used up then."""
+        if self._update is None and self.graphs:
+            self._update = self.write((), ())
+
+    def write(self, deletes: Iterable[Row], adds: Iterable[Row]) -> Update:
+        """Write an update that makes these changes and others.
+
+        :param deletes: rows of graphs that these changes do not touch; as all others.
+        """
+        update = self._update
+        if update is not None:
+            update.change(deletes, adds)
+            return update
+        update = Update()
+        net = self.net
+        update.change(
+            chain((row for row, there in net.items() if not there), deletes),
+            chain((row for row, there in net.items() if there), adds),
+        )
+        if len(net) > MANY:
+            # They are in the text of the update now, which takes memory enough.
+            net.clear()
+        return update
 
     def check(self, store: Store) -> None:
         """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""
@@ -206,8 +243,7 @@ class StoreTarget:
         :raises ConflictError: an operation does nothing, and that is not to be.
         :raises TermError: a statement is in the graph of the bookkeeping.
         """
-        net = changes.net
-        for graph in {row[3] for row in net}:
+        for graph in changes.graphs:
             refuse_graph(graph)
         # Whoever else replays into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
@@ -225,14 +261,7 @@ class StoreTarget:
             new: set[Row] = set()
             if changes.namespaces:
                 old, new = self._bindings(changes.namespaces)
-            update = Update()
-            update.change(
-                chain((row for row, there in net.items() if not there), old, left - reached),
-                chain((row for row, there in net.items() if there), new, reached - left),
-            )
-            if len(net) > MANY:
-                # They are in the text of the update now, which takes memory enough.
-                net.clear()
+            update = changes.write(chain(old, left - reached), chain(new, reached - left))
             update.run(self._store)
             self._reached = quad, row
 

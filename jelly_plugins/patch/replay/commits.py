@@ -63,6 +63,11 @@ class Changes(Protocol):
         """A digest that the same changes have, and no others: now and at any later time."""
         ...
 
+    def prepare(self) -> None:
+        """Do what can be done of applying them before it is their turn. Nothing is asked of them
+        after that but to be applied, and their number."""
+        return
+
     def content(self) -> bytes | None:
         """A digest of the changes in a patch with an id, now and at any later time; None if it is
         not known. It is the fingerprint where nothing else is said."""
@@ -143,6 +148,7 @@ class _Entry(NamedTuple, Generic[C]):
 class _Group(Generic[C]):
     """Entries that are to be applied, and what became of them.
 
+    :ivar joined: the changes of all of them, once they were put together.
     :ivar applied: those that are, with their positions as far as these are known.
     :ivar error: what has kept the others out.
     :ivar ended: whether nothing more becomes of them.
@@ -151,6 +157,7 @@ class _Group(Generic[C]):
 
     def __init__(self, entries: list[_Entry[C]]) -> None:
         self.entries: Final = entries
+        self.joined: C | None = None
         self.applied: list[tuple[_Entry[C], Position | None]] = []
         self.error: BaseException | None = None
         self.ended = False
@@ -162,6 +169,17 @@ class _Group(Generic[C]):
     def characters(self) -> int:
         """Number of characters that are held of the changes."""
         return sum(entry.changes.characters for entry in self.entries)
+
+    def join(self, changes: C) -> C:
+        """Put the changes of all of them together.
+
+        :param changes: none yet.
+        """
+        if self.joined is None:
+            for entry in self.entries:
+                changes.join(entry.changes)
+            self.joined = changes
+        return self.joined
 
     def take(self, *, beside: bool) -> bool:
         """Whether it is for the thread to apply them, or for whoever has started it: for the first
@@ -261,21 +279,39 @@ class Commits(Generic[C]):
                 self._tell(group)
 
     def _commit(self) -> None:
+        group = _Group(self._waiting)
+        beside = (
+            self._beside
+            and not self._dry_run
+            and _LITTLE <= self._operations <= _MUCH
+            and group.characters <= _MUCH_TEXT
+        )
+        if beside:
+            # While the store is at work on those before. The thread would wait for the interpreter,
+            # where it has to run much of Python's.
+            self._prepare(group)
         self._finish()
         if not self._waiting:
             return
-        group, self._waiting = _Group(self._waiting), []
-        operations, self._operations = self._operations, 0
-        self._characters = 0
+        self._waiting = []
+        self._operations = self._characters = 0
         self._current = group
-        beside = self._beside and not self._dry_run and _LITTLE <= operations <= _MUCH
-        if beside and group.characters <= _MUCH_TEXT:
+        if beside:
             group.thread = Thread(target=self._apply_beside, args=(group,))
             # There may be too many already, or the interpreter may be about to end.
             with suppress(RuntimeError):
                 group.thread.start()
                 return
         self._finish()
+
+    def _prepare(self, group: _Group[C]) -> None:
+        *_, last = group.entries
+        # The digest is that of what is used up.
+        last.reached.position()
+        if len(group.entries) > 1:
+            group.join(self._target.changes()).prepare()
+        else:
+            last.changes.prepare()
 
     def _finish(self) -> None:
         """See applied what is being applied, and tell of it."""
@@ -341,9 +377,7 @@ class Commits(Generic[C]):
     ) -> bool:
         """Apply several transactions as one, and say whether it could be done."""
         if not self._dry_run:
-            joined = self._target.changes()
-            for entry in group.entries:
-                joined.join(entry.changes)
+            joined = group.join(self._target.changes())
             try:
                 self._target.apply(joined, self._before, last)
             except JellyError:

@@ -257,6 +257,9 @@ class _Changes:
         self.operations += following.operations
         self.statements += following.statements
 
+    def prepare(self) -> None:
+        """Nothing of it can be done before it is their turn."""
+
     def fingerprint(self) -> bytes:
         """A digest of the changes."""
         return self._digest(run.digest for run in self.runs)
