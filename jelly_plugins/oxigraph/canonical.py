@@ -77,7 +77,7 @@ def canonical(literal: Literal) -> Literal:
 
 def canonicals(literals: Iterable[Literal]) -> dict[Literal, Literal]:
     """What the store makes of literals."""
-    made = {literal: _rewritten(literal) for literal in literals}
+    made = {literal: _rewritten(literal) for literal in dict.fromkeys(literals)}
     unknown = [literal for literal, known in made.items() if known is None]
     asked = dict(zip(unknown, _ask(unknown), strict=True)) if unknown else {}
     return {literal: known or asked[literal] for literal, known in made.items()}

@@ -39,39 +39,68 @@ _GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
 
 def plain_text(
-    quads: Collection[Quad], graphs: set[GraphName]
-) -> tuple[PlainText | None, Collection[Quad]]:
-    """The text of quads, None if it is not plain; and those of them that may have literals in
-    another form than the store would give them.
+    quads: list[Quad], graphs: set[GraphName]
+) -> tuple[list[Quad], PlainText | None, dict[Quad, Quad]]:
+    """Quads in the form that the store gives them, with their text, and what had another form.
 
     :param graphs: the graphs that they are in, or more.
+    :return: the quads, graph by graph; their text, None if it is not plain; and by quads of before
+        what became of them, where that is another one.
 
-    >>> plain_text([Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))], {DEFAULT_GRAPH})
-    ({<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}, [])
+    >>> quad = Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))
+    >>> plain_text([quad], {DEFAULT_GRAPH})[1:]
+    ({<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}, {})
     """
-    if not quads:
-        return {}, []
-    made = {}
-    odd: list[Quad] = []
+    kept: list[Quad] = []
+    text: dict[GraphName, bytes] = {}
+    changed: dict[Quad, Quad] = {}
     for graph, members in _by_graph(quads, graphs).items():
-        # Quads that are in no named graph are written as lines of three terms too.
-        default = graph == DEFAULT_GRAPH
-        statements = members if default else [quad.triple for quad in members]
-        text = serialize(statements, format=RdfFormat.N_QUADS) or b""
-        found = plain_lines(text)
-        named = default or _GRAPH.fullmatch(str(graph).encode())
-        if not named or found is None or found[0] != len(members):
-            return None, quads
-        if found[1]:
-            numbered = list(members)
-            odd += [numbered[number] for number in found[1]]
-        made[graph] = text
-    return made, odd
+        lines, odd = _plain_lines(members, graph)
+        known = canonical_quads([members[number] for number in odd])
+        others = {
+            number: quad for number, quad in zip(odd, known, strict=True) if quad != members[number]
+        }
+        if others and lines is not None:
+            changed.update((members[number], quad) for number, quad in others.items())
+            members = members.copy()
+            for number, quad in others.items():
+                members[number] = quad
+            new, _ = _plain_lines([*others.values()], graph)
+            lines = new and _exchanged(lines, [odd[number] for number in others], new)
+        if lines is None:
+            known = canonical_quads(quads)
+            return known, None, {q: k for q, k in zip(quads, known, strict=True) if q != k}
+        kept += members
+        text[graph] = lines
+    return kept, text, changed
 
 
-def _by_graph(
-    quads: Collection[Quad], graphs: set[GraphName]
-) -> Mapping[GraphName, Collection[Quad]]:
+def _plain_lines(quads: list[Quad], graph: GraphName) -> tuple[bytes | None, Mapping[int, int]]:
+    """The lines of quads of a graph, without its name; None if they are not plain. And the numbers
+    of those that may have literals in another form than the store would give them, with the places
+    where they begin."""
+    # Quads that are in no named graph are written as lines of three terms too.
+    default = graph == DEFAULT_GRAPH
+    statements = quads if default else [quad.triple for quad in quads]
+    text = serialize(statements, format=RdfFormat.N_QUADS) or b""
+    found = plain_lines(text)
+    named = default or _GRAPH.fullmatch(str(graph).encode())
+    if not named or found is None or found[0] != len(quads):
+        return None, {}
+    return text, found[1]
+
+
+def _exchanged(text: bytes, starts: list[int], others: bytes) -> bytes:
+    """Lines, with others in the place of those that begin there."""
+    parts: list[bytes] = []
+    end = 0
+    for start, line in zip(starts, others.splitlines(keepends=True), strict=True):
+        parts += (text[end:start], line)
+        end = text.index(b"\n", start) + 1
+    return b"".join((*parts, text[end:]))
+
+
+def _by_graph(quads: list[Quad], graphs: set[GraphName]) -> Mapping[GraphName, list[Quad]]:
     if graphs <= {DEFAULT_GRAPH}:
         return {DEFAULT_GRAPH: quads}
     by_graph: dict[GraphName, list[Quad]] = {}
@@ -95,7 +124,7 @@ def line_of(quad: Quad) -> bytes | None:
 
 def lines_of(text: PlainText) -> bytes:
     """Text as N-Quads."""
-    parts = []
+    parts: list[bytes] = []
     for graph, lines in text.items():
         if graph != DEFAULT_GRAPH:
             # Line ends within literals are escaped.
@@ -131,7 +160,9 @@ def canonical_quads(quads: Collection[Quad]) -> list[Quad]:
     for quad, term in zip(quads, objects, strict=True):
         kept = known[term] if isinstance(term, Literal) else _canonical(term)
         if kept != term:
-            quad = Quad(quad.subject, quad.predicate, kept, quad.graph_name)
+            # To make one that is said to be in the default graph takes twice the time.
+            place = () if quad.graph_name == DEFAULT_GRAPH else (quad.graph_name,)
+            quad = Quad(quad.subject, quad.predicate, kept, *place)
         made.append(quad)
     return made
 

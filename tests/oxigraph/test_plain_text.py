@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
 
 from jelly_plugins.codec import usual_line
 from jelly_plugins.codec.text import plain
-from jelly_plugins.oxigraph.plain_text import line_of
+from jelly_plugins.oxigraph.plain_text import canonical_quads, line_of, lines_of, plain_text
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SEEDS = [
@@ -70,3 +71,46 @@ def test_no_line_is_given_of_a_term_that_looks_like_two(at: int) -> None:
                 line = " ".join([*terms[:at], term, *terms[at + 1 : width]])
                 [quad] = ox.parse(f"{line} .\n", ox.RdfFormat.N_QUADS, lenient=True)
                 assert line_of(quad) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_quads_get_the_form_that_the_store_gives_them(seed: int) -> None:
+    """And their text says so: here and there a line is another one than was asked for."""
+    rng = random.Random(seed)
+    graphs = [ox.DefaultGraph(), ox.NamedNode("urn:g"), ox.BlankNode("g")][: rng.randrange(1, 4)]
+    objects: list[Any] = [
+        ox.Literal(f"{rng.choice(('', '0', '00'))}{rng.randrange(9)}\n", datatype=None),
+        ox.NamedNode("urn:o"),
+        ox.BlankNode("o"),
+    ]
+    for number in range(rng.randrange(20)):
+        lex = f"{'0' * rng.randrange(3)}{number}{rng.choice(('', '.0', '.50', '.5'))}"
+        name = rng.choice(("integer", "decimal", "string", "double"))
+        objects.append(ox.Literal(lex, datatype=ox.NamedNode(XSD + name)))
+    quads = [
+        ox.Quad(ox.NamedNode(f"urn:s{rng.randrange(3)}"), ox.NamedNode("urn:p"), term, graph)
+        for term in objects
+        for graph in graphs
+    ]
+    rng.shuffle(quads)
+    kept, text, changed = plain_text(quads, set(graphs))
+    assert text is not None
+    assert {quad: changed.get(quad, quad) for quad in quads} == dict(
+        zip(quads, canonical_quads(quads), strict=True)
+    )
+    assert all(before != after for before, after in changed.items())
+    # Graph by graph, otherwise as they were.
+    assert kept == [
+        changed.get(quad, quad) for graph in text for quad in quads if quad.graph_name == graph
+    ]
+    assert lines_of(text) == ox.serialize(kept, format=ox.RdfFormat.N_QUADS)
+
+
+def test_what_is_not_plain_gets_that_form_too() -> None:
+    [escaped] = ox.parse(b"<urn:a\\u003E> <urn:p> <urn:o> .\n", ox.RdfFormat.N_QUADS, lenient=True)
+    integer = ox.NamedNode(f"{XSD}integer")
+    odd, known = (
+        ox.Quad(integer, integer, ox.Literal(lex, datatype=integer)) for lex in ("01", "1")
+    )
+    quads, text, changed = plain_text([odd, escaped], {ox.DefaultGraph()})
+    assert (quads, text, changed) == ([known, escaped], None, {odd: known})

@@ -115,6 +115,20 @@ def test_what_changes_nothing_is_no_patch(store: ox.Store, path: Path) -> None:
     assert kinds(path) == ["A"]
 
 
+@pytest.mark.parametrize("filled", [[], [0], [1], [0, 1, 2]])
+def test_many_additions_to_graphs_that_have_something_and_that_have_not(
+    store: ox.Store, path: Path, filled: list[int]
+) -> None:
+    graphs: list[Any] = [ox.DefaultGraph(), N, ox.BlankNode("g")]
+    quads = [quad(str(number), graph) for graph in graphs for number in range(40)]
+    there = [quads[40 * number + 7] for number in filled]
+    store.extend(there)
+    with record(store, path) as recorder:
+        recorder.extend(quads)
+    assert kinds(path) == [" ".join("A" * (len(quads) - len(there)))]
+    assert data(store) == set(map(str, quads))
+
+
 def test_a_replica(new_store: Callable[[], ox.Store], tmp_path: Path) -> None:
     store, copy = new_store(), new_store()
     path = tmp_path / "log.jellyp"

@@ -58,25 +58,27 @@ def is_canonical(lex: str, datatype: str) -> bool:
     return datatype in TEXTS or not datatype.startswith(XSD)
 
 
-def odd_lines(text: bytes) -> list[int]:
+def odd_lines(text: bytes) -> dict[int, int]:
     """Numbers, from 0, of the plain lines of N-Quads that may have literals in another form than
-    the store would give them.
+    the store would give them, and where these lines begin.
 
     >>> odd_lines(b'<urn:s> <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\\n')
-    [0]
+    {0: 0}
     """
-    odd: list[int] = []
-    line = 0
+    odd: dict[int, int] = {}
+    line = at = 0
     # In strings the quote is escaped, so that what is before it is no form; and where a form has
     # an escaped quote in it, the store keeps it, whatever comes after the quote.
     for before, after in pairwise(text.split(_TYPE)):
         line += before.count(b"\n")
+        at += len(before)
         name = after[: after.find(b">")]
         form = _FORMS_IN_TEXT.get(name)
         if form is None:
             sure = name in _TEXTS_IN_TEXT
         else:
             sure = form.fullmatch(before, before.rfind(b'"') + 1) is not None
-        if not sure and odd[-1:] != [line]:
-            odd.append(line)
+        if not sure and line not in odd:
+            odd[line] = text.rfind(b"\n", 0, at) + 1
+        at += len(_TYPE)
     return odd

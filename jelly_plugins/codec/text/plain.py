@@ -26,16 +26,17 @@ _STATEMENT: Final = Pattern(
 )
 
 
-def plain_lines(text: bytes) -> tuple[int, list[int]] | None:
+def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:
     """Look at text that may be nothing but plain lines, each of which says one triple.
 
     The compiled kernel finds fewer texts plain: not those that N-Triples does not allow.
 
     :return: the number of lines; and the numbers, from 0, of those that may have a literal in
-        another form than a store would give it, see ``forms``. None if the text is not plain.
+        another form than a store would give it, see ``forms``, with the places where they begin.
+        None if the text is not plain.
 
     >>> plain_lines(b'<urn:s> <urn:p> _:o .\\n'), plain_lines(b'<urn:s> <urn:p> <urn:o> . # x\\n')
-    ((1, []), None)
+    ((1, {}), None)
     """
     if _LINES.compiled.fullmatch(text) is None:
         return None

@@ -7,7 +7,7 @@ what may be read as something else is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
@@ -15,7 +15,6 @@ from pyoxigraph import BlankNode, NamedNode, Quad, Store
 from ...reserved import BOOKKEEPING_IRI, refuse_graph
 from ..plain_text import (
     PlainText,
-    canonical_quads,
     check_terms,
     data_of,
     has_blank_nodes,
@@ -28,17 +27,20 @@ from .bookkeeping import BOOKKEEPING
 from .transaction import Update
 from .update_delta import UpdateDelta
 
+#: Quads for each graph from which on it is worth a look whether there is anything in the graph.
+_MANY_IN_GRAPH: Final = 8
+
 
 class Staged(NamedTuple):
-    """Quads that are all deleted, or all added.
+    """Quads that are all deleted, or all added, in the form that the store gives them.
 
     :ivar text: their text, if it is plain.
-    :ivar odd: those that may have literals in another form than the store would give them.
+    :ivar changed: those that were asked for in another form, by that.
     """
 
     quads: list[Quad]
     text: PlainText | None
-    odd: Collection[Quad]
+    changed: Mapping[Quad, Quad]
 
     @property
     def checked(self) -> list[Quad]:
@@ -61,7 +63,7 @@ class Staged(NamedTuple):
         return [row_of(quad) for quad in self.checked]
 
 
-_NOTHING: Final = Staged([], {}, [])
+_NOTHING: Final = Staged([], {}, {})
 
 
 class Transaction:
@@ -172,16 +174,32 @@ class Transaction:
     def staged(self) -> tuple[Staged, Staged]:
         """What is to be deleted from the store, and what to be added."""
         deletes, adds = map(self._stage, self._asked())
-        odd = [*deletes.odd, *adds.odd]
-        if odd and self._canonicalize(odd):
+        changed = {**deletes.changed, **adds.changed}
+        if changed and not self._exchange(changed):
             deletes, adds = map(self._stage, self._asked())
         if not self._exact:
             return deletes, adds
         store = self._store
         return (
             self._left(deletes, [quad for quad in deletes.quads if quad in store]),
-            self._left(adds, [quad for quad in adds.quads if quad not in store]),
+            self._left(adds, self._absent(adds.quads)),
         )
+
+    def _absent(self, quads: list[Quad]) -> list[Quad]:
+        """Those of quads that the store has not."""
+        store = self._store
+        if len(quads) > _MANY_IN_GRAPH * len(self._used):
+            # Where there is nothing at all, nothing need be looked for.
+            filled = {
+                graph
+                for graph in self._used
+                if any(store.quads_for_pattern(None, None, None, graph))
+            }
+            if not filled:
+                return quads
+            if len(filled) < len(self._used):
+                return [q for q in quads if q.graph_name not in filled or q not in store]
+        return [quad for quad in quads if quad not in store]
 
     def _asked(self) -> tuple[list[Quad], list[Quad]]:
         """What is to be deleted and to be added, whatever the store has."""
@@ -194,37 +212,31 @@ class Transaction:
         )
 
     def _stage(self, quads: list[Quad]) -> Staged:
-        return Staged(quads, *plain_text(quads, self._used)) if quads else _NOTHING
+        return Staged(*plain_text(quads, self._used)) if quads else _NOTHING
 
     def _left(self, staged: Staged, quads: list[Quad]) -> Staged:
         """What is left of quads."""
         return staged if len(quads) == len(staged.quads) else self._stage(quads)
 
-    def _canonicalize(self, odd: list[Quad]) -> bool:
-        """Have literals in the form that the store gives them; say whether that made a
-        difference.
+    def _exchange(self, changed: Mapping[Quad, Quad]) -> bool:
+        """Have quads in the form that the store gives them; say whether they are as many then.
 
-        :param odd: the quads in which they may not be.
+        :param changed: what becomes of those that have another one.
         """
-        changed = {
-            quad: known
-            for quad, known in zip(odd, canonical_quads(odd), strict=True)
-            if known != quad
-        }
-        if not changed:
-            return False
-        before = self._net
-        if len({*changed.values()} - before.keys()) == len(changed):
-            self._net = {changed.get(quad, quad): there for quad, there in before.items()}
+        net = self._net
+        known = {*changed.values()}
+        if len(known) == len(changed) and net.keys().isdisjoint(known):
+            for quad, now in changed.items():
+                net[now] = net.pop(quad)
             return True
         # Of operations on one quad the last one counts.
         self._net = {}
-        for quad, there in before.items():
-            known = changed.get(quad, quad)
-            if there is not self._net.pop(known, there):
+        for quad, there in net.items():
+            now = changed.get(quad, quad)
+            if there is not self._net.pop(now, there):
                 self._keep_graphs([quad])
-            self._net[known] = there
-        return True
+            self._net[now] = there
+        return False
 
     def quads(self) -> tuple[list[Quad], list[Quad]]:
         """What is to be deleted from the store, and what to be added, as quads."""

@@ -1,21 +1,24 @@
 # Whether text can be read in one way only, see `text/plain.py`.
 
 def plain_lines(bytes text):
-    """The number of plain lines, and the numbers of those that may have literals in another form
-    than a store's; None if not all are plain."""
+    """The number of plain lines, and the numbers and beginnings of those that may have literals in
+    another form than a store's; None if not all are plain."""
     cdef LineReader reader
-    cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(text)
+    cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(text)
+    cdef const uint8_t *pos = start
+    cdef const uint8_t *line
     cdef const uint8_t *end = pos + PyBytes_GET_SIZE(text)
     cdef Py_ssize_t count = 0
-    cdef list odd = []
+    cdef dict odd = {}
     open_plain(&reader)
     try:
         while pos < end:
+            line = pos
             pos = parse_plain(&reader, pos, end)
             if pos == NULL:
                 return None
             if not is_kept_term(&reader.encoded[2]):
-                odd.append(count)
+                odd[count] = line - start
             count += 1
     finally:
         close_line_reader(&reader)
