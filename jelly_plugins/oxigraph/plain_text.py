@@ -9,7 +9,7 @@ plain: lines of three terms, none of which has anything in it that N-Triples wou
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
@@ -27,7 +27,7 @@ from ..codec.text.plain import IRI, NODE
 from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
 from .canonical import canonical, canonicals
-from .rows import Row, graph_text, text_of
+from .rows import Row, graph_text, literal_text, text_of
 from .terms import DEFAULT_GRAPH, GraphName
 
 #: N-Triples by the graph that they are in.
@@ -35,6 +35,9 @@ PlainText: TypeAlias = Mapping[GraphName, bytes]
 
 #: What is in the graph that nothing is recorded of has this in its line.
 _PRIVATE: Final = BOOKKEEPING_IRI.encode()
+#: Statements that say how long the others will be, and bytes of each where they are long.
+_SAMPLE: Final = 100
+_WIDE: Final = 500
 _GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
 
@@ -81,13 +84,30 @@ def _plain_lines(quads: list[Quad], graph: GraphName) -> tuple[bytes | None, Map
     where they begin."""
     # Quads that are in no named graph are written as lines of three terms too.
     default = graph == DEFAULT_GRAPH
-    statements = quads if default else [quad.triple for quad in quads]
-    text = serialize(statements, format=RdfFormat.N_QUADS) or b""
+    text = _serialized(quads if default else [quad.triple for quad in quads])
     found = plain_lines(text)
     named = default or _GRAPH.fullmatch(str(graph).encode())
     if not named or found is None or found[0] != len(quads):
         return None, {}
     return text, found[1]
+
+
+def _serialized(statements: Sequence[Quad] | Sequence[Triple]) -> bytes:
+    """Statements of three terms as N-Triples."""
+    text = serialize(statements[:_SAMPLE], format=RdfFormat.N_QUADS) or b""
+    rest = statements[_SAMPLE:]
+    if not rest:
+        return text
+    if len(text) < _WIDE * _SAMPLE:
+        return text + (serialize(rest, format=RdfFormat.N_QUADS) or b"")
+    # Oxigraph takes its time over each character of a literal.
+    return text + "".join(map(_line, rest)).encode()
+
+
+def _line(statement: Quad | Triple) -> str:
+    term = statement.object
+    text = literal_text(term) if isinstance(term, Literal) else str(term)
+    return f"{statement.subject} {statement.predicate} {text} .\n"
 
 
 def _exchanged(text: bytes, starts: list[int], others: bytes) -> bytes:

@@ -114,3 +114,29 @@ def test_what_is_not_plain_gets_that_form_too() -> None:
     )
     quads, text, changed = plain_text([odd, escaped], {ox.DefaultGraph()})
     assert (quads, text, changed) == ([known, escaped], None, {odd: known})
+
+
+@pytest.mark.parametrize("graph", [ox.DefaultGraph(), ox.NamedNode("urn:g")])
+def test_long_literals(graph: Any) -> None:
+    """They are written by another way, to the same text."""
+    long = ["é" * 700, "x" * 1100, "\n" * 600, '"' * 600, "\uffff \x7f" * 300]
+    literals = [ox.Literal(text) for text in long]
+    literals += [ox.Literal(text, language="en-gb") for text in long]
+    literals += [ox.Literal(text, datatype=ox.NamedNode("urn:é")) for text in long]
+    terms = [*literals, ox.NamedNode("urn:o"), ox.BlankNode("o")]
+    subjects = [ox.BlankNode("s"), *(ox.NamedNode(f"urn:s{number}") for number in range(20))]
+    quads = [ox.Quad(s, ox.NamedNode("urn:p"), o, graph) for s in subjects for o in terms]
+    kept, text, changed = plain_text(quads, {graph})
+    assert text is not None
+    assert (kept, changed) == (quads, {})
+    assert lines_of(text) == ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+
+
+@pytest.mark.parametrize("tag", ["abcdefghi", "x", "en-x", "EN"])
+def test_long_literals_that_were_never_checked(tag: str) -> None:
+    long = "x" * 1000
+    text = "".join(f'<urn:s> <urn:p> "{long}{n}"@{tag} .\n' for n in range(150))
+    quads = list(ox.parse(text.encode(), ox.RdfFormat.N_QUADS, lenient=True))
+    _, found, _ = plain_text(quads, {ox.DefaultGraph()})
+    expected = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+    assert found is None or lines_of(found) == expected

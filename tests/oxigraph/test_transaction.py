@@ -222,8 +222,11 @@ def test_any_iri_is_itself_or_refused(text: str, opaque: bool) -> None:
 
 
 @pytest.mark.parametrize(("size", "room"), [(10_000, True), (400_000, False)])
-def test_few_long_terms_stand_in_the_text(size: int, room: bool) -> None:
+def test_few_long_terms_stand_in_the_text(
+    size: int, room: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And no more of them: they would be copied for each row."""
+    monkeypatch.setattr(transaction, "_LONG_CHARACTERS", 1 << 20)
     factory = RowFactory()
     long = "x" * size
     terms = [

@@ -42,8 +42,9 @@ _BATCH: Final = 4096
 #: Characters of the terms that are handed over in one operation.
 _OPERATION_CHARACTERS: Final = 16 << 20
 #: Characters of rows with long terms that may stand in the text of the quads to delete or to add:
-#: such an update takes Oxigraph two thirds of the time of one that looks for what it changes.
-_LONG_CHARACTERS: Final = 1 << 20
+#: such an update takes Oxigraph two thirds of the time of one that looks for what it changes, but
+#: has copies of them.
+_LONG_CHARACTERS: Final = 16 << 20
 
 
 def apply(store: Store, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
