@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +11,7 @@ import typer
 
 from ..codec import PhysicalType
 from ..codec.text.ntriples import Notation
+from ..errors import JellyError
 from ..formats.conversion import Frames
 from ..formats.names import Format
 from ..messages.formats import Dialect, LogFormat
@@ -234,7 +237,8 @@ def convert(
     if take_frames is not None and set(source_formats) - {Format.JELLY, Format.JELLY_TEXT}:
         raise WrongUsageError("--take-frames is for Jelly, which has frames")
     dst = console.destination(output, force=force, binary=target_format.is_binary)
-    with console.open_sources(sources, "convert", printing=output == console.STANDARD) as opened:
+    printing = output == console.STANDARD
+    with _hinting(from_), console.open_sources(sources, "convert", printing=printing) as opened:
         result = convert_(
             opened,
             dst,
@@ -291,6 +295,17 @@ def _convert_messages(
         console.note(f"{target} has no place for {what}: {number:,} left out")
 
 
+@contextmanager
+def _hinting(from_: object) -> Iterator[None]:
+    """Say how a format is named where none was, and it is not what it was taken for."""
+    try:
+        yield
+    except JellyError as error:
+        if from_ is None and error.message.endswith("not Jelly"):
+            error.message += ": --from names its format"
+        raise
+
+
 def _formats(
     sources: list[str], output: str, from_: Format | None, to: Format | None
 ) -> tuple[list[Format], Format]:
@@ -309,6 +324,8 @@ def _formats(
     if target is None:
         one_jelly = len(told) == 1 and told[0].is_binary
         if len(set(told)) > 1:
+            # A name that was mistyped has another ending, too.
+            console.require_files(sources)
             raise WrongUsageError(
                 "sources of several formats: -o names the output, or --to what becomes of them"
             )

@@ -73,7 +73,6 @@ def test_groups_list_their_commands_in_a_line_each(group: list[str]) -> None:
         (["convert", "x.jelly", "-o", "x.rdfp.gz"], "x.rdfp.gz has the ending of rdfp"),
         (["patch", "diff", "a.nt", "b.nt", "-o", "x.jelly"], "x.jelly has the ending of jelly"),
         (["patch", "convert", "x.jellyp", "-o", "x.nt"], "a log is jellyp, rdfp, trp, as --to"),
-        (["convert", "x.nt", "x.jelly"], "-o names the output"),
     ],
 )
 def test_an_output_is_not_called_what_it_is_not(

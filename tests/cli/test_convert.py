@@ -173,7 +173,6 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["x.nt", "y.jelly"], "several formats"),
         (["x.nt", "-o", "x.jelly", "--take-frames", "2..5"], "--take-frames is for Jelly"),
         (["x.jelly", "--take-frames", "5..2"], "not a range of frames"),
         (["x.jelly", "--to", "turtel"], "did you mean turtle?"),
@@ -185,6 +184,21 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_meant_is_wrong_usage(arguments: list[str], word: str) -> None:
     assert_failed(jelly("convert", *arguments), 2, word)
+
+
+def test_sources_of_several_formats(tmp_path: Path) -> None:
+    text, mistyped = tmp_path / "x.nt", tmp_path / "y"
+    text.write_text("")
+    assert_failed(jelly("convert", text, mistyped), 1, f"{mistyped}: No such file")
+    mistyped.write_bytes(b"")
+    assert_failed(jelly("convert", text, mistyped), 2, "several formats", "-o names the output")
+
+
+def test_text_that_is_taken_for_jelly(tmp_path: Path) -> None:
+    source = tmp_path / "text"
+    source.write_text("<urn:s> <urn:p> <urn:o> .\n")
+    assert_failed(jelly("convert", source), 1, "text, not Jelly", "--from names its format")
+    assert "--from" not in jelly("convert", source, "--from", "jelly").err
 
 
 def test_jelly_does_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
