@@ -78,7 +78,7 @@ def check_graph(graph: object) -> None:
     Traceback (most recent call last):
     TypeError: graph is a NamedNode, a BlankNode or a DefaultGraph, not 'urn:g'
     """
-    if not isinstance(graph, GraphName | None):
+    if not isinstance(graph, GraphName):
         raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
 
 

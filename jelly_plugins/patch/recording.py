@@ -275,8 +275,10 @@ class LogWriter:
                     os.fsync(self._file.fileno())
                 self.place = _new_place((size + len(data), patches + 1, made, head, root or made))
                 self._begun = False
-            except BaseException:
+            except BaseException as error:
                 self.cut(before)
+                if isinstance(error, OSError) and error.filename is None:
+                    error.filename = self.name
                 raise
 
     def _write(self, data: bytes) -> None:

@@ -108,8 +108,9 @@ def test_a_change_that_the_disk_has_no_room_for(kind: str, path: Path, disk: Dis
     store.add(recorder, 1, 5000)
     good = path.read_bytes()
     for _ in range(2):
-        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as raised:
             store.add(recorder, 2, 4000)
+        assert raised.value.filename == str(path)
         assert path.read_bytes() == good
         assert store.subjects() == ["urn:1"]
     # A smaller one goes.

@@ -86,7 +86,8 @@ def dump(
     :raises SourceError: the path cannot be written.
     """
     check_store(store)
-    check_graph(graph)
+    if graph is not None:
+        check_graph(graph)
     if order not in get_args(Order):
         raise ValueError(f"order is 'store' or 'subject', not {order!r}")
     options = _options(graph, options)

@@ -33,7 +33,8 @@ def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -
         raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
     if blank_nodes not in get_args(BlankNodes):
         raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
-    check_graph(graph)
+    if graph is not None:
+        check_graph(graph)
 
 
 class QuadReader:

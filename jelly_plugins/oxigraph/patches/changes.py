@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
-from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
+from pyoxigraph import Quad, Store
 
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...errors import ConflictError
@@ -18,7 +18,7 @@ from ...patch.replay.position import Position
 from ...patch.replay.refusals import idle, moved
 from ...reserved import refuse_graph
 from ..rows import Row, check_graph_text, graph_text, quads_of, row_of
-from ..terms import DEFAULT_GRAPH, GraphName
+from ..terms import DEFAULT_GRAPH, GraphName, check_graph
 from .bookkeeping import (
     namespace_row,
     namespace_rows,
@@ -212,11 +212,7 @@ class StoreTarget:
     def __init__(
         self, store: Store, *, graph: GraphName = DEFAULT_GRAPH, strict: bool = False
     ) -> None:
-        if not isinstance(graph, NamedNode | BlankNode | DefaultGraph):
-            raise TypeError(
-                "graph must be a pyoxigraph NamedNode, BlankNode or DefaultGraph, not "
-                f"{type(graph).__name__}"
-            )
+        check_graph(graph)
         self._store = store
         self.graph: Final = graph_text(graph)
         self._make: Final = StrictChanges if strict else NetChanges
