@@ -223,19 +223,23 @@ class Transaction:
 
         :param changed: what becomes of those that have another one.
         """
+        # What is kept changes in one step, whatever interrupts this.
         net = self._net
         known = {*changed.values()}
         if len(known) == len(changed) and net.keys().isdisjoint(known):
+            made = net.copy()
             for quad, now in changed.items():
-                net[now] = net.pop(quad)
+                made[now] = made.pop(quad)
+            self._net = made
             return True
         # Of operations on one quad the last one counts.
-        self._net = {}
+        made = {}
         for quad, there in net.items():
             now = changed.get(quad, quad)
-            if there is not self._net.pop(now, there):
+            if there is not made.pop(now, there):
                 self._keep_graphs([quad])
-            self._net[now] = there
+            made[now] = there
+        self._net = made
         return False
 
     def quads(self) -> tuple[list[Quad], list[Quad]]:

@@ -39,9 +39,7 @@ cdef uint64_t put_row_literal(Buffer *out, Term *term) noexcept nogil:
     cdef Term *datatype = term.parts[0]
     cdef Slice tag = term.langtag
     cdef uint64_t characters = term.characters + 2
-    if (term.lex.size > ROW_TERM_BYTES or tag.size > ROW_TERM_BYTES
-            or datatype != NULL and datatype.text.size > ROW_TERM_BYTES):
-        return 0
+    # None of them is longer than a frame, so that the sum is what it seems.
     if (term.lex.size + tag.size + (0 if datatype == NULL else datatype.text.size) + 6
             > ROW_TERM_BYTES or not stands_for_itself(term.lex)):
         return 0
