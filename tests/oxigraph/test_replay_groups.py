@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 from jelly_plugins import ConflictError, JellyError, OptionsError
 from jelly_plugins.oxigraph import count, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
+from jelly_plugins.oxigraph.patches.changes import NetChanges
 from jelly_plugins.patch import Patch
 from jelly_plugins.patch.content import NOTHING
 from jelly_plugins.patch.replay.locks import lock_of
@@ -357,3 +360,60 @@ def test_a_pipe_that_is_followed_and_gives_no_more_for_now(store: ox.Store, tmp_
             assert thread.is_alive()
     thread.join()
     assert count(store) == 7
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_interrupt_once_rows_are_in_the_text_loses_none(
+    monkeypatch: pytest.MonkeyPatch, strict: bool
+) -> None:
+    late = [TimeoutError()]
+
+    class Rows(dict[Any, bool]):
+        def clear(self) -> None:
+            super().clear()
+            # As what the handler of a signal raises, once the call returns.
+            while late:
+                raise late.pop()
+
+    make = NetChanges.__init__
+
+    def with_rows(self: NetChanges, graph: str = "") -> None:
+        make(self, graph)
+        self.net = Rows()
+
+    monkeypatch.setattr(NetChanges, "__init__", with_rows)
+    source = log(patch(1, transaction(*(f'A <urn:s> <urn:p> "{n}" .' for n in range(10_000)))))
+    store = ox.Store()
+    with pytest.raises(TimeoutError):
+        replay(store, source, strict=strict)
+    assert count(store) == (10_000 if positions(store) else 0)
+    replay(store, source, strict=strict)
+    assert count(store) == 10_000
+
+
+@pytest.mark.parametrize("patches", [1, 3])
+def test_nothing_is_at_work_after_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, patches: int
+) -> None:
+    run = transaction_module.Update.run
+    main = threading.main_thread()
+    interrupted: list[bool] = []
+
+    def slow(self: transaction_module.Update, *args: Any, **settings: Any) -> None:
+        if not interrupted:
+            assert threading.current_thread() is not main
+            interrupted.append(True)
+            # Until whoever has started the thread waits for it.
+            time.sleep(0.3)
+            signal.pthread_kill(main.ident or 0, signal.SIGINT)
+            time.sleep(0.3)
+        run(self, *args, **settings)
+
+    monkeypatch.setattr(transaction_module.Update, "run", slow)
+    store = ox.Store()
+    source = log(*counting(patches, MANY))
+    with pytest.raises(KeyboardInterrupt):
+        replay(store, source, group=1)
+    assert count(store) == MANY
+    replay(store, source, group=1)
+    assert count(store) == patches * MANY

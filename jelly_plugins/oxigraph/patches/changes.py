@@ -138,7 +138,9 @@ class NetChanges(Changes):
             chain((row for row, there in net.items() if there), adds),
         )
         if len(net) > MANY:
-            # They are in the text of the update now, which takes memory enough.
+            # They are in the text of the update now, which takes memory enough. It is kept first:
+            # what the handler of a signal raises may come once they are gone.
+            self._update = update
             net.clear()
         return update
 

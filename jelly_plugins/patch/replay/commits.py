@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from threading import Thread
+from threading import Lock, Thread
 from typing import Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from ...codec.patch.operations import Operation
@@ -32,6 +32,8 @@ _MUCH: Final = 100_000
 _TEXT: Final = 4 << 20
 #: Characters that are not too many to be held while others are gathered.
 _MUCH_TEXT: Final = 64 << 20
+#: Seconds between two looks at a thread that is waited for.
+_LOOK: Final = 0.1
 
 
 class Changes(Protocol):
@@ -164,6 +166,10 @@ class _Group(Generic[C]):
         self.thread: Thread | None = None
         #: Whether it is the thread that applies them; empty until that is known.
         self._taken: dict[str, bool] = {}
+        #: Whether the thread has nothing more to do; the lock is let go behind that.
+        self._left = False
+        self._at_work: Final = Lock()
+        self._at_work.acquire()
 
     @property
     def characters(self) -> int:
@@ -187,11 +193,23 @@ class _Group(Generic[C]):
         # Nothing can come between.
         return self._taken.setdefault("beside", beside) is beside
 
+    def leave(self) -> None:
+        """The thread does nothing more."""
+        self._left = True
+        self._at_work.release()
+
     def wait(self) -> None:
         """Wait until the thread has ended, if it is known to have begun."""
         thread = self.thread
-        if thread is not None and thread.is_alive():
-            thread.join()
+        if thread is None or thread.ident is None:
+            return
+        # A join that was interrupted takes the thread for one that has ended, before Python 3.13.
+        while not (self._left or self._at_work.acquire(timeout=_LOOK)):
+            # One whose start was interrupted may die of that.
+            if not thread.is_alive():
+                return
+        # It has the store until it ends.
+        thread.join()
 
 
 class Commits(Generic[C]):
@@ -352,8 +370,11 @@ class Commits(Generic[C]):
             del error
 
     def _apply_beside(self, group: _Group[C]) -> None:
-        if group.take(beside=True):
-            self._apply_all(group)
+        try:
+            if group.take(beside=True):
+                self._apply_all(group)
+        finally:
+            group.leave()
 
     def _apply_all(self, group: _Group[C]) -> None:
         try:

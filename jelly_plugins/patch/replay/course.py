@@ -151,6 +151,18 @@ class Replay(Generic[C]):
         :raises JellyError: a patch cannot be read or applied; the message names it.
         """
         try:
+            reached = self._run_to_end(batches)
+        except BaseException:
+            # Nothing may be at work on the store any more: an interrupt may come at the very end,
+            # while the last of it is waited for.
+            self._commits.leave()
+            raise
+        if not reached:
+            self.check_found()
+        return reached
+
+    def _run_to_end(self, batches: Iterable[Iterable[AnyOperation]]) -> bool:
+        try:
             reached = self._run(Batches(batches))
         except Exception as error:
             if self._commits.failed:
@@ -159,12 +171,7 @@ class Replay(Generic[C]):
                 error.message = f"{self._name()}: {error.message}"
             self._commits.commit()
             raise
-        except BaseException:
-            self._commits.leave()
-            raise
         self._commits.commit()
-        if not reached:
-            self.check_found()
         return reached
 
     def _name(self) -> str:
