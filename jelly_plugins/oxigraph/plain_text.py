@@ -2,8 +2,8 @@
 
 pyoxigraph writes quads far faster than their terms can be had one by one. But what it writes of
 terms that it has never checked (``pyoxigraph.parse`` with ``lenient=True`` gives such) may be read
-as something else: an IRI with ``>`` in it, as another statement. So text is used only if it is
-plain: lines of three terms, none of which has anything in it that N-Triples would have escaped.
+as something else: an IRI with ``>`` in it, as another statement. Or not at all: a relative IRI. So
+text is used only if it is plain: lines of three terms that are well-formed for sure.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def rows_of(quads: Collection[Quad], text: PlainText) -> list[Row]:
 
 
 def check_terms(quads: Iterable[Quad]) -> None:
-    """Refuse terms whose text would be read as something else.
+    """Refuse terms whose text would be read as something else, or not at all.
 
     :raises TermError: there is one.
     """
@@ -235,7 +235,17 @@ def _check(term: Any) -> None:
     elif isinstance(term, NamedNode):
         _check_iri(term.value)
     elif isinstance(term, Literal):
-        _check_iri(term.datatype.value)
+        if term.language is None:
+            _check_iri(term.datatype.value)
+        else:
+            _check_language(term.language)
+
+
+def _check_language(tag: str) -> None:
+    try:
+        Literal("", language=tag)
+    except ValueError as error:
+        raise TermError(f"{tag[:200]} is not a valid language tag: {error}") from None
 
 
 def _check_iri(iri: str) -> None:

@@ -13,11 +13,13 @@ from jelly_plugins.codec.text import plain as python
 
 Which: TypeAlias = Callable[[bytes], tuple[int, dict[int, int]] | None]
 
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 PLAIN = (
     b"<urn:s> <urn:p> <urn:o> .\n",
-    b"_:a <p> _:b .\n",
+    b"_:a <file:///p> _:b .\n",
+    b"<http://a_b~c.example:80> <a:b?c#d/?%20> <x-y+z.1:> .\n",
     '<urn:ä> <urn:p> "ü \\" \\\\ \\n <x> . #" .\n'.encode(),
     b'<urn:s> <urn:p> "x"@en-GB .\n<urn:s> <urn:p> "1"^^<urn:d> .\n',
     b"",
@@ -41,6 +43,16 @@ OTHER = (
     b'<urn:s> <urn:p> "x .\n',
     b'"x" <urn:p> <urn:o> .\n',
     b"<< <urn:s> <urn:p> <urn:o> >> <urn:p> <urn:o> .\n",
+    # Well-formed, or not: it is not sure.
+    *(
+        f"<urn:s> <urn:p> {term} .\n".encode()
+        for term in (
+            *("<>", "<p>", "<1:p>", "<urn:%zz>", "<urn:%1>", "<http://[::1]/>", "<http://a@b/>"),
+            *("<http://a:b/>", "<a:#b#c>", "<urn:\ue000>", "<urn:\x85>", "<urn:[>", "<urn:\ufdd0>"),
+            *('"x"@a', '"x"@abcd', '"x"@en-a', '"x"@en-abc', '"x"@en-US-u', '"x"@1'),
+            *('"x"^^<p>', '"x"^^<>', f'"x"^^<{RDF}langString>', f'"x"^^<{RDF}dirLangString>'),
+        )
+    ),
 )
 
 
@@ -61,7 +73,7 @@ def test_other_lines(text: bytes, which: Which) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("text", [PLAIN[2], PLAIN[3]])
+@pytest.mark.parametrize("text", [PLAIN[3], PLAIN[4]])
 def test_no_part_of_a_line_is_plain(text: bytes, which: Which) -> None:
     for size in range(1, len(text)):
         if not text[:size].endswith(b" .\n"):

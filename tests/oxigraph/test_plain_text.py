@@ -52,7 +52,7 @@ def test_a_usual_line_is_one_quad_that_a_store_keeps() -> None:
                 continue
             usual += 1
             assert plain.usual_line(text, width) == line == f"{text} .\n".encode()
-            [quad] = ox.parse(line, ox.RdfFormat.N_QUADS, lenient=True)
+            [quad] = ox.parse(line, ox.RdfFormat.N_QUADS)
             assert (quad.graph_name == ox.DefaultGraph()) is (width == 3)
             store = ox.Store()
             store.add(quad)

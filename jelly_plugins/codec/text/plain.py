@@ -4,25 +4,44 @@ each. What a store writes without a look at it may be anything.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from .forms import is_canonical, odd_lines
-from .lines import NOT_IN_IRI
+from .ntriples import _TAGGED_DATATYPES
 from .patterns import Pattern
 
-#: An IRI in brackets, without escapes.
-IRI: Final = f"<[^{NOT_IN_IRI}]*+>".encode()
+#: What may stand in an IRI behind its scheme and authority, but for a fragment: of what is not in
+#: ASCII, the larger part of what RFC 3987 calls ucschar, in UTF-8.
+_PART: Final = (
+    rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%[0-9A-Fa-f]{2}|\xC2[\xA0-\xBF]|[\xC3-\xDF][\x80-\xBF]"
+    rb"|\xE0[\xA0-\xBF][\x80-\xBF]|[\xE1-\xEC][\x80-\xBF]{2}|\xED[\x80-\x9F][\x80-\xBF]"
+    rb"|\xEF(?:[\xA4-\xB6\xB8-\xBE][\x80-\xBF]|\xB7[\x80-\x8F\xB0-\xBF]|\xBF[\x80-\xAF]))*+"
+)
+#: An IRI that is absolute and well-formed for sure: a host is a name.
+_ABSOLUTE: Final = (
+    rb"[A-Za-z][A-Za-z0-9+\-.]*+:(?://[A-Za-z0-9\-._~]*+(?::[0-9]*+)?+(?=[/?#>])|(?!//))%b(?:#%b)?+"
+    % (_PART, _PART)
+)
+#: One in brackets, without escapes.
+IRI: Final = rb"<%b>" % _ABSOLUTE
 #: A blank node, whatever its label.
 NODE: Final = rb'_:[^\s<>"]++'
 _CHARACTERS: Final = rb"""(?:[^"\\\n\r]++|\\(?:[tbnrf"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}))*+"""
-_LANGTAG: Final = rb"@[A-Za-z]{1,8}+(?:-[A-Za-z0-9]{1,8}+)*+"
-_LITERAL: Final = rb'"%b"(?:%b|\^\^%b)?+' % (_CHARACTERS, _LANGTAG, IRI)
+#: A language, perhaps with a region of two letters or a script: well-formed for sure.
+_LANGTAG: Final = rb"@[A-Za-z]{2,3}+(?:-(?:[A-Za-z]{4}|[A-Za-z]{2})(?![A-Za-z]))?+"
+#: A datatype that needs no language tag.
+_DATATYPE: Final = rb"\^\^<(?!(?:%b)>)(%b)>" % (
+    "|".join(map(re.escape, sorted(_TAGGED_DATATYPES))).encode(),
+    _ABSOLUTE,
+)
+_LITERAL: Final = rb'"%b"(?:%b|%b)?+' % (_CHARACTERS, _LANGTAG, _DATATYPE)
 _LINES: Final = Pattern(
     rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (IRI, NODE, IRI, IRI, _LITERAL, NODE)
 )
 _STATEMENT: Final = Pattern(
-    rb'%b %b (?:%b|"(%b)"(?:%b|\^\^<([^%b]*+)>)?+) (%b )?\.\n'
-    % (IRI, IRI, IRI, _CHARACTERS, _LANGTAG, NOT_IN_IRI.encode(), IRI)
+    rb'%b %b (?:%b|"(%b)"(?:%b|%b)?+) (%b )?\.\n'
+    % (IRI, IRI, IRI, _CHARACTERS, _LANGTAG, _DATATYPE, IRI)
 )
 
 

@@ -65,13 +65,11 @@ cdef bint is_plain(Slice iri) noexcept nogil:
 
 
 cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Where an authority ends that is a host's name and perhaps a port; NULL if it is not."""
-    cdef const uint8_t *start = pos
+    """Where an authority ends that is a host's name, which may be empty, and perhaps a port; NULL
+    if it is not."""
     while pos < end and (is_letter(pos[0]) or c"0" <= pos[0] <= c"9" or pos[0] == c"-"
-                         or pos[0] == c"."):
+                         or pos[0] == c"." or pos[0] == c"_" or pos[0] == c"~"):
         pos += 1
-    if pos == start:
-        return NULL
     if pos < end and pos[0] == c":":
         pos += 1
         while pos < end and c"0" <= pos[0] <= c"9":

@@ -48,10 +48,9 @@ cdef bint is_usual_line(LineReader *lines, const uint8_t *pos, const uint8_t *en
                         int width) noexcept nogil:
     cdef int position
     for position in range(width):
-        pos = parse_term(lines, pos, end, position, &lines.encoded[position])
-        if pos == NULL or lines.encoded[position].kind == BLANK_NODE or pos == end or pos[0] != c" ":
+        pos = parse_sound(lines, pos, end, position)
+        if pos == NULL or lines.encoded[position].kind == BLANK_NODE:
             return False
-        pos += 1
     return (end - pos == 2 and pos[0] == c"." and pos[1] == c"\n"
             and is_kept_term(&lines.encoded[2]))
 
@@ -73,8 +72,35 @@ cdef const uint8_t *parse_plain(LineReader *lines, const uint8_t *pos,
     it, NULL if it is another one."""
     cdef int position
     for position in range(3):
-        pos = parse_term(lines, pos, end, position, &lines.encoded[position])
-        if pos == NULL or pos == end or pos[0] != c" ":
+        pos = parse_sound(lines, pos, end, position)
+        if pos == NULL:
             return NULL
-        pos += 1
     return pos + 2 if end - pos >= 2 and pos[0] == c"." and pos[1] == c"\n" else NULL
+
+
+cdef inline const uint8_t *parse_sound(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                                       int position) noexcept nogil:
+    """Read a term that is well-formed for sure, and the space behind it; return the position after
+    that, NULL if it is another one."""
+    cdef const uint8_t *start = pos
+    pos = parse_term(lines, pos, end, position, &lines.encoded[position])
+    if pos == NULL or pos == end or pos[0] != c" " or not is_sound(start, pos):
+        return NULL
+    return pos + 1
+
+
+cdef bint is_sound(const uint8_t *start, const uint8_t *end) noexcept nogil:
+    """Whether the IRIs and the language tag of a term without escapes in these are well-formed for
+    sure."""
+    cdef const uint8_t *quote = end - 1
+    if start[0] == c"<":
+        return is_plain_iri(Slice(start, end - start))
+    if start[0] != c'"':
+        return True
+    while quote[0] != c'"':
+        quote -= 1
+    if quote + 1 == end:
+        return True
+    if quote[1] == c"@":
+        return is_plain_langtag(Slice(quote + 2, end - quote - 2))
+    return is_plain_datatype(Slice(quote + 1, end - quote - 1))
