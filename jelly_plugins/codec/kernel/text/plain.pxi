@@ -1,20 +1,27 @@
 # Whether text can be read in one way only, see `text/plain.py`.
 
+cdef enum:
+    # IRIs and the like that are known to be well-formed while a text is looked at.
+    SOUND_PARTS = 32
+
+
 def plain_lines(bytes text):
     """The number of plain lines, and the numbers and beginnings of those that may have literals in
     another form than a store's; None if not all are plain."""
     cdef LineReader reader
+    cdef Slice sound[SOUND_PARTS]
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(text)
     cdef const uint8_t *pos = start
     cdef const uint8_t *line
     cdef const uint8_t *end = pos + PyBytes_GET_SIZE(text)
     cdef Py_ssize_t count = 0
     cdef dict odd = {}
+    memset(sound, 0, sizeof(sound))
     open_plain(&reader)
     try:
         while pos < end:
             line = pos
-            pos = parse_plain(&reader, pos, end)
+            pos = parse_plain(&reader, sound, pos, end)
             if pos == NULL:
                 return None
             if not is_kept_term(&reader.encoded[2]):
@@ -48,7 +55,7 @@ cdef bint is_usual_line(LineReader *lines, const uint8_t *pos, const uint8_t *en
                         int width) noexcept nogil:
     cdef int position
     for position in range(width):
-        pos = parse_sound(lines, pos, end, position)
+        pos = parse_sound(lines, NULL, pos, end, position)
         if pos == NULL or lines.encoded[position].kind == BLANK_NODE:
             return False
     return (end - pos == 2 and pos[0] == c"." and pos[1] == c"\n"
@@ -66,41 +73,57 @@ cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
     return is_kept_form(lex, encoded.datatype)
 
 
-cdef const uint8_t *parse_plain(LineReader *lines, const uint8_t *pos,
+cdef const uint8_t *parse_plain(LineReader *lines, Slice *sound, const uint8_t *pos,
                                 const uint8_t *end) noexcept nogil:
     """Read a line of the usual form with single spaces and no comment; return the position after
-    it, NULL if it is another one."""
+    it, NULL if it is another one.
+
+    :param sound: what was found well-formed in the text.
+    """
     cdef int position
     for position in range(3):
-        pos = parse_sound(lines, pos, end, position)
+        pos = parse_sound(lines, sound, pos, end, position)
         if pos == NULL:
             return NULL
     return pos + 2 if end - pos >= 2 and pos[0] == c"." and pos[1] == c"\n" else NULL
 
 
-cdef inline const uint8_t *parse_sound(LineReader *lines, const uint8_t *pos, const uint8_t *end,
-                                       int position) noexcept nogil:
+cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const uint8_t *pos,
+                                       const uint8_t *end, int position) noexcept nogil:
     """Read a term that is well-formed for sure, and the space behind it; return the position after
-    that, NULL if it is another one."""
-    cdef const uint8_t *start = pos
+    that, NULL if it is another one.
+
+    :param sound: what was found well-formed in the text; NULL if that is not kept.
+    """
+    cdef Slice part = Slice(pos, 0)
+    cdef Slice *known
     pos = parse_term(lines, pos, end, position, &lines.encoded[position])
-    if pos == NULL or pos == end or pos[0] != c" " or not is_sound(start, pos):
+    if pos == NULL or pos == end or pos[0] != c" ":
         return NULL
+    part.size = pos - part.bytes
+    if part.bytes[0] == c'"':
+        part.bytes = pos
+        while (part.bytes - 1)[0] != c'"':
+            part.bytes -= 1
+        part.size = pos - part.bytes
+    if part.size == 0 or part.bytes[0] == c"_":
+        return pos + 1
+    if sound == NULL:
+        return pos + 1 if is_sound(part) else NULL
+    # What recurs is told by its length and by one of its last characters, most often.
+    known = &sound[(part.size + (pos - 2)[0]) % SOUND_PARTS]
+    if not same(part.bytes, part.size, known.bytes, known.size):
+        if not is_sound(part):
+            return NULL
+        known[0] = part
     return pos + 1
 
 
-cdef bint is_sound(const uint8_t *start, const uint8_t *end) noexcept nogil:
-    """Whether the IRIs and the language tag of a term without escapes in these are well-formed for
-    sure."""
-    cdef const uint8_t *quote = end - 1
-    if start[0] == c"<":
-        return is_plain_iri(Slice(start, end - start))
-    if start[0] != c'"':
-        return True
-    while quote[0] != c'"':
-        quote -= 1
-    if quote + 1 == end:
-        return True
-    if quote[1] == c"@":
-        return is_plain_langtag(Slice(quote + 2, end - quote - 2))
-    return is_plain_datatype(Slice(quote + 1, end - quote - 1))
+cdef bint is_sound(Slice part) noexcept nogil:
+    """Whether an IRI, or what stands behind the quotes of a literal, is well-formed for sure. There
+    are no escapes in these."""
+    if part.bytes[0] == c"<":
+        return is_plain_iri(part)
+    if part.bytes[0] == c"@":
+        return is_plain_langtag(Slice(part.bytes + 1, part.size - 1))
+    return is_plain_datatype(part)
