@@ -788,7 +788,7 @@ def test_a_name_that_is_none(store: Store, tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("graph", [None, "urn:g", URIRef("urn:g"), ox.Literal("g")])
 def test_a_graph_that_is_no_term_of_the_store(graph: Any) -> None:
-    with pytest.raises(TypeError, match="NamedNode, BlankNode or DefaultGraph"):
+    with pytest.raises(TypeError, match="a NamedNode, a BlankNode or a DefaultGraph"):
         oxigraph_backend.replay(ox.Store(), log(ONE), graph=graph)
 
 

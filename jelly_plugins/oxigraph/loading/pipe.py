@@ -35,6 +35,7 @@ class _Loading:
         self._thread = threading.Thread(target=self._load, name="jelly-bulk-load", daemon=True)
         #: What the loader raised.
         self.failure: BaseException | None = None
+        self._over = threading.Event()
         try:
             self._thread.start()
         except BaseException:
@@ -56,6 +57,8 @@ class _Loading:
                 )
             except BaseException as error:
                 self.failure = error
+            finally:
+                self._over.set()
 
     def write(self, data: bytes) -> None:
         """Write all of it.
@@ -67,8 +70,16 @@ class _Loading:
             view = view[os.write(self._writing.fileno(), view) :]
 
     def end(self) -> None:
-        """Close the pipe and wait for the loader."""
+        """Close the pipe and wait for the loader: it is not to be stopped. So what the handler of a
+        signal raises meanwhile is raised behind that; a second one at once."""
         self._writing.close()
+        try:
+            self._over.wait()
+        except BaseException:
+            # To join again would not do: before Python 3.13, a join that was interrupted takes the
+            # thread for one that has ended.
+            self._over.wait()
+            raise
         self._thread.join()
 
 
@@ -78,7 +89,8 @@ def bulk_load(
     format: RdfFormat,  # noqa: A002
     graph: GraphName | None,
 ) -> None:
-    """Load a text, all of it or, whatever is raised, nothing.
+    """Load a text, all of it or, whatever is raised, nothing: only what comes while the store does
+    the last of it is raised when all is there.
 
     :param pieces: text whose statements are one to a line, end in a space, a dot and a line feed,
         and have no other space but between terms and in strings.
