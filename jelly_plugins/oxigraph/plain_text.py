@@ -35,8 +35,10 @@ PlainText: TypeAlias = Mapping[GraphName, bytes]
 
 #: What is in the graph that nothing is recorded of has this in its line.
 _PRIVATE: Final = BOOKKEEPING_IRI.encode()
-#: Statements that say how long the others will be, and bytes of each where they are long.
-_SAMPLE: Final = 100
+#: Statements from which on it is asked how long they are; those that say it; and the bytes of each
+#: where they are long.
+_MANY: Final = 100
+_SAMPLE: Final = 20
 _WIDE: Final = 500
 _GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
@@ -94,14 +96,12 @@ def _plain_lines(quads: list[Quad], graph: GraphName) -> tuple[bytes | None, Map
 
 def _serialized(statements: Sequence[Quad] | Sequence[Triple]) -> bytes:
     """Statements of three terms as N-Triples."""
-    text = serialize(statements[:_SAMPLE], format=RdfFormat.N_QUADS) or b""
-    rest = statements[_SAMPLE:]
-    if not rest:
-        return text
-    if len(text) < _WIDE * _SAMPLE:
-        return text + (serialize(rest, format=RdfFormat.N_QUADS) or b"")
-    # Oxigraph takes its time over each character of a literal.
-    return text + "".join(map(_line, rest)).encode()
+    if len(statements) > _MANY:
+        text = serialize(statements[:_SAMPLE], format=RdfFormat.N_QUADS) or b""
+        if len(text) > _WIDE * _SAMPLE:
+            # Oxigraph takes its time over each character of a literal.
+            return "".join(map(_line, statements)).encode()
+    return serialize(statements, format=RdfFormat.N_QUADS) or b""
 
 
 def _line(statement: Quad | Triple) -> str:

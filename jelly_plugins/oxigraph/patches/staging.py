@@ -161,7 +161,11 @@ class Transaction:
         if there and self._graphs:
             self._keep_graphs(quads)
         self._used |= graphs
-        net.update(dict.fromkeys(quads, there))
+        changes = dict.fromkeys(quads, there)
+        if net:
+            net.update(changes)
+        else:
+            self._net = changes
 
     def _keep_graphs(self, quads: Iterable[Quad]) -> None:
         """Have the graphs of quads exist, whatever comes of the quads."""

@@ -96,7 +96,14 @@ cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const ui
     :param sound: what was found well-formed in the text; NULL if that is not kept.
     """
     cdef Slice part = Slice(pos, 0)
-    cdef Slice *known
+    cdef const uint8_t *stop = NULL
+    if sound != NULL and pos != end and pos[0] == c"<":
+        stop = <const uint8_t *> memchr(pos, c">", end - pos)
+        if stop != NULL and end - stop > 1 and stop[1] == c" ":
+            part.size = stop + 1 - pos
+            if is_known_part(place_of(sound, part), part):
+                lines.encoded[position].kind = IRI
+                return stop + 2
     pos = parse_term(lines, pos, end, position, &lines.encoded[position])
     if pos == NULL or pos == end or pos[0] != c" ":
         return NULL
@@ -110,13 +117,21 @@ cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const ui
         return pos + 1
     if sound == NULL:
         return pos + 1 if is_sound(part) else NULL
-    # What recurs is told by its length and by one of its last characters, most often.
-    known = &sound[(part.size + (pos - 2)[0]) % SOUND_PARTS]
-    if not same(part.bytes, part.size, known.bytes, known.size):
+    if not is_known_part(place_of(sound, part), part):
         if not is_sound(part):
             return NULL
-        known[0] = part
+        place_of(sound, part)[0] = part
     return pos + 1
+
+
+cdef inline Slice *place_of(Slice *sound, Slice part) noexcept nogil:
+    """Where a part is kept: what recurs is told by its length and by one of its last characters,
+    most often."""
+    return &sound[(part.size + part.bytes[part.size - 2]) % SOUND_PARTS]
+
+
+cdef inline bint is_known_part(Slice *known, Slice part) noexcept nogil:
+    return same(part.bytes, part.size, known.bytes, known.size)
 
 
 cdef bint is_sound(Slice part) noexcept nogil:
