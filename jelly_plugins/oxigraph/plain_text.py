@@ -144,7 +144,7 @@ def line_of(quad: Quad) -> bytes | None:
 
 def lines_of(text: PlainText) -> bytes:
     """Text as N-Quads."""
-    parts: list[bytes] = []
+    parts = []
     for graph, lines in text.items():
         if graph != DEFAULT_GRAPH:
             # Line ends within literals are escaped.

@@ -27,11 +27,6 @@ cdef int load_validation_rules() except -1:
     return 0
 
 
-cdef inline bint is_plain_iri(Slice text) noexcept nogil:
-    """The same of an IRI as N-Triples has it, in brackets."""
-    return is_plain(Slice(text.bytes + 1, text.size - 2))
-
-
 cdef bint is_plain(Slice iri) noexcept nogil:
     """Whether an IRI is absolute and well-formed for sure."""
     cdef const uint8_t *pos = iri.bytes
@@ -62,6 +57,11 @@ cdef bint is_plain(Slice iri) noexcept nogil:
         else:
             return False
     return True
+
+
+cdef inline bint is_plain_iri(Slice text) noexcept nogil:
+    """The same of an IRI as N-Triples has it, in brackets."""
+    return is_plain(Slice(text.bytes + 1, text.size - 2))
 
 
 cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) noexcept nogil:
