@@ -13,6 +13,7 @@ from setuptools import Extension, setup
 #: and for those of rdflib and Jena of the codec's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
+    Path("jelly_plugins/codec/sparql"),
     Path("jelly_plugins/rdflib"),
     Path("jelly_plugins/messages"),
     Path("jelly_plugins/jena"),

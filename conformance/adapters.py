@@ -162,6 +162,7 @@ class _Tuples:
         self.blank_node = factory.blank_node
         self.literal = factory.literal
         self.quoted_triple = factory.quoted_triple
+        self.check_graph = factory.check_graph
 
     def triple(self, terms: tuple[Any, ...], /) -> Any:
         self._factory.triple(terms)

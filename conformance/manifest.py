@@ -30,6 +30,7 @@ class Task(StrEnum):
     TO_JELLY = "TestRdfToJelly"
     PATCH_FROM_JELLY = "TestPatchFromJelly"
     PATCH_TO_JELLY = "TestPatchToJelly"
+    RESULTS_FROM_JELLY = "TestResultsFromJelly"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Case:
     :ivar graphs: graphs that start, as frame and IRI (or blank node label after ``_:``, or an empty
         string for the default graph).
     :ivar delimited: whether the stream is delimited.
-    :ivar refused_at: frame and row of what must be refused.
+    :ivar refused_at: frame and row of what must be refused; of results the frame alone.
     """
 
     iri: str
@@ -65,7 +66,7 @@ class Case:
     metadata: tuple[tuple[int, str, bytes], ...] | None = None
     graphs: tuple[tuple[int, str], ...] | None = None
     delimited: bool | None = None
-    refused_at: tuple[int, int] | None = None
+    refused_at: tuple[int, ...] | None = None
 
 
 def read_suite(folder: Path) -> list[Case]:

@@ -19,7 +19,7 @@ from google.protobuf.message import Message
 from google.protobuf.text_format import Parse, ParseError
 
 from jelly_plugins.codec import delimit
-from jelly_plugins.proto import patch_pb2, rdf_pb2
+from jelly_plugins.proto import patch_pb2, rdf_pb2, sparql_pb2
 
 VECTORS: Final = Path(__file__).resolve().parent / "vectors"
 SUFFIX: Final = ".txtpb"
@@ -27,6 +27,7 @@ SUFFIX: Final = ".txtpb"
 BINARIES: Final[dict[str, tuple[str, type[Message]]]] = {
     "": (".jelly", rdf_pb2.RdfStreamFrame),
     ".jellyp": (".jellyp", patch_pb2.RdfPatchFrame),
+    ".jellys": (".jellys", sparql_pb2.SparqlResultsFrame),
 }
 
 _SECTION: Final = re.compile(r"^--- (frame|bare frame|frame in hex|hex)$", re.MULTILINE)

@@ -18,7 +18,7 @@ from jelly_plugins.codec import (
 )
 from jelly_plugins.codec.common.terms import Statement
 from jelly_plugins.codec.rdf.decoder import read_options
-from jelly_plugins.codec.text.ntriples import parse_nquads, parse_ntriples, term_text
+from jelly_plugins.codec.text.ntriples import Dialect, parse_nquads, parse_ntriples, term_text
 from jelly_plugins.errors import JellyError, OptionsError, TermError
 from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.proto import rdf_pb2
@@ -28,6 +28,7 @@ from .adapters import Adapter, GenericAdapter
 from .manifest import Case, Task
 from .outcome import FailedError, InapplicableError, Outcome, Status
 from .patches import read_patches, refuse_patches, refuse_to_write_patches, write_patches
+from .results import check_results, refuse_results
 
 PASSED = Outcome(Status.PASSED)
 
@@ -182,7 +183,11 @@ def _parse(path: Path) -> list[Any]:
     """Read the statements of a file, whatever terms they are made of."""
     parser = parse_nquads if path.suffix == ".nq" else parse_ntriples
     try:
-        return list(parser(path.read_bytes(), generalized=True, relative_iris=True))
+        return list(
+            parser(
+                path.read_bytes(), dialect=Dialect.RDF_STAR, generalized=True, relative_iris=True
+            )
+        )
     except JellyError as error:
         raise FailedError(f"the suite's own file cannot be read: {path}: {error}") from error
 
@@ -248,4 +253,5 @@ _JUDGES: Final[dict[Task, tuple[_Judge, _Judge]]] = {
     Task.TO_JELLY: (_write, _refuse_to_write),
     Task.PATCH_FROM_JELLY: (read_patches, refuse_patches),
     Task.PATCH_TO_JELLY: (write_patches, refuse_to_write_patches),
+    Task.RESULTS_FROM_JELLY: (check_results, refuse_results),
 }

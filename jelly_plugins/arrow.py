@@ -1,4 +1,5 @@
-"""Jelly-RDF as Apache Arrow tables and back: for pyarrow, Spark, DuckDB, Polars, pandas.
+"""Jelly-RDF as Apache Arrow tables and back, and query results as tables: for pyarrow, Spark,
+DuckDB, Polars, pandas.
 
 A statement is a row, its terms are strings in the syntax of N-Triples, and the default graph is
 null. The work is the codec's (``codec.text.columns``); here its buffers become pyarrow's, and
@@ -15,7 +16,8 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, Final, Protocol, Self, TypeAlias
 
 from .codec import (
@@ -31,14 +33,19 @@ from .codec import (
     StreamOptions,
     delimit,
 )
+from .codec.sparql.decoder import ResultsFrame
+from .codec.sparql.options import RESULTS_LIMITS
+from .codec.text.columns import ColumnFactory
 from .codec.text.ntriples import Dialect, Notation
 from .errors import JellyError, MissingExtraError, StatementError
 from .io.sinks import Destination, open_output
 from .io.sources import Source
 from .io.streams import FrameBytes
+from .sparql import ResultsFormat, ResultsReader
 
 try:
     import pyarrow  # type: ignore[import-untyped,unused-ignore]
+    import pyarrow.compute
 except ImportError as error:
     raise MissingExtraError("Arrow needs a library: pip install 'jelly-plugins[arrow]'") from error
 
@@ -52,6 +59,13 @@ TRIPLES: Final = pyarrow.schema(
 )
 #: Statements with graphs; null is the default graph.
 QUADS: Final = TRIPLES.append(pyarrow.field("graph", pyarrow.string()))
+
+#: Types whose values are text, or null.
+_TEXT_TYPES: Final = frozenset(
+    ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "null")
+)
+#: Rows of which the strings are copied at once, where they have to be.
+_COPIED_ROWS: Final = 1 << 10
 
 
 class Rows(Protocol):
@@ -105,27 +119,99 @@ def _array(column: Column | None, rows: int) -> pyarrow.Array:
 
 
 def columns(batch: pyarrow.RecordBatch) -> Columns:
-    """A batch as columns for the codec; strings of any of Arrow's layouts are taken.
+    """A batch as columns for the codec, which accepts strings in every layout of Arrow.
 
     :param batch: with columns ``subject``, ``predicate``, ``object``, and ``graph`` where there are
-        graphs; others are of no interest.
-    :raises StatementError: one of them is missing, or is not of strings.
+        graphs; others are ignored.
+    :raises StatementError: one of them is missing, occurs twice, or does not have strings.
     """
-    found = {name: _column(batch, name) for name in QUADS.names}
-    return Columns(rows=batch.num_rows, **found)
+    return _columns(_named(batch), 0, batch.num_rows)
 
 
-def _column(batch: pyarrow.RecordBatch, name: str) -> Any:
-    if name not in batch.schema.names:
-        if name == "graph":
-            return None
-        raise StatementError(f"there is no column {name}")
-    array = batch.column(name)
-    if array.type != pyarrow.string():
+def _parts(batch: pyarrow.RecordBatch, before: int) -> Iterator[Columns]:
+    """A batch as columns for the codec, in parts where strings have to be copied: they can be much
+    longer together than what holds them, and than 32-bit offsets can address.
+
+    :param before: rows of the batches before.
+    """
+    arrays = _named(batch)
+    step = batch.num_rows or 1
+    if any(array.type != pyarrow.string() for array in arrays.values()):
+        step = _COPIED_ROWS
+    # Halved until the strings of the rows can be addressed, or one row is left that is to blame.
+    start = 0
+    while start < batch.num_rows:
+        rows = min(step, batch.num_rows - start)
         try:
-            array = array.cast(pyarrow.string())
-        except pyarrow.ArrowException as error:
-            raise StatementError(f"column {name} is not of strings: {error}") from error
+            part = _columns(arrays, start, rows)
+        except StatementError as error:
+            if rows == 1:
+                raise error.locate(row=before + start) from error.__cause__
+            step = rows // 2
+        else:
+            yield part
+            start += rows
+
+
+def _named(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
+    """The columns of a statement, by name, of strings in any layout."""
+    found: dict[str, pyarrow.Array] = {}
+    for name in QUADS.names:
+        indices = batch.schema.get_all_field_indices(name)
+        if len(indices) > 1:
+            raise StatementError(f"{len(indices)} columns are named {name}: rename all but one")
+        if indices:
+            found[name] = _text(batch.column(indices[0]), name)
+        elif name in TRIPLES.names:
+            raise StatementError(f"there is no column {name}")
+    return found
+
+
+def _text(array: pyarrow.Array, name: str) -> pyarrow.Array:
+    """A column as Arrow's strings or binaries; with a dictionary, if it has one, of strings."""
+    if isinstance(array, pyarrow.ExtensionArray):
+        return _text(array.storage, name)
+    if pyarrow.types.is_run_end_encoded(array.type):
+        return _text(_converted(pyarrow.compute.run_end_decode, name, array), name)
+    if pyarrow.types.is_dictionary(array.type):
+        values = _strings(_text(array.dictionary, name), name)
+        return pyarrow.DictionaryArray.from_arrays(array.indices, values, safe=False)
+    if str(array.type) not in _TEXT_TYPES:
+        raise StatementError(
+            f"column {name} is not of strings but of {array.type}: write terms as N-Triples does"
+        )
+    return array
+
+
+def _strings(array: pyarrow.Array, name: str) -> pyarrow.Array:
+    """A column as strings with 32-bit offsets."""
+    if pyarrow.types.is_dictionary(array.type):
+        return _converted(array.dictionary.take, name, array.indices)
+    if array.type == pyarrow.string():
+        return array
+    return _converted(array.cast, name, pyarrow.string())
+
+
+def _converted(convert: Callable[[Any], Any], name: str, given: object) -> pyarrow.Array:
+    try:
+        return convert(given)
+    except pyarrow.ArrowException as error:
+        raise StatementError(f"column {name} cannot be read as strings: {error}") from error
+
+
+def _columns(arrays: dict[str, pyarrow.Array], start: int, rows: int) -> Columns:
+    found = {name: _column(array.slice(start, rows), name) for name, array in arrays.items()}
+    return Columns(
+        rows=rows,
+        subject=found["subject"],
+        predicate=found["predicate"],
+        object=found["object"],
+        graph=found.get("graph"),
+    )
+
+
+def _column(array: pyarrow.Array, name: str) -> Column:
+    array = _strings(array, name)
     validity, offsets, data = array.buffers()
     return Column(
         rows=len(array),
@@ -168,6 +254,123 @@ def read(
     return reader
 
 
+#: Arrow's types for cells of these datatypes of XML Schema, where they are asked for.
+_VALUE_TYPES: Final = {
+    **dict.fromkeys(("integer", "long", "int", "short", "byte"), pyarrow.int64()),
+    **dict.fromkeys(("nonNegativeInteger", "positiveInteger", "unsignedInt"), pyarrow.int64()),
+    "decimal": pyarrow.decimal128(38, 18),
+    "double": pyarrow.float64(),
+    "float": pyarrow.float64(),
+    "boolean": pyarrow.bool_(),
+    "dateTime": pyarrow.timestamp("us", "UTC"),
+    "date": pyarrow.date32(),
+}
+_XSD: Final = b"http://www.w3.org/2001/XMLSchema#"
+
+
+def read_results(
+    src: Source,
+    *,
+    format: ResultsFormat | str | None = None,  # noqa: A002
+    values: bool = False,
+    limits: Limits = RESULTS_LIMITS,
+) -> BatchReader:
+    """Read the results of a SELECT query: a column for each variable, null where it is unbound.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
+        the source's name or content decides.
+    :param values: whether a column becomes one of numbers, booleans, dates or timestamps if all of
+        its cells in the first frame are literals of one such datatype. Other columns, and without
+        it all, hold terms in N-Triples syntax.
+    :param limits: the limits on untrusted input.
+    :return: a reader of batches, one for each frame of Jelly-SPARQL.
+    :raises JellyError: here or while reading, with the source and the frame.
+    :raises StatementError: likewise; a cell is not a value of its column's type, or the source has
+        the result of an ASK query.
+    """
+    factory: Any = ColumnFactory(Notation.RDF_1_2, limits)
+    results = ResultsReader(src, format=format, factory=factory, limits=limits)
+    if results.boolean is not None:
+        results.close()
+        raise StatementError("the result of an ASK query has no columns", source=results.name)
+    frames = results.frames()
+    peeked = list(islice(frames, 1))
+    marks: list[bytes | None] = [None] * len(results.variables)
+    while values and not any(frame.rows for frame in peeked):
+        frame = next(frames, None)
+        if frame is None:
+            break
+        peeked.append(frame)
+    if values:
+        marks = [_mark(cells) for cells in peeked[-1].columns]
+    schema = pyarrow.schema(
+        [
+            pyarrow.field(name, pyarrow.string() if mark is None else _value_type(mark))
+            for name, mark in zip(results.variables, marks, strict=True)
+        ]
+    )
+    batches = _result_batches(results, chain(peeked, frames), marks, schema)
+    reader: BatchReader = pyarrow.RecordBatchReader.from_batches(schema, batches)
+    return reader
+
+
+def _result_batches(
+    results: ResultsReader,
+    frames: Iterable[ResultsFrame],
+    marks: list[bytes | None],
+    schema: pyarrow.Schema,
+) -> Iterator[pyarrow.RecordBatch]:
+    with results:
+        for frame in frames:
+            if not marks:
+                # What has no columns has a length all the same.
+                empty = pyarrow.nulls(frame.rows, pyarrow.struct([]))
+                yield pyarrow.RecordBatch.from_struct_array(empty)
+                continue
+            arrays = []
+            for cells, mark, field in zip(frame.columns, marks, schema, strict=True):
+                try:
+                    arrays.append(_result_array(cells, mark, field.type))
+                except (pyarrow.ArrowException, StatementError) as error:
+                    raise StatementError(
+                        f"a cell of ?{field.name} is not of type {field.type}, as the ones before "
+                        f"it: read with values=False ({error})",
+                        source=results.name,
+                        frame=frame.index,
+                    ) from error
+            yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _result_array(cells: list[Any], mark: bytes | None, kind: pyarrow.DataType) -> pyarrow.Array:
+    if mark is None:
+        return pyarrow.array(cells, pyarrow.string())
+    size = len(mark)
+    lexes = []
+    for cell in cells:
+        if cell is not None and not cell.endswith(mark):
+            raise StatementError(cell.decode()[:80])
+        # Arrow's numbers have no plus sign.
+        lexes.append(None if cell is None else cell[1:-size].removeprefix(b"+"))
+    return pyarrow.array(lexes, pyarrow.string()).cast(kind)
+
+
+def _mark(cells: list[Any]) -> bytes | None:
+    """What the text of all cells ends with if they are literals of one datatype that Arrow has a
+    type for; otherwise None."""
+    marks = {cell[cell.rfind(b'"') :] for cell in cells if cell is not None}
+    if len(marks) != 1:
+        return None
+    [mark] = marks
+    found: bytes = mark
+    return found if found.startswith(b'"^^<') and _value_type(found) is not None else None
+
+
+def _value_type(mark: bytes) -> pyarrow.DataType | None:
+    name = mark.removeprefix(b'"^^<').removesuffix(b">")
+    return _VALUE_TYPES.get(name[len(_XSD) :].decode()) if name.startswith(_XSD) else None
+
+
 def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Columns | None]:
     """The columns of a source, after a first None once the stream's options are known."""
     known = False
@@ -200,8 +403,8 @@ def write(
 ) -> int:
     """Write rows as a delimited Jelly-RDF stream.
 
-    :param batches: table, batch, iterable of batches, or data frame with Arrow's C stream
-        interface (Polars, DuckDB, pandas). Columns as of :func:`columns`.
+    :param batches: a table, batch or data frame (Polars, DuckDB, pandas: anything with one of
+        Arrow's PyCapsule interfaces), or an iterable of those. Columns as of :func:`columns`.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
     :param options: of the stream; by default flat, of quads where there is a column ``graph``,
@@ -228,9 +431,10 @@ def write(
                     limits=limits,
                     **settings,
                 )
-            for frame in encoder.add(columns(batch)):
-                out.write(delimit(frame))
-            written += batch.num_rows
+            for part in _parts(batch, written):
+                for frame in encoder.add(part):
+                    out.write(delimit(frame))
+                written += part.rows
         if encoder is None:
             encoder = ColumnEncoder(options or _options(TRIPLES), limits=limits, **settings)
         for frame in encoder.finish():
@@ -239,12 +443,24 @@ def write(
 
 
 def _batches(batches: Batches) -> Iterable[pyarrow.RecordBatch]:
+    if hasattr(batches, "__arrow_c_stream__") or hasattr(batches, "__arrow_c_array__"):
+        return _imported(batches)
+    return chain.from_iterable(map(_imported, batches))
+
+
+def _imported(batches: Any) -> Iterable[pyarrow.RecordBatch]:
+    """What has one of Arrow's C interfaces, as batches."""
     if isinstance(batches, pyarrow.RecordBatch):
         return (batches,)
     if hasattr(batches, "__arrow_c_stream__"):
         reader: Iterable[pyarrow.RecordBatch] = pyarrow.RecordBatchReader.from_stream(batches)
         return reader
-    return batches  # type: ignore[no-any-return]
+    if hasattr(batches, "__arrow_c_array__"):
+        return (pyarrow.record_batch(batches),)
+    raise TypeError(
+        f"{type(batches).__name__} has none of Arrow's C interfaces: give tables, record batches "
+        "or data frames"
+    )
 
 
 def _options(schema: pyarrow.Schema) -> StreamOptions:

@@ -27,7 +27,7 @@ from google.protobuf.descriptor_pb2 import (
 
 SOURCES: Final = Path(__file__).resolve().parent
 TARGET: Final = SOURCES.parent / "jelly_plugins" / "proto"
-FILES: Final = ("rdf.proto", "patch.proto", "grpc.proto")
+FILES: Final = ("rdf.proto", "patch.proto", "grpc.proto", "rdf2.proto", "sparql.proto")
 
 _NOTICE: Final = (
     "# Made by proto/regenerate.py from proto/{file}, which is under the Apache License 2.0.\n"
@@ -139,8 +139,8 @@ def field_types(
             return f"MutableMapping[{key}, {value}]", f"Mapping[{key}, {value}]", True
     name = field.type_name.rpartition(".")[2]
     if name not in own:
-        # Only rdf.proto is imported by the others.
-        name = f"rdf_pb2.{name}"
+        # Only these two are imported by the others.
+        name = f"{'rdf2' if name.endswith('Packed') else 'rdf'}_pb2.{name}"
     taken = f"{name} | Mapping[str, Any]"
     if field.label == FieldDescriptorProto.LABEL_REPEATED:
         return f"RepeatedCompositeFieldContainer[{name}]", f"Iterable[{taken}]", True

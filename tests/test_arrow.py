@@ -3,13 +3,23 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jelly_plugins import JellyError, Literal, PhysicalType, StreamOptions, Triple
+from jelly_plugins import (
+    BlankNode,
+    Iri,
+    JellyError,
+    Literal,
+    PhysicalType,
+    StreamOptions,
+    Triple,
+)
 from jelly_plugins import read as read_statements
+from jelly_plugins.codec import DEFAULT_GRAPH
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import StatementError, TextError, TruncatedError
 from jelly_plugins.io.streams import write_bytes
@@ -23,7 +33,7 @@ TRIPLES = [Triple(S, P, Literal(str(number))) for number in range(100)]
 STAR = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
 
 
-def table(rows: list[tuple[Any, ...]], **types: Any) -> Any:
+def table(rows: Sequence[tuple[Any, ...]], **types: Any) -> Any:
     names = arrow.QUADS.names[: len(rows[0])]
     return pyarrow.table(
         {
@@ -58,18 +68,103 @@ def test_there_and_back(tmp_path: Path, name: str) -> None:
     assert list(read_statements(tmp_path / name)) == ROWS[2:]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pyarrow.large_string(),
-        pyarrow.string_view(),
-        pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-    ],
-)
+STRINGS = [
+    pyarrow.large_string(),
+    pyarrow.string_view(),
+    pyarrow.binary(),
+    pyarrow.large_binary(),
+    pyarrow.binary_view(),
+]
+
+
+@pytest.mark.parametrize("kind", STRINGS)
 def test_strings_of_any_layout(kind: Any) -> None:
+    assert written(table(TRIPLES, object=kind)) == TRIPLES
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), *STRINGS])
+@pytest.mark.parametrize("index", [pyarrow.int8(), pyarrow.uint32(), pyarrow.uint64()])
+def test_dictionaries_of_any_strings(kind: Any, index: Any) -> None:
+    plain = table(ROWS[2:])
+    values = {}
+    for name in plain.column_names:
+        found = plain[name].combine_chunks().dictionary_encode()
+        indices, dictionary = found.indices.cast(index), found.dictionary.cast(kind)
+        values[name] = pyarrow.DictionaryArray.from_arrays(indices, dictionary)
+    assert written(pyarrow.table(values), options=STAR) == ROWS[2:]
+
+
+def test_a_dictionary_with_null() -> None:
+    one = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([1, 0, None]), pyarrow.array([None, "<urn:g>"])
+    )
+    quads = table([(*row, BlankNode("g")) for row in TRIPLES[:3]])
+    found = written(quads.set_column(3, "graph", one))
+    assert [row.graph for row in found] == [Iri("urn:g"), DEFAULT_GRAPH, DEFAULT_GRAPH]
+
+
+def test_columns_of_nothing_but_null() -> None:
+    quads = table(TRIPLES).append_column("graph", pyarrow.nulls(100))
+    assert written(quads) == [(*row, DEFAULT_GRAPH) for row in TRIPLES]
+    with pytest.raises(TextError, match="row 0: the object is null"):
+        written(quads.set_column(2, "object", pyarrow.nulls(100)))
+
+
+def test_runs_and_extensions_are_strings() -> None:
+    plain = table([TRIPLES[0]] * 3).to_pydict()
+    runs = pyarrow.RunEndEncodedArray.from_arrays([3], plain["subject"][:1])
+    extension = pyarrow.ExtensionArray.from_storage(
+        pyarrow.opaque(pyarrow.string(), "term", "nobody"), pyarrow.array(plain["object"])
+    )
+    found = pyarrow.table([runs, plain["predicate"], extension], arrow.TRIPLES.names)
+    assert written(found.slice(1)) == [TRIPLES[0]] * 2
+
+
+def test_strings_longer_than_offsets_can_say_are_copied_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With pyarrow's own bound this would take gigabytes."""
+    taken = []
+
+    def strings(array: Any, name: str) -> Any:
+        if len(array) > 5 and pyarrow.types.is_dictionary(array.type):
+            raise StatementError("too long")
+        taken.append(len(array))
+        return whole(array, name)
+
+    whole = arrow._strings
+    many = table(TRIPLES)
+    many = many.set_column(2, "object", many["object"].combine_chunks().dictionary_encode())
+    monkeypatch.setattr(arrow, "_strings", strings)
+    monkeypatch.setattr(arrow, "_COPIED_ROWS", 16)
+    assert written(many) == TRIPLES
+    assert max(taken[1:]) <= 16
+
+
+def test_the_row_of_a_string_that_cannot_be_copied() -> None:
+    objects = [b'"o"'] * 3000
+    objects[2500] = b"\xff"
+    wrong = pyarrow.table([["_:s"] * 3000, ["<urn:p>"] * 3000, objects], arrow.TRIPLES.names)
+    with pytest.raises(StatementError, match=r"^row 3500: column object cannot be read as") as why:
+        written([table(TRIPLES * 10), wrong])
+    assert why.value.row == 3500
+
+
+def test_an_empty_string_is_no_graph() -> None:
+    quads = table([(*row, BlankNode("g")) for row in TRIPLES])
+    graphs = pyarrow.array([None, "<urn:g>", ""] * 33 + [None])
+    message = "row 2: graph: an empty string does not name a graph; use null for the default graph"
+    for column in (graphs, graphs.dictionary_encode(), graphs.cast(pyarrow.string_view())):
+        with pytest.raises(TextError, match=message):
+            written(quads.set_column(3, "graph", column))
+
+
+def written(rows: Any, **settings: Any) -> list[Any]:
     out = io.BytesIO()
-    assert arrow.write(table(TRIPLES, object=kind), out) == 100
-    assert list(read_statements(out.getvalue())) == TRIPLES
+    count = arrow.write(rows, out, **settings)
+    found = list(read_statements(out.getvalue()))
+    assert len(found) == count
+    return found
 
 
 def test_what_is_taken() -> None:
@@ -82,6 +177,8 @@ def test_what_is_taken() -> None:
         (batches[0], TRIPLES[:9]),
         (pyarrow.RecordBatchReader.from_batches(whole.schema, batches), TRIPLES),
         (sliced, TRIPLES[2:7]),
+        ([whole, batches[0], Capsule(batches[1])], TRIPLES + TRIPLES[:18]),
+        (Capsule(batches[0]), TRIPLES[:9]),
         ([], []),
     ):
         out = io.BytesIO()
@@ -89,13 +186,42 @@ def test_what_is_taken() -> None:
         assert list(read_statements(out.getvalue())) == expected
 
 
+class Capsule:
+    """A batch of another library."""
+
+    def __init__(self, batch: Any) -> None:
+        self.__arrow_c_array__ = batch.__arrow_c_array__
+
+
+@pytest.mark.parametrize("rows", [{"subject": ["_:s"]}, ["_:s"], [[1]], "_:s"])
+def test_what_is_not_of_arrow(rows: Any) -> None:
+    with pytest.raises(TypeError, match="none of Arrow's C interfaces: give tables, record"):
+        written(rows)
+
+
+def test_two_columns_of_one_name() -> None:
+    twice = table(TRIPLES)
+    for name in arrow.TRIPLES.names:
+        named = twice.append_column(name, twice["object"])
+        with pytest.raises(StatementError, match=f"^2 columns are named {name}: rename all but"):
+            written(named)
+    others = twice.append_column("x", twice["object"]).append_column("x", twice["object"])
+    assert written(others) == TRIPLES
+
+
 def test_what_is_not_a_table_of_statements(tmp_path: Path) -> None:
     path = tmp_path / "out.jelly"
     with pytest.raises(StatementError, match="there is no column object"):
         arrow.write(table(TRIPLES).drop_columns(["object"]), path)
-    numbers = pyarrow.table({"subject": [1], "predicate": [[2]], "object": [3]})
-    with pytest.raises(JellyError, match="predicate is not of strings"):
-        arrow.write(numbers, path)
+    for each in ([[2]], [2], [2.5], [True], pyarrow.array([b"12"], pyarrow.binary(2))):
+        other = pyarrow.table({"subject": ["_:s"], "predicate": each, "object": ["_:o"]})
+        with pytest.raises(StatementError, match=r"^column predicate is not of strings but of"):
+            arrow.write(other, path)
+        coded = pyarrow.table({"subject": ["_:s"], "predicate": ["_:s"], "object": ["_:o"]})
+        if pyarrow.types.is_primitive(pyarrow.array(each).type):
+            coded = coded.set_column(1, "predicate", pyarrow.array(each).dictionary_encode())
+            with pytest.raises(StatementError, match=r"^column predicate is not of strings but of"):
+                arrow.write(coded, path)
     bad = table([*TRIPLES, (S, Literal("p"), S)])
     with pytest.raises(TextError) as caught:
         arrow.write(bad.to_batches(max_chunksize=30), path)
@@ -117,6 +243,24 @@ def test_other_libraries_take_it() -> None:
     frame = arrow.read(write_bytes(TRIPLES)).read_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert len(frame) == 100
+    for dtype in ("category", "string", "object"):
+        assert written(frame.astype(dtype)) == TRIPLES
+
+
+@pytest.mark.parametrize("dtype", ["String", "Categorical", "Enum"])
+def test_frames_of_polars(dtype: str) -> None:
+    polars = pytest.importorskip("polars")
+    quads = table([*((*row, BlankNode("g")) for row in TRIPLES), (*TRIPLES[0], DEFAULT_GRAPH)])
+    frame = polars.from_arrow(quads)
+    if dtype == "Enum":
+        frame = frame.select(
+            each.cast(polars.Enum(each.unique().drop_nulls())) for each in frame.iter_columns()
+        )
+    else:
+        frame = frame.cast(getattr(polars, dtype))
+    expected = [*((*row, BlankNode("g")) for row in TRIPLES), (*TRIPLES[0], DEFAULT_GRAPH)]
+    assert written(frame) == expected
+    assert written(polars.concat([frame, frame[3:7]], rechunk=False)) == expected + expected[3:7]
 
 
 def test_without_pyarrow_the_error_says_what_to_install() -> None:

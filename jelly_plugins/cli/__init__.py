@@ -1,8 +1,9 @@
 """The ``jelly`` command. Each command is one call into the library; here are only its options,
 what is printed, and what the exit code is.
 
-Exit codes: 0 done, 1 bad input or a failed check, 2 wrong usage; 129, 130, 141 and 143 ended from
-outside: the terminal is gone, the keyboard, a closed pipe, SIGTERM. An error is one line on stderr.
+Exit codes: 0 done, even if an interrupt came too late to stop it; 1 bad input or a failed check;
+2 wrong usage; 129, 130, 141 and 143 ended from outside: the terminal is gone, the keyboard, a
+closed pipe, SIGTERM. An error is one line on stderr.
 
 Importing this package imports nothing but what its first lines need: an interrupt while the rest is
 loaded ends as quietly as one later.
@@ -14,7 +15,7 @@ import io
 import os
 import sys
 
-__all__ = ["main"]
+__all__ = ["discard_output", "main"]
 
 _LIBRARIES = ("typer", "rich")
 
@@ -22,7 +23,12 @@ _LIBRARIES = ("typer", "rich")
 def main() -> None:
     """Run the command line in ``sys.argv``; never returns."""
     try:
-        _main()
+        try:
+            _main()
+        finally:
+            from .signals import ignore_signals
+
+            ignore_signals()
     except KeyboardInterrupt as error:
         from .signals import exit_code
 
@@ -41,6 +47,7 @@ def _main() -> None:
         try:
             print(version_text(), flush=True)
         except OSError as error:
+            discard_output()
             sys.exit(f"jelly: <stdout>: {error.strerror}")
         return
     try:
@@ -55,8 +62,13 @@ def _main() -> None:
     app()
 
 
+def discard_output() -> None:
+    """Discard what stdout has buffered and cannot write: Python would try again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _open_closed_streams() -> None:
-    """Put what fails when it is used in the place of standard streams that are closed: Python has
+    """Replace standard streams that are closed by streams that fail when they are used: Python has
     none then, and the next file that is opened would get their number."""
     if sys.stdin is None:
         source = io.FileIO(os.open(os.devnull, os.O_WRONLY))

@@ -7,7 +7,6 @@ here.
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,18 @@ from typer.core import TyperGroup
 
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
-from . import convert, demo, inspect, patch, service, spark, store, validate
+from . import (
+    convert,
+    demo,
+    discard_output,
+    inspect,
+    patch,
+    query,
+    service,
+    spark,
+    store,
+    validate,
+)
 from .console import WrongUsageError
 from .help import add_examples
 from .settings import EXIT_USAGE, help_without_command
@@ -66,7 +76,7 @@ def _errors_in_one_line() -> Iterator[None]:
         raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
         # Whoever read has had enough.
-        _discard_output()
+        discard_output()
         raise typer.Exit(EXIT_PIPE_CLOSED) from error
     except OSError as error:
         # Whatever is written elsewhere is named where it is opened.
@@ -76,13 +86,8 @@ def _errors_in_one_line() -> Iterator[None]:
         try:
             sys.stdout.flush()
         except OSError:
-            _discard_output()
+            discard_output()
         raise typer.Exit(EXIT_FAILED) from error
-
-
-def _discard_output() -> None:
-    """Give up what is buffered, which has nowhere to go, at exit either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:
@@ -127,6 +132,7 @@ app.command()(inspect.inspect)
 app.command()(validate.validate)
 app.command()(store.load)
 app.command()(store.dump)
+app.command()(query.query)
 app.command()(service.serve)
 app.command()(service.publish)
 app.command()(service.subscribe)

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from ..formats.names import Format, format_of
-from ..io.sinks import SUFFIXES, Destination
+from ..io.sinks import SUFFIXES, Destination, ending_of
 from ..io.sources import Source
 
 STANDARD: Final = "-"
@@ -128,15 +128,26 @@ def require_files(names: list[str]) -> None:
 
 
 def refuse_ending(name: str, written: str) -> None:
-    """Refuse an output whose name says that it is something else.
+    """Reject an output whose name has an ending that is not of the format written.
 
-    :param written: what is written, and how one would get another format.
+    A name without an ending, and anything that is not a file, takes what is written by default.
+
+    :param written: what is written, and how to get another format.
     """
     from ..patch.formats import format_of as log_format_of
 
+    ending = ending_of(name)
+    if name == STANDARD or ending in ("", *_OTHER_COMPRESSIONS) or _is_special(name):
+        return
     told = format_of(name) or log_format_of(name)
-    if name != STANDARD and told is not None:
+    if told is not None:
         raise WrongUsageError(f"{name} has the ending of {told}: {written}")
+    raise WrongUsageError(f"{name}: {ending} is not a known file ending: {written}")
+
+
+def _is_special(name: str) -> bool:
+    """Whether there is a device or a pipe of this name."""
+    return os.path.exists(name) and not os.path.isfile(name)
 
 
 def told_format(name: str, given: Format | None) -> Format | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..codec import PhysicalType
+from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
 from ..formats.conversion import Frames
-from ..formats.names import Format
+from ..formats.names import ENDINGS, Format
 from ..messages.formats import Dialect, LogFormat
-from . import console, settings
+from ..sparql.formats import ResultsFormat
+from . import console, results, settings
 from .console import WrongUsageError
 from .settings import BlankNodesChoice
 
@@ -69,7 +71,7 @@ def convert(
         typer.Option(
             "--to",
             parser=settings.parse_any_format,
-            autocompletion=settings.completion((*Format, *LogFormat)),
+            autocompletion=settings.completion((*Format, *LogFormat, *ResultsFormat)),
             metavar=settings.ANY_FORMATS,
             help="Format to write; by default the output's ending tells, or it is nq or jelly.",
         ),
@@ -137,7 +139,11 @@ def convert(
     ] = None,
     rdf_star: Annotated[
         bool | None,
-        typer.Option("--rdf-star", show_default=False, help="Declare quoted triples."),
+        typer.Option(
+            "--rdf-star",
+            show_default=False,
+            help="Declare quoted triples, and read << s p o >> of N-Triples and N-Quads.",
+        ),
     ] = None,
     rdf_12: settings.Rdf12 = True,
     base: settings.Base = None,
@@ -177,7 +183,8 @@ def convert(
     Or Jelly to other Jelly, and several files, of whatever formats, to one. Formats are told by the
     files' endings (.gz, .bz2 and .zst after them compress). Memory stays flat. jelly-text is Jelly
     in the text form of Protocol Buffers. With --messages the files are RDF Message
-    Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly.
+    Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly. Results of SPARQL
+    queries become other results: jellys (Jelly-SPARQL), srt, srp, srj, srx, tsv, csv.
     """
     from ..formats.conversion import convert as convert_
     from ..formats.settings import OptionChanges
@@ -194,9 +201,45 @@ def convert(
         max_prefix_table_size=table_prefixes,
         max_datatype_table_size=table_datatypes,
     )
+    if not messages and results.are_meant(sources, output, from_, to):
+        rejected = {
+            "--frame-bytes": frame_bytes,
+            "--restart-every": restart_every,
+            "--not-delimited": not delimited,
+            "--options-from": options_from,
+            "--preset": preset,
+            "--physical": physical,
+            "--take-frames": take_frames,
+            "--namespaces": namespaces,
+            "--used-namespaces": used_namespaces,
+            "--flat": flat,
+            "--generalized": generalized,
+            "--rdf-star": rdf_star,
+            "--base": base,
+            "--concatenated": concatenated,
+            "--lossy": lossy,
+        }
+        _reject(rejected, "query results")
+        results.convert(
+            sources,
+            output,
+            from_,
+            to,
+            force=force,
+            frame_rows=frame_rows,
+            value_forms=value_forms,
+            tables={
+                "stream_name": stream_name,
+                "max_name_table_size": table_names,
+                "max_prefix_table_size": table_prefixes,
+                "max_datatype_table_size": table_datatypes,
+            },
+            limits=settings.limits_from(limit, RESULTS_LIMITS),
+        )
+        return
     notation = Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR
     if messages:
-        refused = {
+        rejected = {
             "--frame-rows": frame_rows,
             "--frame-bytes": frame_bytes,
             "--restart-every": restart_every,
@@ -210,9 +253,7 @@ def convert(
             "--lossy": lossy,
             "--value-forms": value_forms,
         }
-        for name, given in refused.items():
-            if given:
-                raise WrongUsageError(f"{name} does not go with --messages")
+        _reject(rejected, "--messages")
         _convert_messages(
             sources,
             output,
@@ -264,6 +305,13 @@ def convert(
         console.note(f"{target_format} has no place for {what}: {number:,} left out")
 
 
+def _reject(options: Mapping[str, object], what: str) -> None:
+    """Reject the options that are given, by name, and do not go with what is converted."""
+    for name, given in options.items():
+        if given:
+            raise WrongUsageError(f"{name} does not go with {what}")
+
+
 def _convert_messages(
     sources: list[str],
     output: str,
@@ -312,7 +360,8 @@ def _formats(
     """The formats of the sources and of the output, as told, or the only ones that make sense."""
     target = console.told_format(output, to)
     if target is None:
-        console.refuse_ending(output, "logs of patches are written by jelly patch")
+        known = f"known are {', '.join(ENDINGS)}; --to names a format"
+        console.refuse_ending(output, f"{known}; jelly patch writes logs of patches")
     told: list[Format] = []
     for name in sources:
         found = console.told_format(name, from_)

@@ -19,7 +19,6 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "inspect": (
         "jelly inspect data.jelly.gz",
         "jelly inspect data.jelly.gz --frames --json",
-        "jelly inspect data.jelly.gz --detail",
     ),
     "validate": (
         "jelly validate data.jelly.gz",
@@ -30,6 +29,10 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "dump": (
         "jelly dump --store data.store -o dump.jelly",
         "jelly dump --store data.store --graph http://example.org/g -o graph.jelly",
+    ),
+    "query": (
+        "jelly query 'SELECT * { ?s ?p ?o }' --store data.store -o results.jellys",
+        "jelly query 'SELECT * { ?s ?p ?o } LIMIT 3' --store data.store --to tsv",
     ),
     "serve": ("jelly serve --topic data=data.jelly.gz",),
     "publish": ("jelly publish data.jelly.gz --to localhost:50051 --topic data",),

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import console, settings
+from ..codec.sparql.options import RESULTS_LIMITS
+from . import console, results, settings
 from .console import WrongUsageError
 
 if TYPE_CHECKING:
     from ..tools.inspection import FrameReport, StreamReport
-    from ..tools.term_counts import TermCounts
 
 
 def inspect(
     source: settings.SourceArgument,
     frames: Annotated[
         bool, typer.Option("--frames", help="Print a line for each frame, as it is read.")
-    ] = False,
-    detail: Annotated[
-        bool, typer.Option("--detail", help="Count terms too: kinds, repeats, lengths, datatypes.")
     ] = False,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
@@ -36,11 +33,12 @@ def inspect(
     """Show options, frames, rows by kind and sizes of a Jelly stream.
 
     With --json the report is one line of JSON; with --frames a line for each frame comes first.
-    With --messages the messages of a log are counted, in Jelly or any other syntax.
+    With --messages the messages of a log are counted, in Jelly or any other syntax. Of Jelly-SPARQL
+    it shows variables, columns and rows.
     """
     if messages:
-        if frames or concatenated or detail:
-            raise WrongUsageError("--frames, --detail and --concatenated do not go with --messages")
+        if frames or concatenated:
+            raise WrongUsageError("--frames and --concatenated do not go with --messages")
         _inspect_log(
             source,
             as_json=as_json,
@@ -48,6 +46,16 @@ def inspect(
             dialect=from_dialect,
             contexts=settings.contexts_from(context),
             limits=settings.limits_from(limit),
+        )
+        return
+    if results.are_meant([source], console.STANDARD, from_, None):
+        if concatenated:
+            raise WrongUsageError("--concatenated does not go with query results")
+        results.inspect(
+            source,
+            frames=frames,
+            as_json=as_json,
+            limits=settings.limits_from(limit, RESULTS_LIMITS),
         )
         return
     if from_ or from_dialect or context:
@@ -60,7 +68,6 @@ def inspect(
             opened,
             limits=settings.limits_from(limit),
             concatenated=concatenated,
-            detail=detail,
             on_frame=show_frame if frames else None,
         )
     if as_json:
@@ -108,9 +115,7 @@ def _print_frame_json(frame: FrameReport) -> None:
 def _as_dict(report: StreamReport) -> dict[str, Any]:
     from ..tools.inspection import options_as_dict
 
-    terms = report.terms
-    return asdict(replace(report, terms=None)) | {
-        "terms": None if terms is None else terms.as_dict(),
+    return asdict(report) | {
         "options": options_as_dict(report.options),
         "bytes_per_statement": report.bytes_per_statement,
     }
@@ -147,27 +152,5 @@ def _print_report(report: StreamReport) -> None:
     if report.metadata:
         print("\nmetadata (frames that have it)")
         console.print_fields({f"  {key}": f"{n:,}" for key, n in report.metadata.items()})
-    if report.terms is not None:
-        _print_terms(report.terms)
     if report.unlisted:
         print(f"\n{report.unlisted:,} more namespaces and metadata keys are not listed")
-
-
-def _print_terms(terms: TermCounts) -> None:
-    found = terms.as_dict()
-    print("\nterms")
-    for position, kinds in found["positions"].items():
-        each = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-        console.print_fields({f"  {position:<10}": each})
-    print(f"\ndistinct terms{'' if terms.complete else ' (there are more)'}")
-    for kind, number in found["distinct"].items():
-        uses = sum(kinds.get(kind, 0) for kinds in found["positions"].values())
-        mean = found["characters"][kind] / uses
-        said = f"{number:>12,}, used {uses / number:.1f} times each, "
-        said += f"{mean:.0f} characters on average, {found['longest'][kind]:,} at most"
-        console.print_fields({f"  {kind:<18}": said})
-    for what in ("datatypes", "languages", "predicates"):
-        if found[what]:
-            print(f"\n{what}, the most frequent first")
-            for name, number in found[what].items():
-                print(f"  {number:>12,}  {name}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from ..codec import Iri, PatchStatementType, PatchStreamType
+from ..codec import Iri, PatchStatementType, PatchStreamType, Quad, Triple
 from ..codec.text.ntriples import Notation
 from ..formats.names import Format
 from . import console, settings
@@ -49,6 +49,7 @@ class StreamType(StrEnum):
 
 
 class DiffBlankNodes(StrEnum):
+    AUTO = "auto"
     KEEP = "keep"
     CANONICALIZE = "canonicalize"
     REFUSE = "refuse"
@@ -109,6 +110,13 @@ def apply(
         bool,
         typer.Option("--strict", help="Adding what is there, or deleting what is not, is wrong."),
     ] = False,
+    check_blank_nodes: Annotated[
+        bool,
+        typer.Option(
+            "--check-blank-nodes/--no-check-blank-nodes",
+            help="Whether each deletion of a statement with a blank node must match one.",
+        ),
+    ] = True,
     check_prev: Annotated[
         bool,
         typer.Option(
@@ -162,6 +170,7 @@ def apply(
                 source,
                 **into,
                 strict=strict,
+                check_blank_nodes=check_blank_nodes,
                 check_prev=check_prev,
                 name=name,
                 until=until,
@@ -209,6 +218,7 @@ def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
             "patches": f"{done.patches:,}",
             "transactions": f"{done.transactions:,}",
             "operations": f"{done.operations:,}",
+            "deletions without match": f"{done.unmatched:,}" if done.unmatched else None,
             "applied before": _transactions(done.skipped) if done.skipped else None,
             "aborted": _transactions(done.aborted) if done.aborted else None,
             "position": None if done.position is None else _position_text(done.position),
@@ -343,19 +353,21 @@ def diff(
         DiffBlankNodes,
         typer.Option(
             "--blank-nodes",
-            help="Labels are those of the data, or made canonical first (RDFC-1.0), or there must "
-            "be none.",
+            help="Give the blank nodes of files canonical labels and keep those of stores (auto), "
+            "keep all labels, make all canonical, or refuse blank nodes.",
         ),
-    ] = DiffBlankNodes.KEEP,
+    ] = DiffBlankNodes.AUTO,
     base: settings.Base = None,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Write the patch that makes OLD into NEW.
 
-    Blank nodes of the same label are taken for the same. Memory holds OLD and what is new.
+    Blank nodes of files get canonical labels: apply the patch to a store that load --blank-nodes
+    canonicalize has filled. Memory holds OLD and what is new.
     """
     from ..patch import diff as diff_
     from ..patch import write_patches
+    from ..patch.difference import has_blank_nodes
     from ..patch.logs.whole import new_id
 
     if old == new == STANDARD:
@@ -364,22 +376,35 @@ def diff(
     target = log_target(output, to)
     dst = log_destination(output, target, force)
     with ExitStack() as stack:
-        sides = [_statements(name, from_, base, limits, stack) for name in (old, new)]
+        sides = [_statements(name, from_, base, limits, stack, blank_nodes) for name in (old, new)]
         made = diff_(
             *sides,
             id=new_id() if patch_id is None else _iri(patch_id),
             prev=None if prev is None else _iri(prev),
             blank_nodes=blank_nodes.value,
         )
+    if blank_nodes is DiffBlankNodes.AUTO and any(
+        isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made
+    ):
+        console.note(
+            "blank nodes of files have canonical labels: apply the patch to a store that jelly "
+            "load --blank-nodes canonicalize has filled"
+        )
     write_patches([made], dst, format=target)
 
 
 def _statements(
-    name: str, given: Format | None, base: str | None, limits: Any, stack: ExitStack
+    name: str,
+    given: Format | None,
+    base: str | None,
+    limits: Any,
+    stack: ExitStack,
+    blank_nodes: DiffBlankNodes,
 ) -> Any:
     """One side of a difference."""
     from ..formats.reading import TextReader
     from ..io.streams import read
+    from ..patch.difference import canonical
 
     if name != STANDARD and is_store(name):
         return open_to_read(name)
@@ -387,9 +412,13 @@ def _statements(
     if form is None:
         raise WrongUsageError(f"the format of {name} is not known: --from names it")
     source: Source = sys.stdin.buffer if name == STANDARD else name
+    statements: Any
     if form is Format.JELLY:
-        return read(source, limits=limits)
-    return stack.enter_context(TextReader(source, form, base=base, limits=limits))
+        statements = read(source, limits=limits)
+    else:
+        statements = stack.enter_context(TextReader(source, form, base=base, limits=limits))
+    # To diff, this is not a file any more.
+    return canonical(statements) if blank_nodes is DiffBlankNodes.AUTO else statements
 
 
 def _iri(text: str) -> Iri:

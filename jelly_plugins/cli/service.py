@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from ..codec import delimit
+from ..errors import OptionsError, ServiceError
 from ..formats.names import Format
+from ..io.sinks import open_output
 from . import console, settings
 from .console import STANDARD, WrongUsageError
+from .signals import stopped_by_signals
 from .store import open_store, refuse_other_folder
 
 if TYPE_CHECKING:
-    from ..grpc import ClientTls, ServerTls
+    from ..grpc import ClientTls, ServerTls, Subscription
 
 #: Names of the loopback: whoever is not on this machine does not reach it.
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
@@ -77,6 +81,9 @@ def serve(
             help="A topic of what is published under this name: of triples, quads or graphs.",
         ),
     ] = None,
+    rdf_star: Annotated[
+        bool, typer.Option("--rdf-star", help="Let live topics have quoted triples.")
+    ] = False,
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
     ] = _LOOPBACK[0],
@@ -126,6 +133,15 @@ def serve(
         float | None,
         typer.Option("--max-seconds", min=0.001, help="How long a stream may last; no bound."),
     ] = None,
+    max_idle: Annotated[
+        float,
+        typer.Option(
+            "--max-idle",
+            metavar="SECONDS",
+            min=0,
+            help="How long a client may neither send nor read what is due; 0 for no bound.",
+        ),
+    ] = 300,
     grace: Annotated[
         float,
         typer.Option("--grace", min=0, help="Seconds that streams have to end, when stopped."),
@@ -139,6 +155,8 @@ def serve(
     """
     if not topics and not store and not live:
         raise WrongUsageError("nothing to serve: --topic, --live or --store is needed")
+    if rdf_star and not live:
+        raise WrongUsageError("--rdf-star is for --live topics")
     if store is None and (read_only or per_frame):
         raise WrongUsageError("--read-only and --per-frame are about --store, which is not there")
     limits = settings.limits_from(limit)
@@ -160,7 +178,7 @@ def serve(
     for given in live or ():
         name, _, kind = given.partition("=")
         served[_new(name, served)] = Broadcast(
-            _options_of(given, kind), patience=patience, limits=limits
+            _options_of(given, kind, rdf_star=rdf_star), patience=patience, limits=limits
         )
     sink: Any = None
     if store is not None:
@@ -184,7 +202,12 @@ def serve(
             port=port,
             tls=tls,
             token=token,
-            bounds=Bounds(streams=max_streams, stream_bytes=max_bytes, seconds=max_seconds),
+            bounds=Bounds(
+                streams=max_streams,
+                stream_bytes=max_bytes,
+                seconds=max_seconds,
+                idle=max_idle or None,
+            ),
             limits=limits,
         )
         if host not in _LOOPBACK and (tls is None or token is None):
@@ -253,7 +276,11 @@ def subscribe(
     timeout: Timeout = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Write what a topic streams, as Jelly."""
+    """Write what a topic streams, as Jelly.
+
+    If the stream is interrupted, by a signal, --timeout or the server, the output keeps the whole
+    frames that have come.
+    """
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
     limits = settings.limits_from(limit)
     if console.told_format(output, None) is not Format.JELLY:
@@ -262,7 +289,33 @@ def subscribe(
     from ..grpc import subscribe as subscribe_
 
     with subscribe_(topic, _target(from_), timeout=timeout, limits=limits, **connection) as stream:
-        stream.save(dst)
+        if isinstance(dst, str):
+            with stopped_by_signals(stream.close):
+                _save(stream, dst)
+        else:
+            stream.save(dst)
+
+
+def _save(stream: Subscription, dst: str) -> None:
+    """Write a stream to a path, with the frames that came before it was interrupted."""
+    received = 0
+    failure: ServiceError | None = None
+    with open_output(dst) as out:
+        flush = getattr(out, "flush", None)
+        try:
+            for frame in stream.frames():
+                out.write(delimit(frame))
+                if flush is not None:
+                    flush()
+                received += 1
+        except ServiceError as error:
+            failure = error
+        if not received:
+            raise failure or OptionsError("the stream has no frames", source=stream.name)
+    if failure is not None or stream.is_cut:
+        console.note(f"{dst} has the {received:,} whole frames that came; the stream did not end")
+    if failure is not None:
+        raise failure
 
 
 def _new(name: str, served: dict[str, Any]) -> str:
@@ -272,14 +325,14 @@ def _new(name: str, served: dict[str, Any]) -> str:
     return name
 
 
-def _options_of(given: str, kind: str) -> Any:
+def _options_of(given: str, kind: str, *, rdf_star: bool) -> Any:
     from ..codec import PhysicalType, StreamOptions
 
     try:
         physical_type = PhysicalType[(kind or "triples").upper()]
     except KeyError:
         raise WrongUsageError(f"--live {given}: triples, quads or graphs is needed") from None
-    return StreamOptions.flat(physical_type, rdf_star=True)
+    return StreamOptions.flat(physical_type, rdf_star=rdf_star)
 
 
 def _target(given: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -13,6 +13,8 @@ import typer
 from ..codec import DEFAULT_LIMITS, Limits
 from ..formats.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
+from ..sparql import formats as results
+from ..sparql.formats import ResultsFormat
 from .console import WrongUsageError
 
 EXIT_USAGE: Final = 2
@@ -30,7 +32,8 @@ class BlankNodesChoice(StrEnum):
 
 #: How help texts show the choice of a format; and with those of message logs alone.
 FORMATS = f"[{'|'.join(Format)}]"
-ANY_FORMATS = f"[{'|'.join(dict.fromkeys((*Format, *LogFormat)))}]"
+ANY_FORMATS = f"[{'|'.join(dict.fromkeys((*Format, *LogFormat, *ResultsFormat)))}]"
+RESULTS_FORMATS = f"[{'|'.join(ResultsFormat)}]"
 
 
 def parse_format(name: str) -> Format:
@@ -42,7 +45,7 @@ def parse_format(name: str) -> Format:
 
 
 def parse_any_format(name: str) -> str:
-    """A format, or a syntax of message logs, for an option; its short name."""
+    """A format of statements, of message logs or of results, for an option; its short name."""
     try:
         return format_named(name)
     except ValueError:
@@ -50,7 +53,11 @@ def parse_any_format(name: str) -> str:
     try:
         return syntax_named(name).format
     except ValueError:
-        hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *LogFormat])
+        pass
+    try:
+        return results.format_named(name)
+    except ValueError:
+        hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *LogFormat, *ResultsFormat])
         raise typer.BadParameter(
             f"{name!r} is none of the formats {ANY_FORMATS[1:-1]}{hint}"
         ) from None
@@ -81,6 +88,8 @@ def plain_format(name: str | None) -> Format | None:
     try:
         return None if name is None else Format(name)
     except ValueError:
+        if name in set(ResultsFormat):
+            raise WrongUsageError(f"{name} is a format of query results") from None
         raise WrongUsageError(f"{name} is a syntax of message logs: --messages") from None
 
 
@@ -144,7 +153,7 @@ FromLog: TypeAlias = Annotated[
     typer.Option(
         "--from",
         parser=parse_any_format,
-        autocompletion=completion((*Format, *LogFormat)),
+        autocompletion=completion((*Format, *LogFormat, *ResultsFormat)),
         metavar=ANY_FORMATS,
         help="Format of the source; by default its ending tells.",
     ),
@@ -203,8 +212,16 @@ LimitSettings: TypeAlias = Annotated[
 ]
 
 
-def limits_from(settings: list[str] | None) -> Limits:
-    """The limits that ``--limit`` options ask for.
+def parse_results_format(name: str) -> ResultsFormat:
+    """A format of query results by its file ending, title or media type, for an option."""
+    try:
+        return results.format_named(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> Limits:
+    """The limits that ``--limit`` options set, the others as ``usual``.
 
     >>> limits_from(["nesting=3"]).nesting
     3
@@ -221,7 +238,7 @@ def limits_from(settings: list[str] | None) -> Limits:
             raise WrongUsageError(f"--limit {setting}: {told}NAME=NUMBER is needed")
         asked[name] = int(value)
     try:
-        return Limits(**asked)
+        return replace(usual, **asked)
     except ValueError as error:
         raise WrongUsageError(f"--limit: {error}") from error
 

@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from enum import StrEnum
 from glob import escape, glob
 from traceback import clear_frames
 from typing import Annotated, Any, Final
@@ -13,16 +14,23 @@ from typing import Annotated, Any, Final
 import typer
 
 from ..errors import SourceError
-from ..formats.names import Format
-from ..formats.reading import pyoxigraph_module
+from ..formats.conversion import convert
+from ..formats.names import ENDINGS, Format
+from ..formats.reading import PieceFile, pyoxigraph_module
 from . import console, settings
 from .console import WrongUsageError
-from .settings import BlankNodesChoice, StoreFolder
+from .settings import StoreFolder
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
 #: What bulk loads write beside a store's files, until it becomes one of them.
 _LEFT_BY_LOADS: Final = "bulk-*.sst"
+
+
+class LoadedBlankNodes(StrEnum):
+    FRESH = "fresh"
+    KEEP = "keep"
+    CANONICALIZE = "canonicalize"
 
 
 def load(
@@ -36,9 +44,13 @@ def load(
         str | None, typer.Option("--graph", metavar="IRI", help="Graph that triples go into.")
     ] = None,
     blank_nodes: Annotated[
-        BlankNodesChoice,
-        typer.Option("--blank-nodes", help="New nodes for each file, or labels as they are."),
-    ] = BlankNodesChoice.FRESH,
+        LoadedBlankNodes,
+        typer.Option(
+            "--blank-nodes",
+            help="New nodes for each file, labels as they are, or canonical labels: those of "
+            "jelly patch diff.",
+        ),
+    ] = LoadedBlankNodes.FRESH,
     atomic: Annotated[
         bool,
         typer.Option(
@@ -58,7 +70,8 @@ def load(
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
-    The store is made if it is not there.
+    The store is made if it is not there. An interrupt that comes once the last file is in the store
+    is reported on stderr, and the exit code is 0.
     """
     refuse_other_folder(store)
     limits = settings.limits_from(limit)
@@ -73,7 +86,7 @@ def load(
         store_to_fill(store) as filling,
         console.open_sources(sources, "load", printing=len(sources) > 1) as opened,
     ):
-        for name, source in zip(sources, opened, strict=True):
+        for number, (name, source) in enumerate(zip(sources, opened, strict=True), 1):
             told = console.told_format(name, from_) or Format.JELLY
             shared: dict[str, Any] = {
                 "graph": into,
@@ -82,20 +95,34 @@ def load(
                 "quoted_triples": "reify" if reify else "refuse",
                 "limits": limits,
             }
-            if told.is_jena:
-                statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
-            else:
-                if told is not Format.JELLY:
-                    source = as_jelly(source, told, base=base, limits=limits)
-                with nullcontext() if told is Format.JELLY else as_of(name):
-                    statements = load_(
-                        filling.store, source, concatenated=concatenated, strict=strict, **shared
-                    )
+            shown = "<stdin>" if name == console.STANDARD else name
+            interrupt = None
+            try:
+                if told.is_jena:
+                    statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
+                else:
+                    if told is not Format.JELLY:
+                        source = as_jelly(source, told, base=base, limits=limits)
+                    with nullcontext() if told is Format.JELLY else as_of(name):
+                        statements = load_(
+                            filling.store,
+                            source,
+                            concatenated=concatenated,
+                            strict=strict,
+                            **shared,
+                        )
+            except KeyboardInterrupt as error:
+                interrupt = error
+                statements = getattr(error, "loaded", -1)
+                if statements < 0:
+                    raise
+                console.note(f"{shown}: interrupted once it was loaded: the store has all of it")
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
-                shown = "<stdin>" if name == console.STANDARD else name
                 print(f"{shown}: {console.counted(statements, 'statement')}")
+            if interrupt is not None and number < len(sources):
+                raise interrupt
 
 
 def dump(
@@ -109,35 +136,42 @@ def dump(
         typer.Option(
             "--to",
             parser=settings.parse_format,
-            autocompletion=settings.completion(("jelly", "rt", "rpb")),
-            metavar="[jelly|rt|rpb]",
+            autocompletion=settings.completion(Format),
+            metavar=settings.FORMATS,
             help="Format to write; by default the output's ending tells, or it is jelly.",
         ),
     ] = None,
     force: settings.Force = False,
 ) -> None:
-    """Write an Oxigraph store, or one graph of it, as Jelly, rt or rpb."""
+    """Write an Oxigraph store, or one graph of it, in any format.
+
+    A format without graphs needs --graph if the store has named graphs.
+    """
     refuse_no_store(store)
     told = console.told_format(output, to)
-    if told is None or not told.is_binary:
-        written = "dump writes jelly, rt and rpb, and jelly convert other formats of them"
-        if to is not None:
-            raise WrongUsageError(f"--to {to}: {written}")
-        console.refuse_ending(output, written)
-    dst = console.destination(output, force=force, binary=True)
+    if told is None:
+        console.refuse_ending(output, f"known are {', '.join(ENDINGS)}; --to names a format")
+        told = Format.JELLY
+    dst = console.destination(output, force=force, binary=told.is_binary)
     from_graph = graph_name(graph)
     opened_store = open_to_read(store)
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import dump as dump_rows
     from ..oxigraph import dump as dump_
+    from ..oxigraph import nquads
 
     with console.counting("dump") as progress:
-        if told is not None and told.is_jena:
+        if told.is_jena:
             dump_rows(
                 opened_store, dst, format=JenaFormat(told), graph=from_graph, progress=progress
             )
-        else:
+        elif told is Format.JELLY:
             dump_(opened_store, dst, graph=from_graph, progress=progress)
+        else:
+            lines: Any = PieceFile(nquads(opened_store, from_graph))
+            lines.name = store
+            form = Format.N_QUADS if from_graph is None else Format.N_TRIPLES
+            convert(lines, dst, source_format=form, target_format=told)
 
 
 def is_store(folder: str) -> bool:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..codec.sparql.options import RESULTS_LIMITS
 from ..errors import JellyError
 from ..formats.names import Format, format_of
-from . import console, settings
+from . import console, results, settings
 from .console import WrongUsageError
 
 if TYPE_CHECKING:
@@ -71,8 +72,16 @@ def validate(
     """Check a Jelly stream, and compare it with RDF files.
 
     It is read strictly to its end. Without --ordered, RDF graphs or datasets are compared; blank
-    nodes are mapped either way. Exit code 0: valid, and the same; 1: not.
+    nodes are mapped either way. Exit code 0: valid, and the same; 1: not. Query results
+    (Jelly-SPARQL and other formats) are read to their end.
     """
+    if results.are_meant([source], console.STANDARD, None, None):
+        if against or ordered or frames or base or held_by or terms or concatenated:
+            raise WrongUsageError("query results are validated without other options than --json")
+        results.validate(
+            source, as_json=as_json, limits=settings.limits_from(limit, RESULTS_LIMITS)
+        )
+        return
     from ..tools.validation import validate as validate_
     from ..tools.validation import validate_frames
 
@@ -99,13 +108,14 @@ def validate(
                 )
     except JellyError as error:
         if as_json:
-            console.print_json({"valid": False, "error": _error_as_dict(error)})
+            console.print_json({"valid": False, "error": results.error_as_dict(error)})
         raise
     if as_json:
         console.print_json(_as_dict(result))
     else:
         _print_result(result)
-    if result.bad_terms or (result.comparison is not None and not result.comparison):
+    differs = result.comparison is not None and not result.comparison
+    if result.deviations or result.bad_terms or differs:
         raise typer.Exit(1)
 
 
@@ -219,14 +229,4 @@ def _comparison_as_dict(comparison: Comparison | None) -> dict[str, Any] | None:
         "reason": comparison.reason,
         "missing": comparison.missing,
         "unexpected": comparison.unexpected,
-    }
-
-
-def _error_as_dict(error: JellyError) -> dict[str, Any]:
-    return {
-        "type": type(error).__name__,
-        "message": error.message,
-        "source": error.source,
-        "frame": error.frame,
-        "row": error.row,
     }

@@ -36,7 +36,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_
 from cpython.object cimport PyObject
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.tuple cimport PyTuple_Check, PyTuple_GET_SIZE, PyTuple_New
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_SIZE, PyTuple_GetSlice, PyTuple_New
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t

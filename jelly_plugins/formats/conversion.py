@@ -1,13 +1,13 @@
 """From any formats to any other: what takes several of the steps of ``convert``.
 
-Whatever the sources are, they become one Jelly stream first, which is not kept anywhere: the next
-step reads it as it is made.
+Text for other text, and several sources, become one stream first, which the next step reads as it
+is made. That stream is RDF Protobuf, which can express more than Jelly: base directions.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -32,19 +32,26 @@ from ..errors import JellyError, SourceError
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import Input, Readable, Source, rewinder
 from ..io.streams import GENERIC, FrameBytes, FrameReader, encode_frames
+from ..jena.codec import RowEncoder
+from ..jena.names import JenaFormat
 from . import convert as steps
 from .convert import Encoding, StatementEncoding
-from .counting import Conversion
+from .counting import Conversion, FrameCounter
 from .jelly_text import frame_text, frames_of_text
 from .names import Format, format_named, format_of
 from .reading import PieceFile, TextReader
 from .settings import DEFAULT_SETTINGS, ConversionSettings, Namespaces, OptionChanges
+from .to_jena import rows_of, rows_of_statements
 from .transcode import ScopedFactory
 
 _FLAT: Final = {
     PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES,
     PhysicalType.QUADS: LogicalType.FLAT_QUADS,
 }
+
+
+#: More prefixes than a stream declares.
+_UNBOUNDED: Final = 1 << 40
 
 
 class Frames(NamedTuple):
@@ -138,7 +145,10 @@ def convert(
     if take_frames is not None:
         if any(form is not Format.JELLY for _, form in given):
             raise ValueError("only Jelly has frames to be taken")
-        given = [(_piped(_taken(src, take_frames, settings), src), form) for src, form in given]
+        given = [
+            (_piped(map(delimit, _taken(src, take_frames, settings)), src), form)
+            for src, form in given
+        ]
     if not delimited and not _is_one_jelly(given):
         # As large a frame as may be.
         settings = replace(
@@ -165,17 +175,17 @@ def _convert(
         merging = _Merging(given, settings)
         if target is Format.JELLY:
             return merging.write(dst)
-        made = _piped(merging.frames(), src)
+        made = _piped(merging.rows(), src)
+        # The sources may be Jelly with generalized statements.
+        generalized = replace(settings.changes, generalized_statements=True)
+        settings = replace(_unlimited(settings), changes=generalized)
     elif not (form.is_binary or target.is_binary):
-        made = as_jelly(
-            src,
-            form,
-            base=settings.base,
-            generalized=settings.generalized,
-            limits=settings.limits,
-        )
+        settings = _unlimited(settings)
+        writing = replace(settings, namespaces=True)
+        _, rows = rows_of(src, form, JenaFormat.PROTOBUF, writing, FrameCounter())
+        made = _piped(rows, src)
     if made is not None:
-        given = [(made, Format.JELLY)]
+        given = [(made, Format.RDF_PROTOBUF)]
     with nullcontext() if made is None else as_of(_name_of(made)):
         return steps.convert(
             [src for src, _ in given],
@@ -184,6 +194,11 @@ def _convert(
             target_format=target,
             settings=settings,
         )
+
+
+def _unlimited(settings: ConversionSettings) -> ConversionSettings:
+    """Settings for rows that exist only here: they may declare as many prefixes as text may."""
+    return replace(settings, limits=replace(settings.limits, prefix_table=_UNBOUNDED))
 
 
 def _told(named: object, given: Format | str | None, parameter: str) -> Format:
@@ -207,23 +222,23 @@ def _is_one_jelly(given: list[tuple[Source, Format]]) -> bool:
 # Jelly that is still being made
 
 
-def _piped(frames: Iterable[bytes], src: Source) -> Readable:
-    """Frames as a source, which has the name of another one."""
-    pipe: Any = PieceFile(map(delimit, frames))
+def _piped(chunks: Iterator[bytes], src: Source) -> Readable:
+    """Chunks of bytes as a source with the name of another one."""
+    pipe: Any = PieceFile(chunks)
     pipe.name = os.fspath(src) if isinstance(src, str | os.PathLike) else _name_of(src)
     return cast(Readable, pipe)
 
 
 @contextmanager
 def as_of(name: str) -> Iterator[None]:
-    """Errors in frames as those of a source that has none: nobody has seen these frames.
+    """Report errors in frames and rows that exist only here as errors of their source.
 
     :param name: of the source.
     """
     try:
         yield
     except JellyError as error:
-        if error.frame is None:
+        if (error.frame is None and error.row is None) or error.source not in (None, name):
             raise
         raise type(error)(error.message, source=name) from error
 
@@ -261,7 +276,7 @@ def as_jelly(
         with steps.open_encoding(src, format, options, settings) as encoding:
             yield from encoding
 
-    return _piped(frames(), src)
+    return _piped(map(delimit, frames()), src)
 
 
 def _options(physical_type: PhysicalType, generalized: bool) -> StreamOptions:
@@ -311,7 +326,7 @@ def _jelly_of_text(src: Source, limits: Limits) -> Readable:
                 error.locate(source=source.name)
                 raise
 
-    return _piped(frames(), src)
+    return _piped(map(delimit, frames()), src)
 
 
 def _as_text(src: Source, dst: Destination, settings: ConversionSettings) -> Conversion:
@@ -351,15 +366,15 @@ class _Merging:
         self._given = given
         self._settings = settings
 
-    def frames(self) -> Iterator[bytes]:
-        """The stream, with whatever the sources may have."""
-        options = _options(self._physical_type(), generalized=True)
-        settings = ConversionSettings(namespaces=True, limits=self._settings.limits)
-        with self._opened(settings, options) as encoding:
-            yield from encoding
+    def rows(self) -> Iterator[bytes]:
+        """The stream as rows of RDF Protobuf."""
+        limits = _unlimited(self._settings).limits
+        encoder = RowEncoder(JenaFormat.PROTOBUF, generalized=True, limits=limits)
+        with _MergedReader(self._given, self._settings, True, directions=True) as reader:
+            yield from rows_of_statements(reader, encoder, namespaces=True)
 
     def write(self, dst: Destination) -> Conversion:
-        """Write the stream."""
+        """Write the stream as Jelly."""
         settings = self._settings
         physical_type = self._physical_type()
         options = settings.changes.applied(
@@ -383,7 +398,8 @@ class _Merging:
 
     @contextmanager
     def _opened(self, writing: ConversionSettings, options: StreamOptions) -> Iterator[Encoding]:
-        with _MergedReader(self._given, self._settings, options.generalized_statements) as reader:
+        generalized = options.generalized_statements
+        with _MergedReader(self._given, self._settings, generalized, directions=False) as reader:
             yield StatementEncoding(reader, options, writing)
 
     def _physical_type(self) -> PhysicalType:
@@ -409,11 +425,14 @@ class _MergedReader:
         given: list[tuple[Source, Format]],
         settings: ConversionSettings,
         generalized: bool,
+        *,
+        directions: bool,
     ) -> None:
         self._given = given
         self._fresh = settings.blank_nodes == "fresh"
         self._settings = settings
         self._generalized = generalized
+        self._directions = directions
         self.name = _name_of(given[0][0])
         self.prefixes: dict[str, str] = {}
         self._statements = self._read()
@@ -448,6 +467,8 @@ class _MergedReader:
             form,
             base=self._settings.base,
             generalized=self._generalized,
+            directions=self._directions,
+            dialect=self._settings.dialect,
             limits=self._settings.limits,
         ) as text:
             self.name = text.name

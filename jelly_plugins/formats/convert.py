@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..backends import get_backend
 from ..codec import (
@@ -22,7 +22,6 @@ from ..codec import (
     Iri,
     Literal,
     PhysicalType,
-    Statement,
     StreamOptions,
     TextEncoder,
     Triple,
@@ -46,7 +45,7 @@ from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader, JenaText
 from .counting import Conversion, FrameCounter
 from .names import Format
-from .reading import TextReader, pyoxigraph_module, rdf_format
+from .reading import StatementReader, TextReader, pyoxigraph_module, rdf_format
 from .settings import DEFAULT_SETTINGS, ConversionSettings
 from .to_jena import to_jena
 from .transcode import as_quad, as_triple, transcode
@@ -168,6 +167,7 @@ def open_encoding(
             format,
             base=settings.base,
             generalized=options.generalized_statements,
+            dialect=settings.dialect,
             limits=settings.limits,
         ) as statements:
             yield StatementEncoding(statements, options, settings)
@@ -193,7 +193,7 @@ def write_encoding(
             try:
                 (write_delimited if delimited else write_bare)(encoding, dst)
                 return Conversion(statements=encoding.statements)
-            except _UndeclaredError:
+            except UndeclaredError:
                 untouched = not encoding.frames or is_replaceable(dst)
                 if again is None or options.rdf_star or not untouched:
                     raise
@@ -201,18 +201,8 @@ def write_encoding(
         options = replace(options, rdf_star=True)
 
 
-class _UndeclaredError(StatementError):
+class UndeclaredError(StatementError):
     """A quoted triple in a stream whose options do not declare ``rdf_star``."""
-
-
-class StatementReader(Protocol):
-    """What statements are read from: a :class:`.TextReader`, or something like it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def prefixes(self) -> dict[str, str]: ...
-    def __iter__(self) -> Iterator[Statement]: ...
 
 
 class StatementEncoding:
@@ -274,11 +264,14 @@ class StatementEncoding:
 
     def _explained(self, error: JellyError, batch: list[Any]) -> JellyError:
         """The error as one of the text: frames and rows of the output say nothing about it."""
-        if not self._encoder.options.rdf_star and any(
-            isinstance(term, Triple) for statement in batch for term in statement
-        ):
-            return _undeclared(self._reader.name)
+        if not self._encoder.options.rdf_star and has_quoted(batch):
+            return undeclared(self._reader.name)
         return type(error)(error.message, source=self._reader.name)
+
+
+def has_quoted(statements: Iterable[tuple[Any, ...]]) -> bool:
+    """Whether a statement has a quoted triple."""
+    return any(isinstance(term, Triple) for statement in statements for term in statement)
 
 
 def iris_of(statements: Iterable[tuple[Any, ...]]) -> set[str]:
@@ -302,7 +295,10 @@ class LineEncoding:
         self.frames = 0
         self._source = source
         self._encoder = TextEncoder(
-            options, generalized=options.generalized_statements, **settings.encoding
+            options,
+            dialect=settings.dialect,
+            generalized=options.generalized_statements,
+            **settings.encoding,
         )
 
     @property
@@ -335,12 +331,13 @@ class LineEncoding:
             return error.locate(source=name)
         # Of quoted triples, only that they were not declared is no TextError.
         if isinstance(error, StatementError) and not self._encoder.options.rdf_star:
-            return _undeclared(name)
+            return undeclared(name)
         return type(error)(error.message, source=name)
 
 
-def _undeclared(source: str) -> _UndeclaredError:
-    return _UndeclaredError(
+def undeclared(source: str | None) -> UndeclaredError:
+    """The error for a quoted triple, of a source."""
+    return UndeclaredError(
         "a quoted triple, which the options at the stream's start do not declare: "
         "ask for rdf_star (--rdf-star)",
         source=source,
@@ -430,9 +427,7 @@ def jena_to_text(
     counter = FrameCounter()
     factory = _CheckedFactory(format)
     with (
-        JenaReader(
-            src, format=source_format, factory=factory, directions=False, limits=settings.limits
-        ) as batches,
+        JenaReader(src, format=source_format, factory=factory, limits=settings.limits) as batches,
         open_output(dst) as out,
     ):
         _serialize(counter.counted(batches), out, format)
@@ -469,6 +464,8 @@ class _CheckedFactory:
     def __init__(self, format: Format) -> None:  # noqa: A002
         made = get_backend("oxigraph").factory(blank_nodes="keep")
         self._made = made
+        directions = pyoxigraph_module().BaseDirection
+        self._directions = {"ltr": directions.LTR, "rtl": directions.RTL}
         self._format = format
         self._is_xml = format is Format.RDF_XML
         self.default_graph = made.default_graph
@@ -479,7 +476,13 @@ class _CheckedFactory:
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         if self._is_xml and (found := NO_CHARACTER.search(lex)):
             raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
-        return self._made.literal(lex, langtag, datatype)
+        language, mark, name = (langtag or "").partition("--")
+        direction = self._directions.get(name) if mark else None
+        if direction is None:
+            return self._made.literal(lex, langtag, datatype)
+        # This validates the language.
+        self._made.literal(lex, language, None)
+        return pyoxigraph_module().Literal(lex, language=language, direction=direction)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
         if self._is_xml and not _XML_PREDICATE.search(terms[1].value):
@@ -493,6 +496,9 @@ class _CheckedFactory:
             return self.triple(terms[:3])
         _check_graph(self._format)
         return self._made.quad(terms)
+
+    def check_graph(self, name: Any) -> None:
+        """Any name is valid: these formats have no empty graphs."""
 
 
 #: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.

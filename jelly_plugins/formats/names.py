@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
 
-from ..io.sinks import SUFFIXES
+from ..io.sinks import ending_of
 
 
 class Format(StrEnum):
@@ -55,6 +54,10 @@ _WITH_GRAPHS: Final = frozenset(
 )
 
 _ENDINGS: Final = {f".{each}": each for each in Format} | {
+    ".ntriples": Format.N_TRIPLES,
+    ".nquads": Format.N_QUADS,
+    ".turtle": Format.TURTLE,
+    ".owl": Format.RDF_XML,
     ".xml": Format.RDF_XML,
     ".txtpb": Format.JELLY_TEXT,
     ".trdf": Format.RDF_THRIFT,
@@ -107,13 +110,14 @@ def did_you_mean(given: str, names: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+#: File endings that name a format.
+ENDINGS: Final = tuple(_ENDINGS)
+
+
 def format_of(name: str) -> Format | None:
     """The format that a file's name tells, compressed or not; None if it tells none.
 
     >>> format_of("data/x.ttl.gz"), format_of("x.txt")
     (<Format.TURTLE: 'ttl'>, None)
     """
-    stem, ending = os.path.splitext(name)
-    if ending in SUFFIXES:
-        ending = os.path.splitext(stem)[1]
-    return _ENDINGS.get(ending.lower())
+    return _ENDINGS.get(ending_of(name))

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Protocol, Self, cast
 
 from ..backends import get_backend
 from ..codec import (
@@ -28,7 +28,7 @@ from ..codec import (
     delimit,
 )
 from ..codec.common.limits import over
-from ..codec.text.ntriples import parse_nquads, parse_ntriples
+from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
 from ..io.marks import without_mark
 from ..io.sources import PIECE, Closing, Input, Source
@@ -44,8 +44,26 @@ from .xml_entities import guarded
 _CACHE_ENTRIES: Final = 1 << 16
 
 
-#: What pyoxigraph's messages open with where they know the place.
-_PLACE: Final = re.compile(r"^Parser error at [^:]*: ")
+#: What pyoxigraph's messages say of the place, which errors have besides.
+_PLACE: Final = re.compile(
+    r"^Parser error at [^:]*: |(?: (?:at|on|in) line \d+(?: column \d+)?)?(?: \(line \d+\))?$"
+)
+_RELATIVE: Final = re.compile(
+    r"\A(?:error while parsing IRI '.*': )?No scheme found in an absolute IRI\Z", re.DOTALL
+)
+_NEED_BASE: Final = ": relative IRIs need a base (--base)"
+
+#: Base IRI of a JSON-LD document without one. pyoxigraph leaves out statements with relative IRIs,
+#: as JSON-LD has it. Under this base they come out, and are rejected here.
+NO_BASE: Final = "x-jelly-plugins-no-base://x/"
+_NO_BASE_SCHEME: Final = NO_BASE.partition("/")[0]
+
+#: A closing tag after the end of an RDF/XML document. pyoxigraph accepts a document that ends
+#: inside an element; with the tag, it reports which closing tag it expects, or that it expects
+#: none. Given twice: the first may become part of a tag that is cut off.
+_AFTER_END: Final = "</x-jelly-plugins-after-end>"
+_EXPECTED: Final = re.compile(rf"expected `(</[^<>`]*)[^`]*`, but `{_AFTER_END}`")
+_WHOLE: Final = re.compile(rf"close tag `{_AFTER_END}` does not match any open tag")
 
 
 def pyoxigraph_module() -> Any:
@@ -73,6 +91,16 @@ def rdf_format(name: Format) -> Any:
     }[name]
 
 
+class StatementReader(Protocol):
+    """What statements are read from: a :class:`.TextReader`, or a similar reader."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def prefixes(self) -> dict[str, str]: ...
+    def __iter__(self) -> Iterator[Statement]: ...
+
+
 class TextReader(Closing):
     """Reads RDF text, and rows of Apache Jena's: an iterator of generic statements, and a context
     manager.
@@ -84,7 +112,11 @@ class TextReader(Closing):
     :param format: any but Jelly.
     :param base: IRI that relative ones are resolved against; without it they are refused.
     :param generalized: whether generalized statements are taken, where our own codec reads.
-    :param limits: what is believed of N-Triples and N-Quads.
+    :param directions: whether language-tagged strings may have a base direction. It becomes part of
+        the language tag, as in ``en--ltr``. Jelly itself has none.
+    :param dialect: which triples may be terms in N-Triples and N-Quads.
+    :param limits: the limits on N-Triples and N-Quads; of RDF/XML, ``frame_bytes`` bounds the bytes
+        between two statements.
     :raises JellyError: while iterating: the text is malformed; the message has the line.
 
     >>> list(TextReader(b"<urn:s> a <urn:o> .", Format.TURTLE))[0].object
@@ -98,25 +130,36 @@ class TextReader(Closing):
         *,
         base: str | None = None,
         generalized: bool = False,
+        directions: bool = False,
+        dialect: Dialect = Dialect.RDF_1_2,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._input = Input(src)
         self._parser: Any = None
+        #: Bytes that the parser has read since it gave a statement.
+        self._without_statement = 0
         if format is Format.N_TRIPLES:
             self._statements: Iterator[Statement] = parse_ntriples(
-                without_mark(self._input.pieces()), generalized=generalized, limits=limits
+                without_mark(self._input.pieces()),
+                dialect=dialect,
+                generalized=generalized,
+                base_directions=directions,
+                limits=limits,
             )
         elif format is Format.N_QUADS:
             self._statements = parse_nquads(
-                without_mark(self._input.pieces()), generalized=generalized, limits=limits
+                without_mark(self._input.pieces()),
+                dialect=dialect,
+                generalized=generalized,
+                base_directions=directions,
+                limits=limits,
             )
         elif format.is_jena:
-            # A base direction has no place in Jelly.
             rows = RowDecoder(
                 GENERIC,
                 JenaFormat(format),
                 generalized=generalized,
-                directions=False,
+                directions=directions,
                 limits=limits,
             )
             self._parser = rows
@@ -127,7 +170,7 @@ class TextReader(Closing):
         elif format is Format.JELLY_TEXT:
             self._statements = self._of_frames(limits)
         else:
-            self._statements = self._parse(format, base, limits)
+            self._statements = self._parse(format, base, _Terms(limits, directions), limits)
 
     @property
     def name(self) -> str:
@@ -137,7 +180,8 @@ class TextReader(Closing):
     @property
     def prefixes(self) -> dict[str, str]:
         """Prefixes that the text has declared so far, IRI by name."""
-        return {} if self._parser is None else dict(self._parser.prefixes)
+        declared = {} if self._parser is None else dict(self._parser.prefixes)
+        return {name: iri for name, iri in declared.items() if not iri.startswith(_NO_BASE_SCHEME)}
 
     def __iter__(self) -> Self:
         return self
@@ -159,29 +203,63 @@ class TextReader(Closing):
             for frame in reader:
                 yield from frame.statements
 
-    def _parse(self, name: Format, base: str | None, limits: Limits) -> Iterator[Statement]:
+    def _parse(
+        self, name: Format, base: str | None, make: _Terms, limits: Limits
+    ) -> Iterator[Statement]:
         width = 4 if name.has_graphs else 3
-        make = _Terms(limits)
         pieces = without_mark(self._input.pieces())
+        if name is Format.RDF_XML:
+            pieces = chain(self._bounded(guarded(pieces), limits), [2 * _AFTER_END.encode()])
         try:
             self._parser = pyoxigraph_module().parse(
-                io.BufferedReader(
-                    PieceFile(guarded(pieces) if name is Format.RDF_XML else pieces), PIECE
-                ),
+                io.BufferedReader(PieceFile(pieces), PIECE),
                 format=rdf_format(name),
-                base_iri=base,
+                base_iri=NO_BASE if base is None and name is Format.JSON_LD else base,
             )
             for quad in self._parser:
+                self._without_statement = 0
                 yield make.statement(tuple(quad)[:width])
         except JellyError:
             raise
         except SyntaxError as error:
-            message = _PLACE.sub("", error.msg or "malformed")
-            raise TextError(message, line=error.lineno, column=error.offset) from error
+            if _WHOLE.search(error.msg or ""):
+                return
+            raise TextError(message_of(error), line=error.lineno, column=error.offset) from error
         except MemoryError as error:
             raise LimitError(too_large(error)) from error
         except (OSError, ValueError) as error:
             raise SourceError(str(error)) from error
+
+    def _bounded(self, pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+        """Chunks of a text whose parser holds a token of any length in memory.
+
+        :raises LimitError: too many of them have no statement.
+        """
+        for piece in pieces:
+            self._without_statement += len(piece)
+            if self._without_statement > limits.frame_bytes:
+                what = "the number of bytes without a statement"
+                raise over(limits, "frame_bytes", self._without_statement, what)
+            yield piece
+
+
+def message_of(error: SyntaxError) -> str:
+    """What pyoxigraph says of malformed text, without the place."""
+    message = _PLACE.sub("", error.msg or "") or "malformed"
+    if found := _EXPECTED.search(message):
+        return f"the document is truncated: {found[1]}> is missing"
+    return f"{message}{_NEED_BASE}" if _RELATIVE.search(message) else message
+
+
+def check_base(iri: str) -> str:
+    """An IRI of a JSON-LD document that was parsed with :data:`NO_BASE`.
+
+    :raises TextError: it is relative.
+    """
+    if iri.startswith(_NO_BASE_SCHEME):
+        reference = iri.removeprefix(NO_BASE).removeprefix(_NO_BASE_SCHEME)
+        raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
+    return iri
 
 
 def too_large(error: MemoryError) -> str:
@@ -192,8 +270,9 @@ def too_large(error: MemoryError) -> str:
 class _Terms:
     """pyoxigraph's terms to generic ones, each distinct one once as far as the cache reaches."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, directions: bool) -> None:
         self._limits = limits
+        self._directions = directions
         self._describe = get_backend("oxigraph").describe
         self._cache: dict[Any, Any] = {}
 
@@ -205,6 +284,9 @@ class _Terms:
         return Quad._make(made) if len(made) == 4 else Triple._make(made)
 
     def _make(self, term: Any, depth: int) -> Any:
+        direction = getattr(term, "direction", None) if self._directions else None
+        if direction is not None:
+            return Literal(term.value, f"{term.language}--{direction}")
         kind, *parts = self._describe(term)
         if kind is Kind.TRIPLE:
             made: Any = self.statement(tuple(parts), depth + 1)
@@ -217,9 +299,11 @@ class _Terms:
 
 
 _MAKERS: Final[dict[Kind, Callable[..., Any]]] = {
-    Kind.IRI: Iri,
+    Kind.IRI: lambda iri: Iri(check_base(iri)),
     Kind.BLANK_NODE: BlankNode,
-    Kind.LITERAL: Literal,
+    Kind.LITERAL: lambda lex, langtag, datatype: Literal(
+        lex, langtag, datatype and check_base(datatype)
+    ),
     Kind.DEFAULT_GRAPH: lambda: DEFAULT_GRAPH,
 }
 

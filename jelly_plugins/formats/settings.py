@@ -17,7 +17,7 @@ from ..codec import (
     StreamOptions,
 )
 from ..codec.common.options import FLAGS, TABLES
-from ..codec.text.ntriples import Notation
+from ..codec.text.ntriples import Dialect, Notation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +114,12 @@ class ConversionSettings:
     def generalized(self) -> bool:
         """Whether generalized statements are taken."""
         return self.changes.generalized_statements or False
+
+    @property
+    def dialect(self) -> Dialect:
+        """Which quoted triples N-Triples and N-Quads are read with: those of RDF-star only where
+        the stream options ask for them."""
+        return Dialect.RDF_STAR if self.changes.rdf_star else Dialect.RDF_1_2
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
 from .counting import Conversion, FrameCounter
 from .names import Format
-from .reading import TextReader
+from .reading import StatementReader, TextReader
 from .settings import ConversionSettings
 
 
@@ -34,30 +34,41 @@ def to_jena(
 
     :raises JellyError: the source cannot be read, or a statement cannot be written.
     """
-    reading: dict[str, Any] = {"generalized": settings.generalized, "limits": settings.limits}
-    writing = {"value_forms": settings.value_forms, **reading}
     counter = FrameCounter()
-    rows: Iterator[bytes]
-    encoder: RowEncoder
-    if source_format in (Format.N_TRIPLES, Format.N_QUADS):
-        lines = LineEncoder(target_format, quads=source_format is Format.N_QUADS, **writing)
-        encoder = lines.rows
-        rows = _rows_of_lines(src, lines)
-    else:
-        encoder = RowEncoder(target_format, **writing)
-        if source_format is Format.JELLY:
-            frames = FrameReader(src, **settings.reading)
-            rows = _rows_of_frames(frames, encoder, counter)
-        elif source_format.is_jena:
-            batches = JenaReader(src, format=JenaFormat(source_format), **reading)
-            rows = _rows_of_frames(batches, encoder, counter)
-        else:
-            text = TextReader(src, source_format, base=settings.base, **reading)
-            rows = _rows_of_text(text, encoder, bool(settings.namespaces))
+    encoder, rows = rows_of(src, source_format, target_format, settings, counter)
     with open_output(dst) as out:
         for data in rows:
             out.write(data)
     return counter.conversion(encoder.statements)
+
+
+def rows_of(
+    src: Source,
+    source_format: Format,
+    target_format: JenaFormat,
+    settings: ConversionSettings,
+    counter: FrameCounter,
+) -> tuple[RowEncoder, Iterator[bytes]]:
+    """The rows that :func:`to_jena` writes, and the encoder that counts their statements."""
+    reading: dict[str, Any] = {"generalized": settings.generalized, "limits": settings.limits}
+    writing = {"value_forms": settings.value_forms, **reading}
+    if source_format in (Format.N_TRIPLES, Format.N_QUADS):
+        lines = LineEncoder(
+            target_format,
+            quads=source_format is Format.N_QUADS,
+            dialect=settings.dialect,
+            **writing,
+        )
+        return lines.rows, _rows_of_lines(src, lines)
+    encoder = RowEncoder(target_format, **writing)
+    if source_format is Format.JELLY:
+        frames = FrameReader(src, **settings.reading)
+        return encoder, _rows_of_frames(frames, encoder, counter)
+    if source_format.is_jena:
+        batches = JenaReader(src, format=JenaFormat(source_format), **reading)
+        return encoder, _rows_of_frames(batches, encoder, counter)
+    text = TextReader(src, source_format, base=settings.base, directions=True, **reading)
+    return encoder, _rows_of_text(text, encoder, bool(settings.namespaces))
 
 
 def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
@@ -83,18 +94,26 @@ def _rows_of_frames(
 
 
 def _rows_of_text(text: TextReader, encoder: RowEncoder, namespaces: bool) -> Iterator[bytes]:
-    declared: dict[str, str] = {}
     with text:
-        while batch := list(islice(text, BATCH)):
-            if namespaces:
-                for name, iri in text.prefixes.items():
-                    if declared.get(name) != iri:
-                        declared[name] = iri
-                        yield encoder.add_prefix(name, iri)
-            try:
-                yield encoder.add(batch)
-            except JellyError as error:
-                raise _as_of(text.name, error) from error
+        yield from rows_of_statements(text, encoder, namespaces)
+
+
+def rows_of_statements(
+    reader: StatementReader, encoder: RowEncoder, namespaces: bool
+) -> Iterator[bytes]:
+    """The rows of statements that are read."""
+    declared: dict[str, str] = {}
+    statements = iter(reader)
+    while batch := list(islice(statements, BATCH)):
+        if namespaces:
+            for name, iri in reader.prefixes.items():
+                if declared.get(name) != iri:
+                    declared[name] = iri
+                    yield encoder.add_prefix(name, iri)
+        try:
+            yield encoder.add(batch)
+        except JellyError as error:
+            raise _as_of(reader.name, error) from error
 
 
 def _as_of(name: str, error: JellyError) -> JellyError:

@@ -21,7 +21,16 @@ Reference: Jelly gRPC streaming protocol; RdfStreamService in grpc.proto.
 
 from __future__ import annotations
 
-from . import _requirement, aio  # noqa: F401
+from ..errors import MissingExtraError
+
+try:
+    import grpc as _grpc  # noqa: F401
+    import grpc_health as _grpc_health  # noqa: F401
+    import grpc_reflection as _grpc_reflection  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError("gRPC is missing: pip install 'jelly-plugins[grpc]'") from error
+
+from . import aio
 from .broadcast import Broadcast
 from .calls import Bounds
 from .client import Client, Subscription, publish, subscribe

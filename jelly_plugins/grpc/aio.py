@@ -34,7 +34,7 @@ from ..errors import JellyError, OptionsError, ServiceError
 from . import server as blocking
 from .calls import Incoming
 from .client import Connection, seconds_of
-from .errors import closed_error, received_error
+from .errors import check_received, closed_error, part_error, received_error
 from .frames import fitted_all
 from .incoming import Answer
 from .outgoing import outgoing
@@ -90,7 +90,7 @@ class Client(Connection):
         call = self._publish(requests, timeout=seconds_of(timeout), metadata=self._metadata)
         requests.call = call
         try:
-            await call
+            check_received(await call, requests.failure, requests.sent, self.target)
         except grpc.RpcError as error:
             if requests.failure is not None:
                 raise requests.failure from None
@@ -136,14 +136,16 @@ class _Requests:
     """Requests for gRPC, which takes them in a task of its own, and forgets that task where the
     call ends before them. So they end with the call, and whoever publishes waits for that."""
 
-    def __init__(self, sent: AsyncGenerator[bytes, None]) -> None:
-        self._sent = sent
+    def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
+        self._frames = frames
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._idle = asyncio.Event()
         self._idle.set()
         #: Set before the loop goes on, and so before a request is taken.
         self.call: Any = None
         self.failure: Exception | None = None
+        #: Whether there are no more.
+        self.sent = False
 
     def __aiter__(self) -> Self:
         return self
@@ -151,7 +153,8 @@ class _Requests:
     async def __anext__(self) -> bytes:
         self._idle.clear()
         try:
-            frame = await _unless(self._ended, self._sent)
+            frame = await _unless(self._ended, self._frames)
+            self.sent = frame is None and not self._ended.done()
         except Exception as error:
             # Were the requests to end otherwise, the server would take them for all.
             self.failure = error
@@ -166,7 +169,7 @@ class _Requests:
     async def close(self) -> None:
         self._ended.set_result(None)
         await self._idle.wait()
-        await self._sent.aclose()
+        await self._frames.aclose()
 
 
 async def _next_of(frames: AsyncGenerator[bytes, None]) -> bytes | None:
@@ -248,7 +251,7 @@ class Subscription(Answer):
             async with aclosing(self.frames()) as frames:
                 async for frame in frames:
                     file.write(delimit(frame))
-            if self._cut:
+            if self.is_cut:
                 raise closed_error(self.name)
             if not file.tell():
                 raise OptionsError("the stream has no frames", source=self.name)
@@ -275,12 +278,12 @@ class Subscription(Answer):
             data = await self._call.read()
         except grpc.RpcError as error:
             if self._closed:
-                self._cut = True
+                self.is_cut = True
                 return None
             raise received_error(error, self.name) from error
         except asyncio.CancelledError:
             if self._closed:
-                self._cut = True
+                self.is_cut = True
                 return None
             raise
         return None if data is grpc.aio.EOF else data
@@ -517,3 +520,5 @@ class _Feed:
     async def result(self) -> None:
         assert self._task is not None
         await self._task
+        if not self._waiting.empty() and isinstance(self._waiting.get_nowait(), bytes):
+            raise part_error()

@@ -18,7 +18,7 @@ from ..codec import Limits, StreamOptions
 from ..errors import JellyError, OptionsError, ServiceError
 from . import wire
 from .buffers import iterate
-from .errors import abort, service_error
+from .errors import abort, part_error, service_error
 from .frames import Opening, fitted
 from .negotiation import check_answer, check_request, refused
 from .service import Service
@@ -26,25 +26,32 @@ from .service import Service
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a server bears of its clients.
+    """Bounds on what the clients of a server may use.
 
-    :ivar streams: how many are served at once; more are refused with RESOURCE_EXHAUSTED.
+    :ivar streams: how many are served at once; the server rejects more with RESOURCE_EXHAUSTED.
     :ivar message_bytes: bytes of a message, which is one frame, in either direction.
     :ivar stream_bytes: bytes of a published stream.
     :ivar seconds: after which a stream is cut, in either direction; None for no such bound. The
         client's own deadline holds besides.
+    :ivar idle: seconds that the server waits for a client that does not send the next frame of
+        what it publishes, or does not read what it is sent; at most a quarter more passes. Then
+        the call ends with CANCELLED. Subscribers of a topic without news are not idle. None for no
+        such bound.
     """
 
     streams: int = 200
     message_bytes: int = 4 << 20
     stream_bytes: int = 4 << 30
     seconds: float | None = None
+    idle: float | None = 300
 
     def __post_init__(self) -> None:
         if self.streams < 1 or self.message_bytes < 1 << 13 or self.stream_bytes < 1:
             raise ValueError("a bound is too small")
-        if self.seconds is not None and self.seconds <= 0:
-            raise ValueError("seconds is above 0")
+        for name in ("seconds", "idle"):
+            bound = getattr(self, name)
+            if bound is not None and not bound > 0:
+                raise ValueError(f"{name} must be greater than 0 (got {bound})")
 
 
 class Calls:
@@ -114,6 +121,8 @@ class Calls:
                 frames = Incoming(requests, context, self._bounds, self._limits)
                 frames.open()
                 self._service.publish(frames)
+                if next(frames, None) is not None:
+                    raise part_error()
         except Exception as error:
             abort(context, service_error(error, "INVALID_ARGUMENT"))
         return wire.RECEIVED
@@ -227,7 +236,9 @@ class Incoming:
             return next(self._requests, None)
         except Exception as error:
             # What gRPC raises is the state of the call, and has no words.
-            raise ServiceError("the client has gone", status="CANCELLED") from error
+            raise ServiceError(
+                "the client has gone, or was idle for too long", status="CANCELLED"
+            ) from error
 
 
 def stop(service: Any) -> None:

@@ -16,7 +16,7 @@ from ..errors import OptionsError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
 from . import wire
-from .errors import closed_error, received_error
+from .errors import check_received, closed_error, received_error
 from .frames import FrameFile, fitted_all
 from .incoming import Answer, AnswerCheck, AnswerDecoder, factory_of
 from .outgoing import outgoing
@@ -104,7 +104,7 @@ class Client(Connection, Closing):
         backend: str | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Publish a stream; returns once the server has received it.
+        """Publish a stream; returns once the server has received all of it.
 
         :param data: a Jelly source (path, URL, open binary file or bytes), whose frames stay as
             they are; an rdflib graph or dataset, or an Oxigraph store; or statements.
@@ -113,7 +113,8 @@ class Client(Connection, Closing):
         :param backend: whose terms statements have, ``"rdflib"`` or ``"oxigraph"``; by default they
             are generic.
         :param timeout: seconds until the server must have received all of it.
-        :raises ServiceError: with the server's status, or what became of the connection.
+        :raises ServiceError: with the server's status, or what became of the connection;
+            DATA_LOSS if the server answers before it has received all of the stream.
         :raises JellyError: the data cannot be read or said; the server is told nothing of it but
             that there is no stream.
         """
@@ -131,7 +132,7 @@ class Client(Connection, Closing):
         )
         requests.call.set_result(call)
         try:
-            call.result()
+            check_received(call.result(), requests.failure, requests.sent, self.target)
         except (grpc.RpcError, grpc.FutureCancelledError) as error:
             if requests.failure is not None:
                 raise requests.failure from None
@@ -243,7 +244,7 @@ class Subscription(Answer, Closing):
         frame = None
         for frame in self.frames():
             yield frame
-        if self._cut:
+        if self.is_cut:
             raise closed_error(self.name)
         if frame is None:
             raise OptionsError("the stream has no frames", source=self.name)
@@ -261,11 +262,11 @@ class Subscription(Answer, Closing):
             data: bytes | None = next(self._call, None)
         except grpc.RpcError as error:
             if self._closed:
-                self._cut = True
+                self.is_cut = True
                 return None
             raise received_error(self._call, self.name) from error
         except grpc.FutureCancelledError:
-            self._cut = True
+            self.is_cut = True
             return None
         return data
 
@@ -280,6 +281,8 @@ class _Requests:
         #: Set once there is one.
         self.call: Future[Any] = Future()
         self.failure: Exception | None = None
+        #: Whether there are no more.
+        self.sent = False
         self._lock = threading.Lock()
 
     def __iter__(self) -> Self:
@@ -291,6 +294,7 @@ class _Requests:
             with self._lock:
                 return next(self._frames)
         except StopIteration:
+            self.sent = True
             raise
         except Exception as error:
             self.failure = error

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import grpc
 
-from ..errors import JellyError, ServiceError
+from ..codec.common.wire import check_empty
+from ..errors import JellyError, ServiceError, WireError
 
 LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
 
@@ -41,6 +42,35 @@ def abort(context: Any, error: ServiceError) -> None:
         status = grpc.StatusCode.UNKNOWN
     words = " ".join(error.message.split())[:_LONGEST]
     context.abort(status, words.encode(errors="backslashreplace").decode())
+
+
+def check_received(answer: bytes, failure: Exception | None, sent: bool, target: str) -> None:
+    """Check the answer of a server to a published stream.
+
+    :param failure: of the data that was to be sent.
+    :param sent: whether all of it was sent.
+    :raises Exception: the failure.
+    :raises ServiceError: the answer came too early, or is not an RdfStreamReceived.
+    """
+    if failure is not None:
+        raise failure
+    if not sent:
+        raise ServiceError(
+            "the server answered before it had received all of the stream",
+            status="DATA_LOSS",
+            source=target,
+        )
+    try:
+        check_empty(answer, 0, len(answer), "RdfStreamReceived")
+    except WireError as error:
+        raise ServiceError(
+            f"the server's answer is malformed: {error.message}", status="INTERNAL", source=target
+        ) from error
+
+
+def part_error() -> ServiceError:
+    """What a server raises where an application returns before it has taken all of a stream."""
+    return ServiceError("the service took only a part of the stream", status="INTERNAL")
 
 
 def closed_error(target: str) -> ServiceError:

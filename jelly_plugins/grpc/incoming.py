@@ -109,7 +109,7 @@ class Answer:
         self._limits = limits
         self._closed = False
         #: Whether it was closed before its end had come.
-        self._cut = False
+        self.is_cut = False
         self._peeked: list[Frame] = []
         #: How errors call the stream.
         self.name = name

@@ -21,6 +21,7 @@ from ..errors import SourceError
 from ..proto import grpc_pb2, rdf_pb2
 from . import wire
 from .calls import Bounds, Calls, stop
+from .idle import IdleInterceptor
 from .security import ServerTls, TokenInterceptor
 from .service import Service
 from .topics import Topic, Topics
@@ -56,10 +57,9 @@ class Server:
         self._stopped = False
         #: Has an attribute in the threads that serve calls.
         self._own = threading.local()
-        interceptors: list[grpc.ServerInterceptor] = (
-            [] if token is None else [TokenInterceptor(token)]
-        )
+        token_interceptor = None if token is None else TokenInterceptor(token)
         credentials = None if tls is None else tls.credentials()
+        self._idle = None if bounds.idle is None else IdleInterceptor(bounds.idle)
         self._threads = ThreadPoolExecutor(
             bounds.streams + _SPARE_THREADS,
             thread_name_prefix="jelly-grpc",
@@ -67,7 +67,7 @@ class Server:
         )
         self._server = grpc.server(
             self._threads,
-            interceptors=interceptors,
+            interceptors=[each for each in (self._idle, token_interceptor) if each is not None],
             options=_options(bounds),
             maximum_concurrent_rpcs=bounds.streams + _SPARE_THREADS,
         )
@@ -83,7 +83,7 @@ class Server:
             else:
                 self.port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            self._threads.shutdown()
+            self._end()
             raise SourceError("cannot be listened on", source=address) from error
         #: Host and port, as clients name them.
         self.address = address.removesuffix(f":{port}") + f":{self.port}"
@@ -115,10 +115,16 @@ class Server:
                 stop(self._service)
         finally:
             if hasattr(self._own, "thread"):
-                self._threads.shutdown(wait=False)
+                self._end(wait=False)
             else:
                 stopped.wait()
-                self._threads.shutdown()
+                self._end()
+
+    def _end(self, *, wait: bool = True) -> None:
+        """End the server's threads."""
+        self._threads.shutdown(wait)
+        if self._idle is not None:
+            self._idle.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the server has been stopped.

@@ -57,9 +57,10 @@ class Publishable(Protocol):
     """What can be published to."""
 
     def publish(self, frames: Published) -> None:
-        """Take a stream; it counts as received when this returns.
+        """Take all frames of a stream; it counts as received when this returns.
 
-        Called in a thread of the call's own.
+        Called in a thread of the call's own. If it returns before the last frame, the publisher
+        gets INTERNAL.
 
         :raises JellyError: the stream is refused, with INVALID_ARGUMENT unless the error is a
             ServiceError, which has a status.

@@ -34,6 +34,16 @@ Destination: TypeAlias = str | os.PathLike[str] | Writable
 SUFFIXES: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
+def ending_of(name: str) -> str:
+    """The ending of a file's name, without that of a compression.
+
+    >>> ending_of("data/x.TTL.gz"), ending_of("x")
+    ('.ttl', '')
+    """
+    stem, ending = os.path.splitext(name)
+    return (os.path.splitext(stem)[1] if ending in SUFFIXES else ending).lower()
+
+
 def compression_of(name: str) -> str | None:
     """The compression that a file's name asks for.
 
@@ -68,16 +78,27 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         raise SourceError("the file is closed", source=name)
     if isinstance(dst, io.TextIOBase):
         raise SourceError("the file is not open in binary mode", source=name)
-    if isinstance(dst, io.RawIOBase):
-        # A raw file may write less than it is given.
-        buffered = io.BufferedWriter(dst)
-        try:
-            yield buffered
-        finally:
-            buffered.detach()
-    else:
-        with _named(name):
+    with _named(name):
+        if isinstance(dst, io.RawIOBase):
+            # A raw file may write less than it is given.
+            with io.BufferedWriter(_Borrowed(dst)) as buffered:
+                yield buffered
+        else:
             yield dst
+
+
+class _Borrowed(io.RawIOBase):
+    """A raw file that stays open when the buffer over it is closed. A buffer that cannot be written
+    has to be closed: otherwise Python tries once more when it frees it, and reports the error."""
+
+    def __init__(self, file: io.RawIOBase) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int | None:
+        return self._file.write(data)
 
 
 @contextmanager

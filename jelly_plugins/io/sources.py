@@ -9,6 +9,8 @@ from __future__ import annotations
 import bz2
 import io
 import os
+import re
+import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -35,6 +37,9 @@ _PACKED_PIECE: Final = 512
 
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _MAGIC_BYTES: Final = 4
+
+#: A user and a password in a URL.
+_PASSWORD: Final = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#@\s]*@")
 
 
 class _Decompressor(Protocol):
@@ -94,7 +99,9 @@ class Input(Closing):
 
     def __init__(self, src: Source) -> None:
         self._stack = ExitStack()
-        self.name, self._read = _open(src, self._stack)
+        self.name, self._file = _open(src, self._stack)
+        # read1 gives what there is, where read would wait for all that was asked for.
+        self._read = getattr(self._file, "read1", self._file.read)
         try:
             self._head = self._peek()
             self.compression = next(
@@ -112,7 +119,7 @@ class Input(Closing):
         """The source's bytes, once.
 
         :raises SourceError: the source cannot be read, or its compression is corrupt.
-        :raises TruncatedError: the compressed data ends too early.
+        :raises TruncatedError: the compressed data or an HTTP response ends too early.
         """
         try:
             if self.compression is None:
@@ -129,6 +136,10 @@ class Input(Closing):
             yield head
         while piece := self._read_piece():
             yield piece
+        if missing := _missing_bytes(self._file):
+            raise TruncatedError(
+                f"the HTTP response lacks {missing:,} bytes of its Content-Length; fetch it again"
+            )
 
     def _read_piece(self) -> bytes:
         try:
@@ -142,6 +153,10 @@ class Input(Closing):
             # A file of ours, such as one whose bytes come from a service.
             raise
         except Exception as error:
+            if _is_short_response(error):
+                raise TruncatedError(
+                    "the HTTP response is incomplete; fetch it again", source=self.name
+                ) from error
             # A file object of another library raises whatever that library does (zlib.error,
             # an HTTP client's exceptions); all of them mean the same here.
             raise SourceError(f"cannot be read: {error}", source=self.name) from error
@@ -177,21 +192,54 @@ def rewinder(src: Any) -> Callable[[], object] | None:
     return None if start is None else lambda: src.seek(start)
 
 
-def _open(src: Source, stack: ExitStack) -> tuple[str, Callable[[int], bytes]]:
-    """A name for the source and the function that reads from it."""
+def _open(src: Source, stack: ExitStack) -> tuple[str, Readable]:
+    """A name for the source and the file to read from."""
     if isinstance(src, bytes | bytearray | memoryview):
-        return "<bytes>", io.BytesIO(src).read
+        return "<bytes>", io.BytesIO(src)
     if isinstance(src, str | os.PathLike):
         name = os.fspath(src)
         opened = _open_url(name) if "://" in name else _open_path(name)
+        name = without_password(name)
         file: Readable = stack.enter_context(opened)
     elif hasattr(src, "read"):
         file = src
         name = str(getattr(src, "name", None) or f"<{type(src).__name__}>")
     else:
         raise TypeError(f"a path, bytes or an open binary file is needed, not {src!r}")
-    # read1 gives what there is, where read would wait for all that was asked for.
-    return name, getattr(file, "read1", file.read)
+    return name, file
+
+
+def _missing_bytes(file: Any) -> int:
+    """Bytes that an HTTP response announced and did not deliver. Reading it to its end does not
+    raise for that: ``http.client`` checks only where all is read at once, old versions of urllib3
+    nowhere.
+
+    :param file: a response, or a file object that wraps one, read to its end.
+    """
+    http_client = sys.modules.get("http.client")
+    # A BufferedReader has the file that it wraps as "raw", a GzipFile as "fileobj".
+    for each in (file, getattr(file, "raw", None), getattr(file, "fileobj", None)):
+        if http_client is not None and isinstance(each, http_client.HTTPResponse):
+            return each.length or 0
+        remaining = getattr(each, "length_remaining", None)
+        if isinstance(remaining, int):
+            return remaining
+    return 0
+
+
+def _is_short_response(error: Exception) -> bool:
+    """Whether an HTTP client reports that the last chunks of a response are missing."""
+    http_client = sys.modules.get("http.client")
+    return http_client is not None and isinstance(error, http_client.IncompleteRead)
+
+
+def without_password(text: str) -> str:
+    """A text in which the passwords of URLs are hidden.
+
+    >>> without_password("https://user:secret@example.org/data.jelly")
+    'https://user:***@example.org/data.jelly'
+    """
+    return _PASSWORD.sub(r"\1:***@", text)
 
 
 def _open_path(name: str) -> BinaryIO:
@@ -208,18 +256,22 @@ def _open_url(url: str) -> BinaryIO:
         import fsspec  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         raise MissingExtraError(
-            "URLs need a library: pip install 'jelly-plugins[remote]'", source=url
+            "URLs need a library: pip install 'jelly-plugins[remote]'", source=without_password(url)
         ) from None
     try:
         file: BinaryIO = fsspec.open(url, "rb").open()
     except ImportError as error:
         # A protocol that needs a library of its own: those of HTTP are in the extra.
         raise MissingExtraError(
-            f"{error}: pip install 'jelly-plugins[remote]' brings what HTTP needs", source=url
+            without_password(
+                f"{error}: pip install 'jelly-plugins[remote]' brings what HTTP needs"
+            ),
+            source=without_password(url),
         ) from error
     except Exception as error:
         # Each protocol has a library of its own, with exceptions of its own.
-        raise SourceError(str(error) or type(error).__name__, source=url) from error
+        message = without_password(str(error)) or type(error).__name__
+        raise SourceError(message, source=without_password(url)) from error
     return file
 
 

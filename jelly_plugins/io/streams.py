@@ -74,9 +74,11 @@ def _other_kind(opening: bytes) -> str | None:
     here."""
     if _is_text(opening):
         return "text, not Jelly"
-    if kind_of(opening) is StreamKind.JELLY_PATCH:
-        return "Jelly-Patch, not Jelly-RDF"
-    return None
+    kind = kind_of(opening)
+    return f"{kind}, not Jelly-RDF" if kind in _OTHERS else None
+
+
+_OTHERS: Final = (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL)
 
 
 class _Decoding(Protocol):

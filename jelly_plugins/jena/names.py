@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Final
 
-from ..io.sinks import SUFFIXES
+from ..io.sinks import ending_of
 
 #: Bytes of a source that tell its encoding, or all there are.
 DETECTION_BYTES: Final = 16
@@ -59,10 +58,7 @@ def format_of(name: str) -> JenaFormat | None:
     >>> format_of("data/x.rt.gz"), format_of("x.pbrdf"), format_of("x.nt")
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>, None)
     """
-    stem, ending = os.path.splitext(name)
-    if ending in SUFFIXES:
-        ending = os.path.splitext(stem)[1]
-    return _ENDINGS.get(ending.lower())
+    return _ENDINGS.get(ending_of(name))
 
 
 def detect(head: bytes) -> JenaFormat | None:

@@ -10,60 +10,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
-from pyoxigraph import BaseDirection, Literal, Quad, RdfFormat, Store
+from pyoxigraph import Quad, RdfFormat, Store
 
 from ..backends import BlankNodes
-from ..codec import DEFAULT_LIMITS, Kind, Limits
+from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError, OptionsError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..io.streams import BATCH
 from ..oxigraph.descriptors import POSSIBLE
 from ..oxigraph.dumping.store_text import StoreText, is_possible
+from ..oxigraph.loading.lexical_forms import LexicalForm
 from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_feed
 from ..oxigraph.loading.nquads_reader import NQuadsReader
 from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
 from ..oxigraph.loading.reify import ReifyingFactory
+from ..oxigraph.loading.relabelling import LoadedBlankNodes, read_as
 from ..oxigraph.patches.bookkeeping import BOOKKEEPING
-from ..oxigraph.terms import DEFAULT_GRAPH, GraphName, QuadFactory, describe
+from ..oxigraph.terms import (
+    DEFAULT_GRAPH,
+    DirectedFactory,
+    GraphName,
+    QuadFactory,
+    describe_directed,
+)
 from .codec import LineEncoder, RowEncoder
 from .names import JenaFormat
 from .streams import JenaReader, JenaText, format_for
 from .writer import declared
 
-_DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
 
-
-class _Literals(QuadFactory):
+class _Literals(DirectedFactory, QuadFactory):
     """Makes literals with base directions too."""
-
-    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        language, mark, direction = (langtag or "").partition("--")
-        if not mark:
-            return super().literal(lex, langtag, datatype)
-        # The language is validated as that of any literal is.
-        super().literal(lex, language, None)
-        return Literal(lex, language=language, direction=_DIRECTIONS[direction])
 
 
 class _ReifyingLiterals(_Literals, ReifyingFactory):
     """The same, where quoted triples are reified."""
-
-
-def describe_directed(term: object) -> tuple[Any, ...]:
-    """Take a term of pyoxigraph apart, see ``codec.Describe``; a base direction comes in the
-    language tag.
-
-    :raises TermError: it is no term.
-
-    >>> describe_directed(Literal("x", language="en", direction=BaseDirection.LTR))
-    (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
-    """
-    if isinstance(term, Literal) and term.direction is not None:
-        return (Kind.LITERAL, term.value, f"{term.language}--{term.direction}", None)
-    return describe(term)
 
 
 class _JenaNQuadsReader(NQuadsReader):
@@ -154,13 +138,14 @@ def load(
     *,
     format: JenaFormat | None = None,  # noqa: A002
     graph: GraphName | None = None,
-    blank_nodes: BlankNodes = "fresh",
+    blank_nodes: LoadedBlankNodes = "fresh",
     atomic: bool = True,
     quoted_triples: QuotedTriples = "refuse",
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     on_namespace: Callable[[str, str], object] | None = None,
     bookkeeping: bool = False,
+    lexical_form: LexicalForm | None = None,
 ) -> int:
     """Read RDF Thrift or RDF Protobuf into a store, in memory or on disk.
 
@@ -171,7 +156,7 @@ def load(
     The other parameters, and what is raised: see :func:`jelly_plugins.oxigraph.load`.
 
     >>> import io
-    >>> from pyoxigraph import NamedNode
+    >>> from pyoxigraph import Literal, NamedNode
     >>> store, copy, file = Store(), Store(), io.BytesIO()
     >>> store.add(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o")))
     >>> dump(store, file, format=JenaFormat.THRIFT)
@@ -181,9 +166,10 @@ def load(
     >>> set(copy) == set(store)
     True
     """
-    check_settings(graph, blank_nodes, quoted_triples)
+    reading = read_as(blank_nodes)
+    check_settings(graph, reading, quoted_triples)
     # As in oxigraph.load: reifiers are made of terms, and fresh labels take a pipe, or terms.
-    if quoted_triples == "refuse" and (blank_nodes == "keep" or (atomic and POSSIBLE)):
+    if quoted_triples == "refuse" and (reading == "keep" or (atomic and POSSIBLE)):
         text = _text(src, format, graph, limits, on_namespace)
         feed: _JenaNQuadsReader | _JenaQuadReader = _JenaNQuadsReader(text, quads=graph is None)
         name = text.name
@@ -192,7 +178,7 @@ def load(
             src,
             format=format,
             graph=graph,
-            blank_nodes=blank_nodes,
+            blank_nodes=reading,
             quoted_triples=quoted_triples,
             on_prefix=on_namespace,
             limits=limits,
@@ -207,6 +193,7 @@ def load(
         atomic=atomic,
         progress=progress,
         bookkeeping=bookkeeping,
+        lexical_form=lexical_form,
     )
 
 

@@ -115,10 +115,12 @@ def _complete(message: Message, found: dict[str, Any]) -> None:
     :raises WireError: something is missing, or excludes something else.
     """
     for member in message.members:
-        if not member.protobuf or not member.required or member.name in found:
+        if not member.protobuf or member.name in found:
             continue
         if member.repeated:
             found[member.name] = []
+        elif not member.required:
+            continue
         elif isinstance(member.type, Message):
             raise missing(member, message)
         else:

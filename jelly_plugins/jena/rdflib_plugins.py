@@ -19,7 +19,7 @@ from ..rdflib.plugin.dump import Namespaces, namespaces_of, parts_of
 from ..rdflib.plugin.load import Target
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
-from ..rdflib.terms import EncoderTerms, RdflibFactory
+from ..rdflib.terms import EncoderTerms, RdflibFactory, normalized_form
 from .codec import RowEncoder
 from .names import JenaFormat
 from .streams import JenaReader, format_for
@@ -53,6 +53,7 @@ def load(
     inner = oxigraph_store.inner_store(graph)
     if (
         inner is not None
+        and oxigraph_store.readable_into(target.default)
         and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
         and not is_watched(graph.store)
         and not generalized
@@ -68,6 +69,7 @@ def load(
             atomic=atomic,
             limits=limits,
             on_namespace=namespaces.add,
+            lexical_form=normalized_form,
         )
         namespaces.bind(target.default)
         return count

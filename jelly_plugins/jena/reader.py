@@ -180,7 +180,7 @@ class TermReader:
             direction = literal.get("baseDirection")
         if direction is not None:
             if not self._directions:
-                raise TermError("a language-tagged string has a base direction: no place for it")
+                raise TermError("Jelly cannot carry the base direction of a language-tagged string")
             if direction not in _DIRECTIONS or not langtag:
                 raise TermError(
                     "a base direction is ltr or rtl, and that of a language-tagged string"

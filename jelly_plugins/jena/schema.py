@@ -126,8 +126,8 @@ STREAM_ROW: Final = Message(
 
 #: The first row of SPARQL results.
 VARIABLES: Final = Message("RDF_VarTuple", Member("vars", VARIABLE, 1, 1, repeated=True))
-#: Any other row of SPARQL results.
-RESULT: Final = Message("RDF_DataTuple", Member("row", TERM, 1, 1, repeated=True))
+#: Any other row of SPARQL results. Without variables it has no list, as Apache Jena writes it.
+RESULT: Final = Message("RDF_DataTuple", Member("row", TERM, 1, 1, required=False, repeated=True))
 
 _STATEMENT: Final = (
     Member("s", TERM, 1, 0),

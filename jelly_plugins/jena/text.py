@@ -106,6 +106,9 @@ class _Lines:
             raise TermError("a quad is in a named graph, where only triples have a place")
         return f"{' '.join(written)} .\n"
 
+    def check_graph(self, name: Any) -> None:
+        """Any name is valid: there are no empty graphs."""
+
 
 class LineEncoder:
     """Writes lines of N-Triples or N-Quads as rows of one stream.
@@ -132,6 +135,7 @@ class LineEncoder:
         format: JenaFormat,  # noqa: A002
         *,
         quads: bool,
+        dialect: Dialect = Dialect.RDF_STAR,
         generalized: bool = False,
         relative_iris: bool = False,
         value_forms: bool = False,
@@ -141,7 +145,7 @@ class LineEncoder:
             format, value_forms=value_forms, generalized=generalized, limits=limits
         )
         self._parser = LineParser(
-            Dialect.RDF_STAR, generalized, relative_iris, limits, quads=quads, base_directions=True
+            dialect, generalized, relative_iris, limits, quads=quads, base_directions=True
         )
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ..codec import DEFAULT_LIMITS, Describe, Kind, Limits, describe
 from ..codec.common.limits import over
 from ..codec.common.positions import GRAPH, POSITIONS, undeclared
+from ..codec.common.terms import terms_of, text_of
 from ..errors import JellyError, OptionsError, StatementError, TermError
 from .names import JenaFormat
 from .schema import STREAM_ROW, TERM
@@ -88,6 +89,8 @@ class TermWriter:
         :raises JellyError: it cannot be written, or not there.
         """
         kind, *parts = self.describe(term)
+        if kind != Kind.TRIPLE:
+            parts = [text_of(part) for part in parts]
         if undeclared(position, kind, self._generalized, rdf_star=True) is not None:
             raise StatementError(f"{Kind(kind).name} as {POSITIONS[position]}")
         if kind == Kind.IRI:
@@ -242,6 +245,7 @@ class RowEncoder:
         :raises JellyError: with the row, if it cannot be written.
         """
         try:
+            statement = terms_of(statement)
             if len(statement) not in (3, 4):
                 raise StatementError(f"a statement of {len(statement)} terms")
             encoded = {

@@ -141,6 +141,8 @@ def cut_rows(bytes rows not None, bytes opening not None, long long statements,
     cdef const uint8_t *start = first
     cdef const uint8_t *pos = first
     cdef Py_ssize_t opening_size = PyBytes_GET_SIZE(opening)
+    # A copy: making a number of an item may run Python code, which may change the list.
+    cdef tuple numbers = tuple(counts)
     cdef Py_ssize_t ended = 0
     cdef long long number = opening_rows
     cdef long long wanted
@@ -148,10 +150,10 @@ def cut_rows(bytes rows not None, bytes opening not None, long long statements,
     cdef size_t size
     # The length of a frame takes ten bytes at most.
     cdef bytes out = PyBytes_FromStringAndSize(
-        NULL, opening_size + PyBytes_GET_SIZE(rows) + 10 * len(counts)
+        NULL, opening_size + PyBytes_GET_SIZE(rows) + 10 * len(numbers)
     )
     cdef uint8_t *written = <uint8_t *> PyBytes_AS_STRING(out)
-    for count in counts:
+    for count in numbers:
         wanted = count
         while statements < wanted:
             pos = next_row(pos, end, &tag)
@@ -244,10 +246,12 @@ def weave(bytes text not None, list counts not None):
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(text)
     cdef const uint8_t *end = start + PyBytes_GET_SIZE(text)
     cdef const uint8_t *pos = start
-    cdef bytes out = PyBytes_FromStringAndSize(NULL, PyBytes_GET_SIZE(text) + 8 * len(counts))
+    # A copy, as in `cut_rows`.
+    cdef tuple numbers = tuple(counts)
+    cdef bytes out = PyBytes_FromStringAndSize(NULL, PyBytes_GET_SIZE(text) + 8 * len(numbers))
     cdef uint8_t *written = <uint8_t *> PyBytes_AS_STRING(out)
     cdef long long left
-    for count in counts:
+    for count in numbers:
         left = count
         while left > 0:
             pos = <const uint8_t *> memchr(pos, c"\n", end - pos)
@@ -275,11 +279,9 @@ cdef extern from *:
 
 def in_default_graph(list triples not None):
     """See ``boundaries.in_default_graph``."""
-    cdef Py_ssize_t at
     cdef Py_ssize_t position
     cdef list quads = []
-    for at in range(PyList_GET_SIZE(triples)):
-        triple = triples[at]
+    for triple in triples:
         if not PyTuple_Check(triple) or PyTuple_GET_SIZE(triple) != 3:
             raise TypeError("a triple is a tuple of three terms")
         # What the named tuple's constructor does, but for making a tuple first.

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from ..codec.common.row_writer import rows_of
-from ..codec.common.terms import DEFAULT_GRAPH, Quad, Triple
+from ..codec.common.terms import DEFAULT_GRAPH, Quad, Triple, terms_of
 from ..codec.common.wire import BYTES, varint
 from ..codec.rdf.rules import Row
 
@@ -202,4 +202,9 @@ def in_default_graph(triples: list[Triple]) -> list[Quad]:
     >>> in_default_graph([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])[0].graph
     DEFAULT_GRAPH
     """
-    return [_quad((*triple, DEFAULT_GRAPH)) for triple in triples]
+    quads = []
+    for terms in map(terms_of, triples):
+        if len(terms) != 3:
+            raise TypeError("a triple is a tuple of three terms")
+        quads.append(_quad((*terms, DEFAULT_GRAPH)))
+    return quads

@@ -6,14 +6,16 @@ Between N-Triples or N-Quads and Jelly no term is made on the way.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
-from ..io.sinks import Destination, open_output
-from ..io.sources import Input, Source
+from ..formats.convert import UndeclaredError
+from ..io.sinks import Destination, is_replaceable, open_output
+from ..io.sources import Input, Source, rewinder
 from .contexts import Contexts
 from .formats import LogFormat, Syntax
 from .jelly import FrameGroups, Group, read_jelly
@@ -60,7 +62,8 @@ def convert_messages(
         ``source_dialect``, ``base``, ``context``, ``contexts`` and ``strict`` likewise.
     :param target_format: see ``format`` of ``write_messages``; and for ``target_dialect``,
         ``prefixes``, ``options`` and ``notation`` likewise. Jelly is written as triples by default
-        where the source has no graphs.
+        where the source has no graphs. ``rdf_star`` is added for quoted triples if ``src`` can be
+        read again and ``dst`` is a file that is replaced; otherwise they need ``options``.
     :raises JellyError: the log is malformed, or cannot be said in the other syntax.
 
     >>> import io
@@ -70,8 +73,42 @@ def convert_messages(
     """
     source = source_syntax(src, source_format, source_dialect, announced=announced)
     target = source_syntax(dst, target_format, target_dialect)
+    convert = partial(
+        _convert,
+        src,
+        dst,
+        source,
+        target,
+        settings=ReadSettings(
+            base=base, context=context, contexts=contexts, strict=strict, limits=limits
+        ),
+        prefixes=prefixes or {},
+        notation=notation,
+    )
+    wanted = options or log_options(graphs=source.format.has_graphs)
+    again = rewinder(src) if is_replaceable(dst) else None
+    try:
+        return convert(wanted)
+    except UndeclaredError:
+        if again is None:
+            raise
+    again()
+    return convert(replace(wanted, rdf_star=True))
+
+
+def _convert(
+    src: Source,
+    dst: Destination,
+    source: Syntax,
+    target: Syntax,
+    wanted: StreamOptions,
+    *,
+    settings: ReadSettings,
+    prefixes: Mapping[str, str],
+    notation: Notation,
+) -> LogConversion:
+    limits = settings.limits
     has_graphs = source.format.has_graphs
-    wanted = options or log_options(graphs=has_graphs)
     with Input(src) as opened:
         if source.format is LogFormat.JELLY:
             groups = FrameGroups(opened, limits)
@@ -79,9 +116,6 @@ def convert_messages(
                 return _jelly_to_lines(groups, dst, target, notation, limits)
             messages = read_jelly(groups, limits)
         else:
-            settings = ReadSettings(
-                base=base, context=context, contexts=contexts, strict=strict, limits=limits
-            )
             log = line_log(opened, source, settings)
             same = PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES
             if target.format is LogFormat.JELLY and wanted.physical_type is same:
@@ -93,7 +127,7 @@ def convert_messages(
             counter,
             dst,
             target,
-            prefixes=prefixes or {},
+            prefixes=prefixes,
             options=wanted,
             notation=notation,
             limits=limits,

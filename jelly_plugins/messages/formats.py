@@ -5,13 +5,12 @@ Reference: RDF Messages, section "Serializing and parsing RDF Message Logs".
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ..io.sinks import SUFFIXES
+from ..io.sinks import ending_of
 
 
 class LogFormat(StrEnum):
@@ -62,6 +61,9 @@ WRITTEN_LABEL: Final = "1.2-messages"
 _EARLY_PARAMETER: Final = ("messages", "rdfm")
 
 _ENDINGS: Final = {f".{each}": each for each in LogFormat} | {
+    ".ntriples": LogFormat.N_TRIPLES,
+    ".nquads": LogFormat.N_QUADS,
+    ".turtle": LogFormat.TURTLE,
     ".jsonl": LogFormat.NDJSON_LD,
     ".ndjson": LogFormat.NDJSON_LD,
     ".yaml": LogFormat.YAML_LD,
@@ -186,7 +188,4 @@ def format_of(name: str) -> LogFormat | None:
     >>> format_of("log.ndjsonld.gz"), format_of("log.txt")
     (<LogFormat.NDJSON_LD: 'ndjsonld'>, None)
     """
-    stem, ending = os.path.splitext(name)
-    if ending in SUFFIXES:
-        ending = os.path.splitext(stem)[1]
-    return _ENDINGS.get(ending.lower())
+    return _ENDINGS.get(ending_of(name))

@@ -17,7 +17,7 @@ from typing import Any, Final
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TextError
-from ..formats.reading import pyoxigraph_module
+from ..formats.reading import NO_BASE, check_base, pyoxigraph_module
 from ..io.marks import without_mark
 from ..io.sources import Input
 from .boundaries import DELIMITER
@@ -29,6 +29,9 @@ from .settings import ReadSettings
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
 _SPACE: Final = b" \t\r\n"
+_NO_BASE: Final = NO_BASE.partition("/")[0].encode()
+#: IRIs in N-Quads; strings are skipped.
+_IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
 #: Bytes of an IRI that may be many in a document, and of the shortest name that stands for one.
 _LONG_IRI: Final = 1 << 10
 _SHORTEST: Final = 4
@@ -103,7 +106,12 @@ class Documents:
             what = "the length that IRIs of a document may come to"
             raise over(self._limits, "frame_expansion", size, what)
         batch = batch_for(len(data))
-        return parsed(data, self._format, self._base, batch=batch, first_line=line)
+        base = self._base or NO_BASE
+        for lines in parsed(data, self._format, base, batch=batch, first_line=line):
+            if self._base is None and _NO_BASE in lines:
+                for iri in _IRI.findall(lines):
+                    check_base(iri.decode())
+            yield lines
 
 
 def _as_list(context: Any) -> list[Any]:

@@ -17,7 +17,8 @@ from typing import Any, Final, NoReturn
 from ..codec import Decoder, GenericFactory, Limits, StreamOptions, TextEncoder
 from ..codec.common.limits import over
 from ..codec.text.lines import SPACE, STRING
-from ..errors import JellyError, TextError
+from ..errors import JellyError, StatementError, TextError
+from ..formats.convert import undeclared
 from ..io.marks import without_mark
 from ..io.sinks import Writable
 from ..io.sources import Input
@@ -28,13 +29,15 @@ from .kernel import count_lines, cut_rows, weave
 from .model import Message
 from .parsing import ParsedLog
 from .rows import as_quads, batch_limits, log_options
+from .turtle_tokens import EARLY_OPENING
 
 _VERSION: Final = re.compile(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}(?:#.*)?", re.DOTALL)
 _WORD: Final = re.compile(rb"[ \t]*+(MESSAGE|@message|VERSION|@version)(?![A-Za-z0-9_:.-])")
 _LINE: Final = re.compile(rb"([^\r\n]*+)(?:\r\n?|\n)")
 #: A line up to its comment, and whether that is a delimiter of the early draft.
 _COMMENT: Final = re.compile(
-    rb'((?:[^"<#]++|<[^>]*+>?+|"(?:[^"\\]++|\\.)*+"?+)*+)(?:#(\s*@message)?.*+)?+', re.DOTALL
+    rb'((?:[^"<#]++|<[^>]*+>?+|"(?:[^"\\]++|\\.)*+"?+)*+)(?:#(' + EARLY_OPENING + rb")?.*+)?+",
+    re.DOTALL,
 )
 
 
@@ -73,7 +76,7 @@ class LineLog:
         self._early = syntax.dialect is Dialect.COMMENT_2025
         self._announced = syntax.announced
         self._limits = limits
-        self.set_options(log_options(graphs=syntax.format is LogFormat.N_QUADS))
+        self.set_options(log_options(graphs=syntax.format is LogFormat.N_QUADS, rdf_star=True))
         #: Number of the next line, and statements so far of the message that has not ended.
         self._line = 1
         self._open = 0
@@ -87,6 +90,7 @@ class LineLog:
 
         :param options: their physical type goes with the syntax.
         """
+        self._rdf_star = options.rdf_star
         self._encoder = TextEncoder(options, limits=batch_limits(self._limits))
         self.opening = self._encoder.flush()
 
@@ -171,6 +175,8 @@ class LineLog:
 
     def _located(self, error: JellyError) -> JellyError:
         """An error with its place; frames and rows of the stream of rows say nothing about it."""
+        if isinstance(error, StatementError) and not self._rdf_star:
+            return undeclared(self.source.name)
         if not isinstance(error, TextError):
             return type(error)(error.message, source=self.source.name)
         if self._lines is not None:

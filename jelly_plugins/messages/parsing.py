@@ -5,19 +5,14 @@ pyoxigraph parses the statements and writes them as N-Quads, without a Python ob
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
 from ..errors import JellyError, LimitError, SourceError, TextError
-from ..formats.reading import pyoxigraph_module, too_large
+from ..formats.reading import message_of, pyoxigraph_module, too_large
 
-#: What pyoxigraph's messages say of the place, which errors have besides.
-_PLACE: Final = re.compile(
-    r"^Parser error at [^:]*: |(?: (?:at|on|in) line \d+(?: column \d+)?)?(?: \(line \d+\))?$"
-)
 #: Statements that are written at once, at most.
 _BATCH: Final = 1 << 9
 #: Bytes that they may come to, at most, in units of the longest of their terms.
@@ -49,8 +44,7 @@ def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
 
     :param first_line: of the text that it was given, in the log.
     """
-    message = _PLACE.sub("", error.msg or "") or "malformed"
-    return TextError(message, line=first_line + (error.lineno or 1) - 1)
+    return TextError(message_of(error), line=first_line + (error.lineno or 1) - 1)
 
 
 def batch_for(size: int) -> int:

@@ -22,6 +22,7 @@ from ..codec import (
 )
 from ..codec.common.limits import over
 from ..errors import JellyError, TermError
+from ..formats.convert import has_quoted, undeclared
 from .kernel import cut_rows, in_default_graph
 from .model import Message
 
@@ -45,14 +46,14 @@ def batch_limits(limits: Limits) -> Limits:
     return replace(limits, frame_rows=_UNBOUNDED, frame_bytes=_UNBOUNDED, frame_repeats=_UNBOUNDED)
 
 
-def log_options(*, graphs: bool) -> StreamOptions:
+def log_options(*, graphs: bool, rdf_star: bool = False) -> StreamOptions:
     """Options of a log in Jelly: each frame is a graph, or a dataset where there are graphs.
 
-    Quoted triples are declared, because a log is written before it is known whether any follow.
+    :param rdf_star: whether quoted triples are declared. Some readers reject streams that do.
     """
     physical_type = PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
     return StreamOptions(
-        physical_type=physical_type, logical_type=_LOGICAL_TYPES[physical_type], rdf_star=True
+        physical_type=physical_type, logical_type=_LOGICAL_TYPES[physical_type], rdf_star=rdf_star
     )
 
 
@@ -175,6 +176,9 @@ class RowWriter:
     def _explained(self, error: JellyError, messages: Sequence[Message]) -> JellyError:
         """The error as one of the message that it is in."""
         for message in messages:
+            if not self._options.rdf_star and has_quoted(message.quads):
+                missing = undeclared(None)
+                return type(missing)(f"message {message.index}: {missing.message}")
             try:
                 Encoder(self._options, limits=self._limits).add(self._adapted(message.quads))
             except JellyError as found:

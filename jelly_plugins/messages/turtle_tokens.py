@@ -10,8 +10,14 @@ from typing import Final
 
 _SPACE: Final = rb"[ \t\r\n]++"
 _COMMENT: Final = rb"#[^\r\n]*+(?=[\r\n])"
-#: A comment that is no delimiter of the early draft.
-_OTHER_COMMENT: Final = rb"#(?![^\S\r\n]*@message)[^\r\n]*+(?=[\r\n])"
+#: Opens the text of a comment that is a delimiter of the early draft, whose pattern is
+#: ``^\s*@message``: all white space of ECMAScript, in UTF-8, but for what ends a line here.
+EARLY_OPENING: Final = (
+    rb"(?:[ \t\v\f]|\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
+    rb"|\xef\xbb\xbf)*+@message"
+)
+#: A comment that is not a delimiter of the early draft.
+_OTHER_COMMENT: Final = rb"#(?!" + EARLY_OPENING + rb")[^\r\n]*+(?=[\r\n])"
 
 _IRI_OPEN: Final = rb"<[^\x00-\x20<>\"{}|^`]*+"
 _LONG_OPEN: Final = rb'"""(?:[^"\\]++|\\.|"(?!""))*+'
@@ -68,7 +74,7 @@ GAP: Final = _gap(_COMMENT)
 EARLY_GAP: Final = _gap(_OTHER_COMMENT)
 
 MISPLACED: Final = re.compile(_MISPLACED)
-EARLY_DELIMITER: Final = re.compile(rb"#[^\S\r\n]*@message[^\r\n]*+(?=[\r\n])")
+EARLY_DELIMITER: Final = re.compile(rb"#" + EARLY_OPENING + rb"[^\r\n]*+(?=[\r\n])")
 #: What a statement or a directive opens with, if it is a word.
 WORD: Final = re.compile(rb"@?+" + _NAME)
 

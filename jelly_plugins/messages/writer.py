@@ -53,7 +53,8 @@ def write_messages(
         ``dst`` tells.
     :param dialect: ``"2025-comment"`` to write the comments of the early draft as delimiters.
     :param prefixes: IRI by name, for Turtle, TriG and RDF/XML.
-    :param options: of the stream, for Jelly; by default quads, one dataset per frame.
+    :param options: of the stream, for Jelly; by default quads, one dataset per frame. Quoted
+        triples need ``rdf_star``.
     :param notation: of quoted triples, in N-Triples and N-Quads.
     :param limits: bounds of what is written.
     :return: the number of messages.
@@ -169,7 +170,7 @@ def _write_lines(
     notation: Notation,
     limits: Limits,
 ) -> None:
-    options = log_options(graphs=syntax.format is LogFormat.N_QUADS)
+    options = log_options(graphs=syntax.format is LogFormat.N_QUADS, rdf_star=True)
     rows = RowWriter(options, limits)
     decoder = TextDecoder(notation, limits=batch_limits(limits))
     b"".join(decoder.decode(options_rows(options, limits)))

@@ -35,6 +35,21 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?)(?:[eE][-+]
 _NO_NUMBER: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _CORE: Final = "tag:yaml.org,2002:"
 
+#: The end of a document after which another begins without ``---``: PyYAML, which reads YAML 1.1,
+#: rejects that. Blank lines and comments may come between.
+_NOTHING: Final = rb"[ \t]*+(?:#[^\r\n]*+)?+(?:\r\n?|\n)"
+_BARE: Final = re.compile(
+    rb"(?<=[\r\n])\.\.\.(?=" + _NOTHING + rb"(?:" + _NOTHING + rb")*+"
+    rb"(?!%|(?:---|\.\.\.)(?:[ \t\r\n]|\Z))[ \t]*+[^ \t\r\n])"
+)
+#: What has to wait for more of the text: such an end, or the start of one, and nothing after it.
+_WAITING: Final = re.compile(
+    rb"(?<=[\r\n])\.(?:\.(?:\.(?:(?:" + _NOTHING + rb")++[ \t]*+(?:#[^\r\n]*+|[-.]{0,3})|"
+    rb"[ \t]*+(?:#[^\r\n]*+)?+)?+)?+)?+\Z"
+)
+#: Bytes that wait, at most.
+_WAITING_BYTES: Final = 1 << 16
+
 #: Digits of an integer, at most; Python refuses to read many more.
 _DIGITS: Final = 4000
 #: Collections in collections, at most.
@@ -132,11 +147,34 @@ class _Bounded:
         self.since_event = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self._source.pieces():
+        for piece in _with_starts(self._source.pieces()):
             self.since_event += len(piece)
             if self.since_event > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", self.since_event, "the length of a value")
             yield piece
+
+
+def _with_starts(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """YAML in which each document after ``...`` has a start: ``---``, written over the end of the
+    one before, so that lines keep their numbers.
+
+    >>> b"".join(_with_starts(iter([b"a: 1\\n..", b".\\n# b\\nb: 2\\n...\\n"])))
+    b'a: 1\\n---\\n# b\\nb: 2\\n...\\n'
+    """
+    # The byte before the text says whether a line starts there.
+    before, waiting = b"\n", b""
+    for piece in pieces:
+        text = before + waiting + piece
+        end = max(text.rfind(b"\n."), text.rfind(b"\r.")) + 1
+        if end and _WAITING.match(text, end) and len(text) - end <= _WAITING_BYTES:
+            text, waiting = text[:end], text[end:]
+        else:
+            waiting = b""
+        before = text[-1:]
+        if len(text) > 1:
+            yield _BARE.sub(b"---", text)[1:]
+    if waiting:
+        yield waiting
 
 
 #: Stands where a mapping waits for a key.

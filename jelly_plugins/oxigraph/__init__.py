@@ -40,12 +40,14 @@ except ImportError as error:
     ) from error
 
 from .dumping.dumper import dump
+from .dumping.lines import nquads as nquads
 from .loading.loader import load
 from .loading.quad_reader import read_quads
 from .patches.bookkeeping import BOOKKEEPING, count, namespaces
 from .patches.lag import positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
+from .results import read_solutions, write_solutions
 
 __all__ = [
     "BOOKKEEPING",
@@ -56,7 +58,9 @@ __all__ = [
     "namespaces",
     "positions",
     "read_quads",
+    "read_solutions",
     "record",
     "replay",
     "set_position",
+    "write_solutions",
 ]

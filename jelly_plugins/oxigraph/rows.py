@@ -152,6 +152,20 @@ class RowFactory(PlainRows):
             raise TermError("a statement is in a named graph, and the target is a single one")
         return terms
 
+    def check_graph(self, name: str, /) -> None:
+        check_graph_text(name, "")
+
+
+def has_blank_node(terms: Iterable[str]) -> bool:
+    """Whether terms of a row have a blank node, in a quoted triple or outside."""
+    return any(isinstance(text, Opaque) and _has_blank_node(text.term) for text in terms)
+
+
+def _has_blank_node(term: Any) -> bool:
+    if isinstance(term, Triple):
+        return any(map(_has_blank_node, term))
+    return isinstance(term, BlankNode)
+
 
 def _term_of(text: str) -> Any:
     """The term that a text of pyoxigraph's stands for."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, get_args
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+from pyoxigraph import BaseDirection, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Kind, Limits
@@ -44,6 +44,8 @@ _KINDS: Final[dict[type, str]] = {
     Triple: _QUOTED,
     DefaultGraph: "the default graph",
 }
+
+_DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
 
 #: Types that Oxigraph takes in each position of a statement.
 _HELD: Final[tuple[tuple[type, ...], ...]] = (
@@ -97,7 +99,7 @@ def describe(term: object) -> tuple[Any, ...]:
             datatype = term.datatype.value
             return (Kind.LITERAL, term.value, None, None if datatype == XSD_STRING else datatype)
         if term.direction is not None:
-            raise TermError(f"Jelly cannot express the base direction of {_short(str(term))}")
+            raise TermError(f"Jelly cannot carry the base direction of {_short(str(term))}")
         return (Kind.LITERAL, term.value, term.language, None)
     if isinstance(term, BlankNode):
         return (Kind.BLANK_NODE, read_label(term.value))
@@ -108,17 +110,22 @@ def describe(term: object) -> tuple[Any, ...]:
     raise TermError(f"{term!r} is not a term of pyoxigraph")
 
 
-def describe_kept(term: Any) -> tuple[Any, ...]:
-    """Take a term apart as :func:`describe` does, with a base direction as part of the language
-    tag: Jelly itself has no other place for it.
+def describe_directed(term: object) -> tuple[Any, ...]:
+    """Take a term apart as :func:`describe` does; a base direction becomes part of the language
+    tag.
 
     >>> from pyoxigraph import BaseDirection
-    >>> describe_kept(Literal("x", language="en", direction=BaseDirection.LTR))
+    >>> describe_directed(Literal("x", language="en", direction=BaseDirection.LTR))
     (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
     """
     if isinstance(term, Literal) and term.direction is not None:
-        return (Kind.LITERAL, term.value, str(term).rpartition("@")[2], None)
+        return (Kind.LITERAL, term.value, f"{term.language}--{term.direction}", None)
     return describe(term)
+
+
+def may_have_blank_nodes(quad: Quad) -> bool:
+    """Whether a term of a quad is a blank node or a quoted triple, which may hold one."""
+    return any(isinstance(term, BlankNode | Triple) for term in quad)
 
 
 class OxigraphFactory:
@@ -164,6 +171,25 @@ class OxigraphFactory:
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
         return make_quad(terms)
+
+    def check_graph(self, name: Any) -> None:
+        if not isinstance(name, _HELD[GRAPH]):
+            raise _not_held(name, GRAPH)
+
+
+class DirectedFactory(OxigraphFactory):
+    """Makes literals with base directions too, which come in the language tag: ``en--ltr``."""
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        language, mark, direction = (langtag or "").partition("--")
+        if not mark:
+            return super().literal(lex, langtag, datatype)
+        # The language is validated as that of any literal is.
+        super().literal(lex, language, None)
+        known = _DIRECTIONS.get(direction)
+        if known is None:
+            raise TermError(f"Oxigraph has no base direction {_short(direction)}")
+        return Literal(lex, language=language, direction=known)
 
 
 class QuadFactory(OxigraphFactory):
@@ -268,12 +294,17 @@ def _refusal(terms: Sequence[Any], where: str, way_out: str) -> TermError:
     """The error for terms that pyoxigraph did not take as a statement."""
     for position, term in enumerate(terms):
         if not isinstance(term, _HELD[position]):
-            # What has no type of pyoxigraph's is a quoted triple that waits to be reified.
-            kind = _KINDS.get(type(term), _QUOTED)
-            role = "graph name" if position == GRAPH else POSITIONS[position]
-            hint = way_out if kind is _QUOTED and position == SUBJECT else ""
-            return TermError(f"Oxigraph cannot hold {kind} as {role}{where}{hint}")
+            return _not_held(term, position, where, way_out)
     return TermError(f"Oxigraph cannot hold the statement {_short(str(terms))}")
+
+
+def _not_held(term: Any, position: int, where: str = "", way_out: str = "") -> TermError:
+    """The error for a term in a position in which Oxigraph has no terms of its kind."""
+    # Any class but pyoxigraph's is that of a quoted triple that waits to be reified.
+    kind = _KINDS.get(type(term), _QUOTED)
+    role = "graph name" if position == GRAPH else POSITIONS[position]
+    hint = way_out if kind is _QUOTED and position == SUBJECT else ""
+    return TermError(f"Oxigraph cannot hold {kind} as {role}{where}{hint}")
 
 
 @lru_cache(maxsize=256)

@@ -9,17 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..backends import get_backend
-from ..codec import DEFAULT_GRAPH, BlankNode, Quad, Triple
-from ..codec.common.conversion import convert
-from ..errors import MissingExtraError, TermError
-from ..io.streams import GENERIC
+from ..codec import DEFAULT_GRAPH, BlankNode, Quad, Triple, describe
+from ..codec.common.canonical_labels import canonical_labels
+from ..errors import TermError
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
-from .statements import Statements, statements_of
+from .statements import Statements, is_file, statements_of
 
-#: What becomes of blank nodes: nodes of the same label are the same; or those of the same canonical
-#: label are; or there must be none.
-BlankNodes: TypeAlias = Literal["keep", "canonicalize", "refuse"]
+#: Labels of blank nodes: canonical for files and kept for all else; or kept; or canonical; or there
+#: must be no blank nodes.
+BlankNodes: TypeAlias = Literal["auto", "keep", "canonicalize", "refuse"]
 
 
 def diff(
@@ -28,7 +26,8 @@ def diff(
     *,
     id: Any = None,  # noqa: A002
     prev: Any = None,
-    blank_nodes: BlankNodes = "keep",
+    blank_nodes: BlankNodes = "auto",
+    base: str | None = None,
 ) -> Patch:
     """The patch that makes ``old`` into ``new``, in one transaction: subject by subject, and for
     each predicate deletions before additions.
@@ -42,13 +41,16 @@ def diff(
     :param new: the same.
     :param id: the patch's ``id``, a term.
     :param prev: the patch's ``prev``, a term.
-    :param blank_nodes: ``"keep"`` takes nodes of the same label for the same, which is right for
-        two states of one store. ``"canonicalize"`` gives the nodes of each side their labels by
-        RDFC-1.0 first, which makes isomorphic sides equal: the patch then leads from the canonical
-        form of ``old`` to that of ``new``, and is for data with these labels. ``"refuse"`` raises
-        an error where there is a blank node.
-    :raises TermError: there is a blank node, and they are refused.
-    :raises MissingExtraError: canonical labels need pyoxigraph, which is not installed.
+    :param blank_nodes: nodes of the same label are the same node. ``"auto"`` gives the blank nodes
+        of files canonical labels, which depend on the statements alone, and keeps those of graphs,
+        datasets, stores and statements. ``"keep"`` keeps all labels: right for two dumps of one
+        store. ``"canonicalize"`` gives canonical labels to both sides, so that isomorphic sides are
+        equal. ``"refuse"`` raises an error for a blank node. The patch fits data with the labels of
+        ``old``: for canonical ones, a store that was filled with
+        ``oxigraph.load(…, blank_nodes="canonicalize")``.
+    :param base: IRI that relative ones in files are resolved against; without it they are rejected.
+    :raises TermError: there is a blank node, and ``blank_nodes`` is ``"refuse"``.
+    :raises LimitError: blank nodes are too symmetric for canonical labels.
     :raises JellyError: a source cannot be read.
 
     >>> from jelly_plugins import Iri
@@ -60,9 +62,9 @@ def diff(
         raise ValueError(f"blank_nodes is one of {get_args(BlankNodes)}, not {blank_nodes!r}")
     quads: set[bool] = set()
     # Whether each old statement is in the new ones too.
-    kept = dict.fromkeys(_quads(old, blank_nodes, quads), False)
+    kept = dict.fromkeys(_quads(old, base, blank_nodes, quads), False)
     added: dict[Quad, None] = {}
-    for statement in _quads(new, blank_nodes, quads):
+    for statement in _quads(new, base, blank_nodes, quads):
         if statement in kept:
             kept[statement] = True
         else:
@@ -79,14 +81,16 @@ def diff(
     return Patch([BEGIN, *changes, COMMIT] if changes else [], headers)
 
 
-def _quads(source: Statements, blank_nodes: BlankNodes, quads: set[bool]) -> Iterator[Quad]:
+def _quads(
+    source: Statements, base: str | None, blank_nodes: BlankNodes, quads: set[bool]
+) -> Iterator[Quad]:
     """The statements of a source as quads.
 
     :param quads: takes whether there were quads, and whether there were triples.
     """
-    statements = statements_of(source)
-    if blank_nodes == "canonicalize":
-        statements = _canonical(statements)
+    statements = statements_of(source, base=base)
+    if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_file(source)):
+        statements = canonical(statements)
     for statement in statements:
         if blank_nodes == "refuse":
             _refuse_blank_nodes(statement)
@@ -121,43 +125,44 @@ def _refuse_blank_nodes(terms: Iterable[Any]) -> None:
         if isinstance(term, BlankNode):
             raise TermError(
                 f"the blank node _:{term.label} has no meaning outside its graph: "
-                'blank_nodes="keep" trusts its label, "canonicalize" finds out which it is'
+                'blank_nodes="keep" keeps its label, "canonicalize" gives it a canonical one'
             )
         if isinstance(term, tuple):
             _refuse_blank_nodes(term)
 
 
-def _canonical(statements: Iterable[Any]) -> Iterator[Any]:
-    """Statements with the labels that RDFC-1.0 gives to their blank nodes, in no certain order.
+def canonical(statements: Iterable[Any]) -> Iterator[Any]:
+    """Give canonical labels to the blank nodes of statements, which may change their order.
 
-    pyoxigraph, which finds them, has the language tags of these statements in lower case.
+    :param statements: in generic terms.
+    :raises LimitError: the blank nodes are too symmetric.
     """
-    try:
-        from pyoxigraph import CanonicalizationAlgorithm, Dataset
-    except ImportError:
-        raise MissingExtraError(
-            "canonical labels need a library: pip install 'jelly-plugins[oxigraph]'"
-        ) from None
-    backend = get_backend("oxigraph")
-    factory = backend.factory(blank_nodes="keep")
-    quads = False
-    dataset = Dataset()
+    held = []
     for statement in statements:
-        quads = quads or len(statement) == 4
-        if _has_blank_nodes(statement):
-            # Statements without them have no part in it, and stay as they are.
-            terms = tuple(convert(term, factory) for term in statement)
-            dataset.add(factory.quad(terms if len(terms) == 4 else (*terms, factory.default_graph)))
+        if has_blank_nodes(statement):
+            held.append(statement)
         else:
             yield statement
-    dataset.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
-    for quad in dataset:
-        terms = tuple(convert(term, GENERIC, backend.describe) for term in quad)
-        yield Quad._make(terms) if quads else Triple._make(terms[:3])
+    labels = canonical_labels(held, describe)
+    for statement in held:
+        yield relabelled(statement, labels)
 
 
-def _has_blank_nodes(terms: Iterable[Any]) -> bool:
+def relabelled(statement: Any, labels: dict[str, str]) -> Any:
+    """A statement with other labels for its blank nodes, in quoted triples too."""
+    return statement._make(
+        BlankNode(labels[term.label])
+        if isinstance(term, BlankNode)
+        else relabelled(term, labels)
+        if isinstance(term, Triple)
+        else term
+        for term in statement
+    )
+
+
+def has_blank_nodes(terms: Iterable[Any]) -> bool:
+    """Whether a statement has a blank node, in a quoted triple or outside."""
     return any(
-        isinstance(term, BlankNode) or (isinstance(term, tuple) and _has_blank_nodes(term))
+        isinstance(term, BlankNode) or (isinstance(term, tuple) and has_blank_nodes(term))
         for term in terms
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from enum import StrEnum
 from typing import Final
 
 from ..codec.common.wire import read_varint
 from ..errors import WireError
-from ..io.sinks import SUFFIXES
+from ..io.sinks import ending_of
 from ..jena.names import format_of as jena_format_of
 
 #: Bytes of a source that tell its format, or all there are.
@@ -37,9 +36,7 @@ def format_of(name: str) -> PatchFormat | None:
     >>> format_of("log.rdfp.gz"), format_of("log")
     (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
     """
-    stem, ending = os.path.splitext(name.lower())
-    if ending in SUFFIXES:
-        ending = os.path.splitext(stem)[1]
+    ending = ending_of(name)
     return next((each for each in PatchFormat if ending == f".{each}"), None)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from io import BufferedReader, FileIO
 from os import urandom
+from stat import S_ISREG
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self
 
@@ -31,6 +32,7 @@ from ..codec import (
     delimit,
 )
 from ..codec import describe as describe_generic
+from ..codec.common.row_reader import ROW_TAG
 from ..codec.patch.operations import (
     BEGIN,
     COMMIT,
@@ -58,6 +60,8 @@ _LAST_LINE: Final = re.compile(rb"(?:TC|TA|Z)[ \t]*\.?[ \t]*\r?")
 #: The row that ends a patch, at the end of a text.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 _PIECE: Final = 1 << 16
+#: Patches after which the file is looked at: whether it is there still, and as it was left.
+_LOOK_EVERY: Final = 100
 #: The byte of a UUID that has its version, and the one that has its variant, by what they were.
 _VERSION: Final = bytes(0x40 | byte & 0x0F for byte in range(256))
 _VARIANT: Final = bytes(0x80 | byte & 0x3F for byte in range(256))
@@ -114,7 +118,9 @@ class LogWriter:
     :param describe: takes the terms of operations apart, see ``codec.Describe``.
     :param options: of a new Jelly-Patch log.
     :param sync: have each patch on the disk, not only in the hands of the operating system. It
-        takes some milliseconds; without it, a failure of power may lose patches.
+        takes some milliseconds; without it, a failure of power may lose patches. A log that was
+        deleted, replaced, truncated or written to by others is then detected before each patch;
+        otherwise before every hundredth one, and by :meth:`close`.
     :param limits: what is believed of a log that is there.
     :raises SourceError: the file cannot be written, or someone else is writing it.
     :raises OptionsError: the log is one that nothing can be appended to, or would be.
@@ -141,6 +147,11 @@ class LogWriter:
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
             )
         self._lock = RLock()
+        self._path = os.path.abspath(path)
+        #: Patches that were written since the file was looked at, and whether it is known to be
+        #: lost.
+        self._written = 0
+        self._lost = False
         #: Ids of the next patches.
         self._ids: list[str] = []
         self._forks = _forks
@@ -155,8 +166,11 @@ class LogWriter:
         try:
             # Without a buffer: what a full disk has no room for must not be written later.
             self._file = FileIO(path, "a+")
+            found = os.fstat(self._file.fileno())
         except OSError as error:
             raise SourceError(error.strerror or str(error), source=self.name) from error
+        self._inode = found.st_dev, found.st_ino
+        self._is_regular = S_ISREG(found.st_mode)
         try:
             self._claim()
             self._take_up()
@@ -172,15 +186,22 @@ class LogWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file.
+
+        :raises SourceError: patches were written, and the file is not there any more, or not as it
+            was left.
+        """
         if not self.is_of_this_process:
             # Its parent may be writing, and the lock may be held by a thread that is not here.
             self._file.close()
             return
         with self._lock:
             try:
-                if self._begun and not self._file.closed:
-                    self.cut(self.place)
+                if not self._file.closed:
+                    if self._begun:
+                        self.cut(self.place)
+                    if self._written and not self._lost:
+                        self._look()
             finally:
                 if fcntl is not None and not self._file.closed:
                     # Closing alone leaves the log to children that were forked.
@@ -201,6 +222,30 @@ class LogWriter:
             raise SourceError("the log is recorded by another process", source=self.name)
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
+
+    def _look(self) -> None:
+        """Check that the log is the file that was written.
+
+        :raises SourceError: it was deleted, replaced, truncated or written to by others.
+        """
+        try:
+            found = os.stat(self._path)
+        except OSError as error:
+            problem = f"not there any more ({error.strerror})"
+        else:
+            if (found.st_dev, found.st_ino) != self._inode:
+                problem = "another file now"
+            elif self._is_regular and found.st_size != self.place.size:
+                problem = f"{found.st_size} bytes long and not {self.place.size}"
+            else:
+                self._written = 0
+                return
+        self._lost = True
+        raise SourceError(
+            f"the log is {problem}: something else has changed it, and patches may be missing. "
+            "Record on in a new log, and copy the data for those who replay this one",
+            source=self.name,
+        )
 
     @property
     def head(self) -> str | None:
@@ -259,6 +304,8 @@ class LogWriter:
                 self.check_open()
             if self._begun:
                 self.cut(self.place)
+            if self._lost or self._sync or self._written >= _LOOK_EVERY:
+                self._look()
             self._begun = True
             before = self.place
             size, patches, head, _, root = before
@@ -274,6 +321,7 @@ class LogWriter:
                 if self._sync:
                     os.fsync(self._file.fileno())
                 self.place = _new_place((size + len(data), patches + 1, made, head, root or made))
+                self._written += 1
                 self._begun = False
             except BaseException as error:
                 self.cut(before)
@@ -313,7 +361,8 @@ class LogWriter:
     def _take_up(self) -> None:
         """Read what the file has, and cut off what is not complete."""
         size = os.fstat(self._file.fileno()).st_size
-        if not size:
+        if self._opening_is_cut(size):
+            self._file.truncate(0)
             return
         try:
             # Of text, headers alone may be what is left of a patch.
@@ -343,7 +392,20 @@ class LogWriter:
     def _reader(self) -> BufferedReader:
         """The file from its beginning, for reading."""
         self._file.seek(0)
-        return BufferedReader(FileIO(self._file.fileno(), closefd=False))
+        raw = FileIO(self._file.fileno(), closefd=False)
+        # What errors name.
+        raw.name = self.name
+        return BufferedReader(raw)
+
+    def _opening_is_cut(self, size: int) -> bool:
+        """Whether the log is empty, or ends so early that no reader can tell what it is."""
+        opening = self._tail(size)
+        if self.format is PatchFormat.RDF_PATCH:
+            return opening in (b"", b"H")
+        # The length of the first frame, of more bytes or with the tag of a row after it.
+        return len(opening) < 2 or (
+            len(opening) == 2 and (opening[0] >= 0x80 or opening[1] == ROW_TAG)
+        )
 
     def _ends_with_a_line(self, size: int) -> bool:
         return self._tail(size).endswith(b"\n") or not size

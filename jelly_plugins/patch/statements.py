@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from ..backends import find_owner
 from ..formats.names import Format, format_of
@@ -21,33 +21,39 @@ from ..io.streams import read
 Statements: TypeAlias = Source | Iterable[Any]
 
 
-def statements_of(source: Statements) -> Iterator[Any]:
+def statements_of(source: Statements, *, base: str | None = None) -> Iterator[Any]:
     """The statements of a source.
 
     :param source: a path, URL, open binary file or bytes, which are Jelly unless the name ends as
         that of another format; an object of a backend (an rdflib ``Graph``, a pyoxigraph
         ``Store``); or an iterable of statements, which come as they are.
+    :param base: IRI that relative ones in a file are resolved against; without it they are
+        rejected.
     :return: triples or quads; in generic terms unless they were given as they are.
     :raises JellyError: the source cannot be read.
     """
-    if isinstance(source, bytes | bytearray | memoryview | str | os.PathLike):
-        return _read(source)
-    if hasattr(source, "read"):
-        return _read(cast(Source, source))
+    if is_file(source):
+        return _read(source, base)
     backend = find_owner(source)
     if backend is None:
-        return iter(source)
+        return iter(cast(Iterable[Any], source))
     # Whatever the backend, what it writes is what it holds.
     data = io.BytesIO()
     backend.dump(source, data)
     return read(data.getvalue())
 
 
-def _read(src: Source) -> Iterator[Any]:
+def is_file(source: Statements) -> TypeGuard[Source]:
+    """Whether a source is read: a path, URL, open binary file or bytes."""
+    data = isinstance(source, bytes | bytearray | memoryview | str | os.PathLike)
+    return data or hasattr(source, "read")
+
+
+def _read(src: Source, base: str | None) -> Iterator[Any]:
     name = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
     form = format_of(str(name)) or Format.JELLY
     if form is Format.JELLY:
         yield from read(src)
         return
-    with TextReader(src, form) as statements:
+    with TextReader(src, form, base=base) as statements:
         yield from statements

@@ -34,7 +34,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import lazy
-from . import _requirement  # noqa: F401
+from ..errors import MissingExtraError
+
+try:
+    import rdflib as _rdflib  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError("rdflib is missing: pip install 'jelly-plugins[rdflib]'") from error
+
 from .plugin.registration import activate, register_suffixes, warn_of_others
 
 if TYPE_CHECKING:

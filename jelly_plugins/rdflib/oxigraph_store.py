@@ -6,8 +6,9 @@ made. It is found by its entry point; nothing here knows how it works.
 
 from __future__ import annotations
 
+import os
 from threading import RLock
-from typing import Any, Final
+from typing import Any
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
 from rdflib.term import BNode
@@ -18,9 +19,20 @@ from ..errors import OptionsError
 from ..io.sinks import Destination
 from ..io.sources import Source
 from .namespaces import DeclaredNamespaces
+from .terms import normalized_form
 
 #: An interrupt just before it is given up leaves it held: the same thread must get by all the same.
-_MAKING: Final = RLock()
+_making = RLock()
+
+
+def _renew() -> None:
+    """Have a new lock in a child that was forked, where the thread that held it is not."""
+    global _making
+    _making = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def inner_store(graph: Graph) -> Any | None:
@@ -28,12 +40,26 @@ def inner_store(graph: Graph) -> Any | None:
     return inner_store_of(graph.store)
 
 
+def readable_into(graph: Graph) -> bool:
+    """Whether statements may go into the inner store without the graph's own methods."""
+    return inner_store(graph) is not None and not overridden(graph)
+
+
+def overridden(graph: Graph) -> set[str]:
+    """The methods of a graph's own that take statements, instead of rdflib's."""
+    return {
+        name
+        for name in ("add", "addN")
+        if getattr(type(graph), name) is not getattr(Graph, name) or name in vars(graph)
+    }
+
+
 def inner_store_of(store: Any) -> Any | None:
     """The ``pyoxigraph.Store`` inside a store, if there is one."""
     kind = type(store)
     if (kind.__module__, kind.__name__) == ("oxrdflib.store", "OxigraphStore"):
         # It is made at its first use: two threads would make one each, and one would be lost.
-        with _MAKING:
+        with _making:
             return store._inner
     return None
 
@@ -83,6 +109,7 @@ def load(
             strict=strict,
             limits=limits,
             on_namespace=namespaces.add,
+            lexical_form=normalized_form,
         )
     except OptionsError as error:
         if not whole:

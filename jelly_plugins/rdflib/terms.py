@@ -24,7 +24,7 @@ from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Describe, Iri, Kind
 from ..codec import Literal as GenericLiteral
 from ..codec import describe as describe_generic
 from ..codec.common.positions import POSITIONS
-from ..codec.common.terms import XSD_STRING
+from ..codec.common.terms import XSD_STRING, terms_of
 from ..errors import JellyError, TermError
 from ..io.streams import BATCH
 from .labels import LABELS, kept
@@ -96,6 +96,7 @@ class RdflibFactory:
             self.quad = module.Statements(_check_quad).check
         else:
             self.quad = _check_quad
+        self.check_graph: Callable[[Any], None] = partial(check_graph, named_graphs=named_graphs)
 
     def quoted_triple(self, _subject: Any, _predicate: Any, _object: Any, /) -> Any:
         raise TermError("rdflib cannot hold quoted triples")
@@ -131,6 +132,17 @@ def read_form(term: Any) -> Any:
     read = _read_literal()(str(term), None, str(term.datatype))
     # The one that is there has its hash by now.
     return term if str(read) == str(term) else read
+
+
+def normalized_form(lex: str, datatype: str) -> str:
+    """The lexical form that rdflib's constructor gives a literal.
+
+    :raises TermError: rdflib cannot hold the literal.
+
+    >>> normalized_form("TRUE", "http://www.w3.org/2001/XMLSchema#boolean")
+    'true'
+    """
+    return str(_read_literal()(lex, None, datatype))
 
 
 @cache
@@ -210,7 +222,7 @@ def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
     return check(terms[:3])
 
 
-def check_graph(name: Node, named_graphs: bool) -> None:
+def check_graph(name: Node, /, *, named_graphs: bool) -> None:
     """Refuse a graph's name.
 
     :param named_graphs: whether any but the default graph can be held.
@@ -312,7 +324,7 @@ class EncoderTerms:
             if self.generic is not None:
                 yield self.generic.statements(batch, behind)
             elif behind:
-                yield [(*triple, *behind) for triple in batch]
+                yield [(*terms_of(triple), *behind) for triple in batch]
             else:
                 yield batch
 

@@ -2,27 +2,35 @@
 
 Two questions, in generic terms of any kind: the same statements in the same order
 (:func:`compare_streams`), or the same RDF dataset (:func:`compare_datasets`). Terms are equal if
-they are so to the letter, and a triple is the same as a quad in the default graph. Both answers are
-exact; neither rests on hashes alone.
+they are so to the letter, and a triple is the same as a quad in the default graph.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from typing import Any, Final, TypeAlias
 
-from ..codec.common.terms import DEFAULT_GRAPH, BlankNode, Literal, Quad, Statement, Triple
+from ..codec.common.canonical_labels import canonical_labels
+from ..codec.common.terms import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Literal,
+    Quad,
+    Statement,
+    Triple,
+    describe,
+)
 from ..codec.text.ntriples import statement_text
 from ..errors import LimitError, TermError
+from ..patch.difference import has_blank_nodes, relabelled
 
 #: Statements that a result names on either side, at most.
 SHOWN: Final = 10
 #: Steps that the search for a renaming of blank nodes may take; some microseconds each.
-SEARCH_STEPS: Final = 20_000_000
+SEARCH_STEPS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +157,12 @@ def compare_datasets(
     """Compare two RDF graphs or datasets: equal if renaming blank nodes makes them the same set of
     statements (RDF 1.1 Concepts, sections 3.6 and 4.1). Order and duplicates do not count.
 
-    :param steps: bound of the search, which is exponential for graphs made to be hard and next to
-        nothing for others.
-    :raises LimitError: the search was given up.
+    Blank nodes get canonical labels on each side. Where a statement with a blank node differs, all
+    statements of the blank nodes that are connected to it count as different.
+
+    :param steps: the bound of the search for these labels, see
+        :func:`~jelly_plugins.codec.common.canonical_labels.canonical_labels`.
+    :raises LimitError: the blank nodes are too symmetric to be compared.
 
     >>> from jelly_plugins import Iri
     >>> ring = [Triple(BlankNode(a), Iri("urn:p"), BlankNode(b)) for a, b in ("xy", "yz", "zx")]
@@ -161,7 +172,7 @@ def compare_datasets(
     '3 statements with blank nodes are expected, 2 are found'
     """
     try:
-        return _compare_as_sets(expected, found, steps)
+        return _compare_as_sets(_split(expected), _split(found), steps)
     except RecursionError:
         raise _too_deep() from None
 
@@ -170,23 +181,19 @@ def _too_deep() -> LimitError:
     return LimitError("quoted triples are nested too deeply to be compared")
 
 
-def _compare_as_sets(
-    expected: Iterable[Statement], found: Iterable[Statement], steps: int
-) -> Comparison:
-    one, other = _split(expected), _split(found)
-    comparison = _compare_split(one, other, steps)
-    if comparison:
-        return comparison
-    lower, other_lower = (_split(map(lower_cased, chain(*side))) for side in (one, other))
-    # That there is a difference is known already.
-    with suppress(LimitError):
-        if (lower, other_lower) != (one, other) and _compare_split(lower, other_lower, steps):
-            return replace(comparison, reason=CASE_OF_TAGS)
-    return comparison
-
-
 #: The statements of a side: those without blank nodes, and the others.
-_Side: TypeAlias = tuple[set[Quad], list[Quad]]
+_Side: TypeAlias = tuple[set[Quad], set[Quad]]
+
+
+def _compare_as_sets(one: _Side, other: _Side, steps: int) -> Comparison:
+    comparison = _compare_split(one, other, steps)
+    if not comparison:
+        lower, other_lower = (_split(map(lower_cased, chain(*side))) for side in (one, other))
+        # That there is a difference is known already.
+        with suppress(LimitError):
+            if (lower, other_lower) != (one, other) and _compare_split(lower, other_lower, steps):
+                return replace(comparison, reason=CASE_OF_TAGS)
+    return comparison
 
 
 def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
@@ -195,24 +202,42 @@ def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
     missing = ground - other_ground
     unexpected = other_ground - ground
     if missing or unexpected:
-        return _difference(
-            f"{_statements(len(missing))} missing, {_are(len(unexpected))} unexpected",
-            missing,
-            unexpected,
-        )
-    graph = _Graph([statements, other_statements])
-    if graph.refine():
-        if len(statements) == len(other_statements) and graph.match(steps):
-            return EQUAL
-        reason = "no renaming of blank nodes makes both sides the same"
-    else:
-        reason = "statements with blank nodes differ"
-    if len(statements) != len(other_statements):
-        reason = (
-            f"{_statements(len(statements), ' with blank nodes')} expected, "
-            f"{_are(len(other_statements))} found"
-        )
-    return _difference(reason, *graph.differences())
+        reason = f"{_statements(len(missing))} missing, {_are(len(unexpected))} unexpected"
+        return _difference(reason, missing, unexpected)
+    one, other = _canonical(statements, steps), _canonical(other_statements, steps)
+    if one.keys() == other.keys():
+        return EQUAL
+    reason = "statements with blank nodes differ"
+    if len(one) != len(other):
+        reason = f"{_statements(len(one), ' with blank nodes')} expected, {_are(len(other))} found"
+    return _difference(
+        reason,
+        [each for canonical, each in one.items() if canonical not in other],
+        [each for canonical, each in other.items() if canonical not in one],
+    )
+
+
+def _canonical(statements: Iterable[Quad], steps: int) -> dict[Quad, Quad]:
+    """Statements by what they are with canonical labels.
+
+    :raises LimitError: the blank nodes are too symmetric.
+    """
+    try:
+        labels = canonical_labels(statements, _describe, steps=steps)
+    except LimitError:
+        raise LimitError(
+            f"the blank nodes could not be compared within {steps} steps of search"
+        ) from None
+    return {relabelled(statement, labels): statement for statement in statements}
+
+
+def _describe(term: Any) -> tuple[Any, ...]:
+    """Take a term apart so that the case of a language tag counts: the tag replaces the datatype,
+    which never begins with an ``@``."""
+    described = describe(term)
+    if isinstance(term, Literal) and term.langtag is not None:
+        return (*described[:2], None, f"@{term.langtag}")
+    return described
 
 
 def _statements(number: int, which: str = "") -> str:
@@ -234,31 +259,12 @@ def _quad(statement: Statement) -> Quad:
 
 
 def _split(statements: Iterable[Statement]) -> _Side:
-    """The statements as sets: those without blank nodes, and the others in their order."""
+    """The statements as sets: those without blank nodes, and the others."""
     ground: set[Quad] = set()
-    others: dict[Quad, None] = {}
+    others: set[Quad] = set()
     for statement in statements:
-        quad = _quad(statement)
-        if any(map(_has_blank_node, quad)):
-            others[quad] = None
-        else:
-            ground.add(quad)
-    return ground, list(others)
-
-
-def _has_blank_node(term: Any) -> bool:
-    if isinstance(term, Triple):
-        return any(map(_has_blank_node, term))
-    return isinstance(term, BlankNode)
-
-
-def _shape(term: Any, numbers: dict[BlankNode, int]) -> Hashable:
-    """A term with numbers for its blank nodes, given in the order in which they stand."""
-    if isinstance(term, BlankNode):
-        return numbers.setdefault(term, len(numbers))
-    if isinstance(term, Triple):
-        return tuple(_shape(part, numbers) for part in term)
-    return term  # type: ignore[no-any-return]
+        (others if has_blank_nodes(statement) else ground).add(_quad(statement))
+    return ground, others
 
 
 def _difference(
@@ -273,311 +279,3 @@ def _text(statement: Statement) -> str:
         return statement_text(statement)
     except TermError:
         return repr(statement)
-
-
-class _Graph:
-    """The statements of both sides that have blank nodes, as one graph of numbered vertices.
-
-    A blank node is a vertex, and so is a statement with two of them and more; between the two an
-    edge has the blank node's place in the statement. A statement with one blank node is part of
-    that one's first colour. Two vertices of the same colour may stand for each other as far as is
-    known; refining colours by those of the neighbours until nothing changes usually leaves each
-    colour with one vertex of either side. What is left to a search is symmetric, or nearly.
-
-    A colour is *balanced* if it has as many vertices on either side.
-    """
-
-    def __init__(self, sides: list[list[Quad]]) -> None:
-        self._statements = sides
-        #: By vertex: its side, edges as pairs of label and neighbour, and colour.
-        self.side: list[int] = []
-        self.edges: list[list[tuple[int, int]]] = []
-        self.colour: list[int] = []
-        self.members: dict[int, set[int]] = {}
-        self.balanced = True
-        #: By side, then statement: its shape and the vertices of its blank nodes.
-        self._shaped: list[list[tuple[int, tuple[int, ...]]]] = []
-        self._build()
-
-    def _build(self) -> None:
-        shapes: dict[Hashable, int] = {}
-        first_colours: list[Any] = []
-
-        def vertex(side: int, first_colour: Any) -> int:
-            self.side.append(side)
-            self.edges.append([])
-            first_colours.append(first_colour)
-            return len(self.side) - 1
-
-        for side, statements in enumerate(self._statements):
-            nodes: dict[BlankNode, int] = {}
-            shaped = []
-            for statement in statements:
-                numbers: dict[BlankNode, int] = {}
-                shape = tuple(_shape(term, numbers) for term in statement)
-                shape_id = shapes.setdefault(shape, len(shapes))
-                for node in numbers:
-                    if node not in nodes:
-                        nodes[node] = vertex(side, [])
-                places = tuple(nodes[node] for node in numbers)
-                shaped.append((shape_id, places))
-                if len(places) == 1:
-                    first_colours[places[0]].append(shape_id)
-                else:
-                    edge = vertex(side, shape_id)
-                    for place, node_vertex in enumerate(places):
-                        self.edges[edge].append((place, node_vertex))
-                        self.edges[node_vertex].append((place, edge))
-            self._shaped.append(shaped)
-        colours: dict[Any, int] = {}
-        for number, first_colour in enumerate(first_colours):
-            key = tuple(sorted(first_colour)) if isinstance(first_colour, list) else first_colour
-            colour = colours.setdefault(key, len(colours))
-            self.colour.append(colour)
-            self.members.setdefault(colour, set()).add(number)
-        self._next_colour = len(colours)
-        self.balanced = all(map(self.is_balanced, self.members.values()))
-
-    def is_balanced(self, vertices: Iterable[int]) -> bool:
-        return sum(1 if self.side[vertex] else -1 for vertex in vertices) == 0
-
-    def refine(self) -> bool:
-        """Refine all colours; stop, and return False, once one is not balanced."""
-        if self.balanced:
-            self.balanced = _Partition(self, self.members).refine(list(self.members))
-        return self.balanced
-
-    def new_colour(self) -> int:
-        self._next_colour += 1
-        return self._next_colour - 1
-
-    def match(self, steps: int) -> bool:
-        """Search for a mapping of vertices to those of the other side, by connected components.
-
-        Being isomorphic is an equivalence, so that whichever partner a component finds is right.
-        """
-        groups: dict[tuple[int, ...], tuple[list[list[int]], list[list[int]]]]
-        groups = defaultdict(lambda: ([], []))
-        for component in self._components():
-            key = tuple(sorted(self.colour[vertex] for vertex in component))
-            groups[key][self.side[component[0]]].append(component)
-        budget = _Budget(steps)
-        for ours, theirs in groups.values():
-            if len(ours) != len(theirs):
-                return False
-            for component in ours:
-                for index, candidate in enumerate(theirs):
-                    if self._isomorphic(component, candidate, budget):
-                        del theirs[index]
-                        break
-                else:
-                    return False
-        return True
-
-    def _components(self) -> Iterator[list[int]]:
-        seen = [False] * len(self.side)
-        for start in range(len(self.side)):
-            if seen[start]:
-                continue
-            seen[start] = True
-            component = [start]
-            for vertex in component:
-                for _, neighbour in self.edges[vertex]:
-                    if not seen[neighbour]:
-                        seen[neighbour] = True
-                        component.append(neighbour)
-            yield component
-
-    def _isomorphic(self, one: list[int], other: list[int], budget: _Budget) -> bool:
-        """Whether two components are isomorphic whose refined colours are the same.
-
-        A search without recursion: each step of it makes a pair of vertices alike by a colour of
-        their own, and undoes that when nothing comes of it.
-        """
-        if len(one) == 1:
-            return True
-        budget.spend(len(one))
-        members: dict[int, set[int]] = {}
-        for vertex in (*one, *other):
-            members.setdefault(self.colour[vertex], set()).add(vertex)
-        partition = _Partition(self, members, budget)
-        choices: list[Iterator[tuple[int, int]]] = []
-        while True:
-            pairs = partition.pairs()
-            if pairs is None:
-                # One vertex of either side in each colour: that is the mapping, if it is one.
-                if self._maps(one, members):
-                    return True
-            else:
-                choices.append(pairs)
-                partition.mark()
-            while True:
-                if not choices:
-                    return False
-                # Of what was tried before at this place.
-                partition.undo()
-                pair = next(choices[-1], None)
-                if pair is None:
-                    choices.pop()
-                    partition.unmark()
-                elif partition.individualise(*pair):
-                    break
-
-    def _maps(self, component: list[int], members: dict[int, set[int]]) -> bool:
-        partner: dict[int, int] = {}
-        for vertices in members.values():
-            one, other = sorted(vertices, key=self.side.__getitem__)
-            partner[one] = other
-        for vertex in component:
-            edges = sorted((label, partner[neighbour]) for label, neighbour in self.edges[vertex])
-            if edges != sorted(self.edges[partner[vertex]]):
-                return False
-        return True
-
-    def differences(self) -> tuple[list[Quad], list[Quad]]:
-        """Statements of either side that have no counterpart, as far as colours tell; where they
-        tell nothing, some that the two sides have."""
-        kinds: list[Counter[tuple[int, ...]]] = []
-        for shaped in self._shaped:
-            kinds.append(
-                Counter(
-                    (shape, *(self.colour[vertex] for vertex in places)) for shape, places in shaped
-                )
-            )
-        found: tuple[list[Quad], list[Quad]] = ([], [])
-        for side, shaped in enumerate(self._shaped):
-            surplus = kinds[side] - kinds[1 - side]
-            for statement, (shape, places) in zip(self._statements[side], shaped, strict=True):
-                kind = (shape, *(self.colour[vertex] for vertex in places))
-                if surplus[kind] > 0:
-                    surplus[kind] -= 1
-                    found[side].append(statement)
-        return found if any(found) else (self._statements[0], self._statements[1])
-
-
-class _Budget:
-    """Steps that are left to a search."""
-
-    def __init__(self, steps: int) -> None:
-        self._given = self._left = steps
-
-    def spend(self, steps: int) -> None:
-        self._left -= steps
-        if self._left < 0:
-            raise LimitError(
-                f"the blank nodes could not be compared within {self._given} steps of search"
-            )
-
-
-class _Partition:
-    """The colours of some vertices, which can be refined and set back.
-
-    :param graph: has the vertices and their colours, which change.
-    :param members: the vertices by colour.
-    :param budget: of the refinements; unbounded without.
-    """
-
-    def __init__(
-        self, graph: _Graph, members: dict[int, set[int]], budget: _Budget | None = None
-    ) -> None:
-        self._graph = graph
-        self._members = members
-        self._budget = budget
-        #: Splits made, as pairs of the new colour and the one it was split from.
-        self._splits: list[tuple[int, int]] = []
-        self._marks: list[int] = []
-        #: Colours of more than one vertex of a side.
-        self._open = {colour for colour, found in members.items() if len(found) > 2}
-
-    def refine(self, queue: list[int]) -> bool:
-        """Split colours by their neighbours, beginning with neighbours of the queue's colours,
-        until neighbours tell nothing more.
-
-        :return: False if a colour is no longer balanced; it stops there.
-        """
-        queued = set(queue)
-        while queue:
-            splitter = queue.pop()
-            queued.discard(splitter)
-            for colour, groups in self._reached(splitter).items():
-                if sum(map(len, groups)) == len(self._members[colour]):
-                    # All were reached alike, or one group keeps the colour.
-                    groups.pop()
-                if not groups:
-                    continue
-                parts = [self._split(group, colour) for group in groups]
-                if not all(map(self._graph.is_balanced, groups)):
-                    return False
-                if colour not in queued:
-                    # What the largest part tells follows from the others and from the whole.
-                    parts.append(colour)
-                    parts.remove(max(parts, key=lambda part: len(self._members[part])))
-                queue += parts
-                queued.update(parts)
-        return True
-
-    def _reached(self, splitter: int) -> dict[int, list[list[int]]]:
-        """Neighbours of a colour's vertices: by colour, groups of those it is joined to alike."""
-        edges = self._graph.edges
-        colours = self._graph.colour
-        labels: dict[int, list[int]] = {}
-        for vertex in self._members[splitter]:
-            for label, neighbour in edges[vertex]:
-                labels.setdefault(neighbour, []).append(label)
-        if self._budget is not None:
-            self._budget.spend(len(self._members[splitter]) + len(labels))
-        groups: dict[int, dict[tuple[int, ...], list[int]]] = {}
-        for vertex, found in labels.items():
-            found.sort()
-            groups.setdefault(colours[vertex], {}).setdefault(tuple(found), []).append(vertex)
-        return {colour: list(alike.values()) for colour, alike in groups.items()}
-
-    def _split(self, vertices: list[int], colour: int) -> int:
-        """Give some vertices of a colour a new one."""
-        new = self._graph.new_colour()
-        for vertex in vertices:
-            self._graph.colour[vertex] = new
-        self._members[new] = set(vertices)
-        self._members[colour] -= self._members[new]
-        self._splits.append((new, colour))
-        self._note(new)
-        self._note(colour)
-        return new
-
-    def _note(self, colour: int) -> None:
-        if len(self._members[colour]) > 2:
-            self._open.add(colour)
-        else:
-            self._open.discard(colour)
-
-    def individualise(self, one: int, other: int) -> bool:
-        """Give two vertices of the same colour a new one of their own, and refine."""
-        return self.refine([self._split([one, other], self._graph.colour[one])])
-
-    def pairs(self) -> Iterator[tuple[int, int]] | None:
-        """Ways to choose a partner for some vertex; None if all have theirs."""
-        if not self._open:
-            return None
-        side = self._graph.side
-        vertices = sorted(self._members[next(iter(self._open))], key=side.__getitem__)
-        first = vertices[0]
-        return ((first, vertex) for vertex in vertices if side[vertex] != side[first])
-
-    def mark(self) -> None:
-        """Remember the state that :meth:`undo` goes back to."""
-        self._marks.append(len(self._splits))
-
-    def unmark(self) -> None:
-        """Forget the last mark."""
-        self._marks.pop()
-
-    def undo(self) -> None:
-        """Go back to the last mark."""
-        while len(self._splits) > self._marks[-1]:
-            new, colour = self._splits.pop()
-            vertices = self._members.pop(new)
-            self._open.discard(new)
-            for vertex in vertices:
-                self._graph.colour[vertex] = colour
-            self._members[colour] |= vertices
-            self._note(colour)

@@ -19,8 +19,7 @@ from ..codec.rdf.decoder import opens_with_options
 from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
 from ..io.sources import Source
-from ..io.streams import GENERIC, AnyFrameReader, FrameReader
-from .term_counts import TermCounts
+from ..io.streams import AnyFrameReader, FrameReader
 
 #: Namespaces and metadata keys that a report lists; of more it has the number only.
 LISTED: Final = 1000
@@ -52,6 +51,10 @@ class _Unread:
         return terms
 
     quad = triple
+
+    @staticmethod
+    def check_graph(name: Any, /) -> None:
+        """Any name is valid."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,7 +93,6 @@ class StreamReport:
     :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
     :ivar namespaces: declarations, IRIs by name in order of appearance, at most :data:`LISTED`.
     :ivar metadata: number of frames with a metadata key, by key, at most :data:`LISTED`.
-    :ivar terms: counts of the terms, if they were asked for.
     :ivar unlisted: declarations and keys beyond :data:`LISTED`.
     """
 
@@ -111,7 +113,6 @@ class StreamReport:
     namespaces: dict[str, list[str]] = field(default_factory=dict)
     metadata: dict[str, int] = field(default_factory=dict)
     unlisted: int = 0
-    terms: TermCounts | None = None
 
     @property
     def bytes_per_statement(self) -> float | None:
@@ -137,13 +138,11 @@ def inspect(
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
     on_frame: Callable[[FrameReport], object] | None = None,
-    detail: bool = False,
 ) -> StreamReport:
     """Read a Jelly-RDF stream and report what it is made of.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param concatenated: options that stand first in a frame start a new stream.
-    :param detail: whether to count terms, which takes several times as long.
     :param on_frame: called with each frame's report, as soon as the frame was read.
     :raises JellyError: the stream is not valid, with source, frame and row.
 
@@ -156,12 +155,11 @@ def inspect(
     rows: Counter[Row] = Counter()
     frames: AnyFrameReader = FrameReader(
         src,
-        factory=GENERIC if detail else _Unread(),
+        factory=_Unread(),
         limits=limits,
         concatenated=concatenated,
         strict=True,
     )
-    counts = TermCounts() if detail else None
     with frames:
         report = StreamReport(source=frames.name, compression=frames.compression)
         for frame in frames:
@@ -172,11 +170,9 @@ def inspect(
                 rows=_by_name(kinds),
                 statements=len(frame.statements),
                 graphs=len(frame.graphs),
-                namespaces=[(name, iri.value if detail else iri) for name, iri in frame.namespaces],
+                namespaces=frame.namespaces,
                 metadata=frame.metadata,
             )
-            if counts is not None:
-                counts.add(frame.statements)
             rows += kinds
             _add(report, found)
             report.restarts += frame.restart
@@ -188,7 +184,6 @@ def inspect(
     report.streams = max(report.streams, 1)
     report.rows = _by_name(rows)
     report.file_size = _file_size(src)
-    report.terms = counts
     return report
 
 

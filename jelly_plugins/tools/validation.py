@@ -25,6 +25,7 @@ from ..codec import (
     StreamOptions,
 )
 from ..codec.rdf.decoder import opens_with_options
+from ..codec.text.ntriples import Dialect
 from ..errors import OrderError
 from ..formats.names import Format
 from ..formats.reading import TextReader
@@ -225,7 +226,11 @@ def _compare(
     compare = compare_streams if ordered else compare_datasets
     if form is Format.JELLY:
         return compare(hold(read(src, limits=limits)), hold(found))
-    with TextReader(src, form, base=base, generalized=True, limits=limits) as expected:
+    # The official test suite has quoted triples of RDF-star.
+    dialect = Dialect.RDF_STAR
+    with TextReader(
+        src, form, base=base, generalized=True, dialect=dialect, limits=limits
+    ) as expected:
         if form in _EXACT:
             return compare(hold(expected), hold(found))
         return compare(hold(map(lower_cased, expected)), hold(map(lower_cased, found)))

@@ -29,6 +29,7 @@ GROUPS: Final = {
     "patch": ("patch_jobs", "record_jobs"),
     "messages": ("message_jobs",),
     "jena": ("jena_jobs",),
+    "results": ("sparql_jobs",),
     "grpc": ("grpc_jobs",),
 }
 

@@ -59,7 +59,7 @@ def test_a_value_is_refused_in_plain_words() -> None:
     ("typed", "offered"),
     [
         ("jelly conv", "convert"),
-        ("jelly convert x.nt --to j", "jelly jelly-text jsonld"),
+        ("jelly convert x.nt --to j", "jelly jelly-text jsonld jellys"),
         ("jelly convert x.nt --from ya", "yamlld"),
         ("jelly patch diff a b --from t", "ttl trig"),
     ],

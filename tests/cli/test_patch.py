@@ -10,9 +10,12 @@ import select
 import signal
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 
+import pyoxigraph
 import pytest
+import rdflib
 from pyoxigraph import Store
 
 from jelly_plugins import Iri
@@ -371,7 +374,7 @@ def test_there_and_back_by_a_difference(tmp_path: Path) -> None:
     done = jelly("patch", "apply", there, "--store", folder, "--strict", "--no-check-prev")
     assert done.code == 0, done
     assert literals(folder) == {"new", "same"}
-    assert jelly("patch", "diff", folder, new).text.count("\n") == 1  # the id
+    assert jelly("patch", "diff", folder, new).text.count("\n") == 2  # the id, and the end
     assert jelly("patch", "invert", there, "-o", back).code == 0
     assert jelly("patch", "apply", back, "--store", folder, "--strict").code == 0
     assert literals(folder) == {"old", "same"}
@@ -383,9 +386,9 @@ def test_diff_of_formats_that_are_told(tmp_path: Path) -> None:
     new.write_bytes(text)
     jelly("convert", old, "-o", tmp_path / "old.nt")
     done = jelly("patch", "diff", tmp_path / "old.nt", "-", "--from", "nt", stdin=text)
-    assert (done.code, done.text.count("\n")) == (0, 1)
+    assert (done.code, done.text.count("\n")) == (0, 2)
     done = jelly("patch", "diff", old, tmp_path / "old.nt", "--id", "<urn:mine>")
-    assert done.text == "H id <urn:mine> .\n"
+    assert done.text == "H id <urn:mine> .\nZ .\n"
     assert_failed(jelly("patch", "diff", old, old, "--blank-nodes", "refuse"), 1, "blank")
 
 
@@ -393,8 +396,58 @@ def test_blank_nodes_made_canonical(tmp_path: Path) -> None:
     old, new = tmp_path / "old.ttl", tmp_path / "new.ttl"
     old.write_text('[] <urn:p> [ <urn:q> "x" ] .')
     new.write_text('_:a <urn:p> _:b . _:b <urn:q> "x" .')
-    assert "TX" in jelly("patch", "diff", old, new).text
+    assert "TX" in jelly("patch", "diff", old, new, "--blank-nodes", "keep").text
     assert "TX" not in jelly("patch", "diff", old, new, "--blank-nodes", "canonicalize").text
+    assert "TX" not in jelly("patch", "diff", old, new).text
+
+
+RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:e:">
+<rdf:Description rdf:about="urn:s">
+  <e:author rdf:parseType="Resource"><e:name>A</e:name><e:age>%s</e:age></e:author>
+  <e:author rdf:parseType="Resource"><e:name xml:lang="en-GB">B</e:name></e:author>
+  <e:same rdf:parseType="Resource"/><e:same rdf:parseType="Resource"/>
+  <e:list rdf:parseType="Collection">%s</e:list>
+</rdf:Description></rdf:RDF>"""
+
+
+def test_a_store_that_was_loaded_from_a_file_follows_by_differences(tmp_path: Path) -> None:
+    item = '<rdf:Description rdf:about="urn:%d"/>'
+    files = []
+    for number, (age, items) in enumerate([("1", "12"), ("2", "12"), ("2", "132"), ("1", "21")]):
+        files.append(tmp_path / f"{number}.rdf")
+        files[-1].write_text(RDF % (age, "".join(item % int(each) for each in items)))
+    folder, random = tmp_path / "store", tmp_path / "random"
+    load = ("--blank-nodes", "canonicalize")
+    assert jelly("load", files[0], "--store", folder, *load).code == 0
+    assert jelly("load", files[0], "--store", random).code == 0
+    for number, (old, new) in enumerate(pairwise(files)):
+        patch = tmp_path / f"{number}.rdfp"
+        assert "TX" not in jelly("patch", "diff", old, old).text
+        made = jelly("patch", "diff", old, new, "-o", patch)
+        assert made.code == 0
+        assert "canonical labels" in made.err
+        done = jelly("patch", "apply", patch, "--store", folder, "--no-check-prev", "--strict")
+        assert done.code == 0, done.err
+        assert "TX" not in jelly("patch", "diff", folder, new).text
+        assert isomorphic(folder, new)
+        refused = jelly("patch", "apply", patch, "--store", random)
+        assert_failed(refused, 1, "may have other labels")
+        assert isomorphic(random, files[0])
+    done = jelly("patch", "apply", patch, "--store", random, "--no-check-blank-nodes")
+    assert done.code == 0
+    assert "deletions without match" in done.text
+
+
+def isomorphic(folder: Path, file: Path) -> bool:
+    # As in literals().
+    gc.collect()
+    found = [
+        quad.triple for quad in Store(str(folder)) if quad.graph_name == pyoxigraph.DefaultGraph()
+    ]
+    graph = rdflib.Graph().parse(
+        pyoxigraph.serialize(found, format=pyoxigraph.RdfFormat.N_TRIPLES), format="nt"
+    )
+    return graph.isomorphic(rdflib.Graph().parse(file))
 
 
 def test_invert_a_log(tmp_path: Path) -> None:

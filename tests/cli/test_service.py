@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from jelly_plugins import read
-from jelly_plugins.grpc import serve
+from jelly_plugins import Iri, LogicalType, StreamOptions, Triple, read, write
+from jelly_plugins.grpc import Broadcast, serve
 
 from .command import (
     QUADS,
@@ -65,6 +67,18 @@ def test_a_store_is_served(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     assert jelly("dump", "--store", store).code == 0
+
+
+def test_live_topics_declare_quoted_triples_on_request(tmp_path: Path) -> None:
+    quoted = Triple(Iri("urn:s"), Iri("urn:p"), TRIPLES[0])
+    file = tmp_path / "quoted.jelly"
+    write([quoted], file, options=StreamOptions(rdf_star=True))
+    with serving("--live", "now") as (to, _):
+        done = jelly("publish", file, "--topic", "now", "--to", to)
+        assert_failed(done, 1, "rdf_star")
+    with serving("--live", "now", "--rdf-star") as (to, _):
+        assert jelly("publish", file, "--topic", "now", "--to", to).code == 0
+    assert_failed(jelly("serve", "--topic", f"a={file}", "--rdf-star"), 2, "--live")
 
 
 def test_other_formats_are_published(tmp_path: Path) -> None:
@@ -177,3 +191,61 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     assert (found.code, "printable ASCII" in found.err) == (2, True)
     found = jelly("subscribe", "\udcff", "--from", "127.0.0.1:1")
     assert (found.code, "surrogate" in found.err) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["out.jelly", "out.jelly.gz"])
+@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "timeout", "server"])
+def test_what_came_of_a_stream_that_is_interrupted_is_kept(
+    end: str, name: str, tmp_path: Path
+) -> None:
+    out = tmp_path / name
+    out.write_bytes(b"before")
+    live = Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES))
+    with serve({"live": live}) as server:
+        subscriber = subprocess.Popen(
+            command(
+                *("subscribe", "live", "--from", server.address, "-o", out, "--force"),
+                *(("--timeout", "10") if end == "timeout" else ()),
+            ),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            wait_until(lambda: live.subscribers > 0)
+            live.send(TRIPLES[:2])
+            live.send(TRIPLES[2:4])
+            if end == "server":
+                server.stop(60)
+            elif end != "timeout":
+                wait_until(lambda: any(each.stat().st_size for each in others_than(out)))
+                subscriber.send_signal(getattr(signal, end))
+            _, said = subscriber.communicate(timeout=60)
+        finally:
+            subscriber.kill()
+            subscriber.communicate()
+    assert subscriber.returncode == {"SIGINT": 130, "SIGTERM": 143}.get(end, 1)
+    found = re.search(rf"{out} has the (\d) whole frames that came", said)
+    assert found is not None, said
+    # The first one has no statements.
+    assert list(read(out)) == TRIPLES[: 2 * int(found[1]) - 2]
+    assert end != "server" or found[1] == "3"
+    assert not others_than(out)
+
+
+def test_nothing_is_kept_of_a_stream_without_frames(tmp_path: Path) -> None:
+    out = tmp_path / "out.jelly"
+    with serve({}) as server:
+        assert_failed(jelly("subscribe", "t", "--from", server.address, "-o", out), 1, "NOT_FOUND")
+    assert not list(tmp_path.iterdir())
+
+
+def others_than(file: Path) -> list[Path]:
+    """The other files in the folder of a file."""
+    return [each for each in file.parent.iterdir() if each != file]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

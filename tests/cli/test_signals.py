@@ -67,3 +67,21 @@ def test_what_has_ignored_a_signal_goes_on(tmp_path: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, cwd=tmp_path, check=False
     )
     assert (done.returncode, done.stdout) == (0, b"there\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(("source", "code"), [(b"<urn:s> <urn:p> <urn:o> .\n", 0), (b"x", 1)])
+def test_a_signal_while_python_ends(name: str, source: bytes, code: int, tmp_path: Path) -> None:
+    if not hasattr(signal, name):
+        pytest.skip(f"there is no {name} here")
+    to = tmp_path / "x.jelly"
+    python, option, main, *arguments = command("convert", "-", "--from", "nt", "-o", to)
+    ending = f"import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.{name})"
+    done = subprocess.run(
+        [python, option, f"{ending}; {main}", *arguments],
+        input=source,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+    assert to.exists() == (code == 0)

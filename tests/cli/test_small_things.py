@@ -73,11 +73,16 @@ def test_stdin_that_is_closed(arguments: tuple[str, ...], tmp_path: Path) -> Non
     assert done.stderr == "jelly: <stdin>: cannot be read: [Errno 9] Bad file descriptor\n"
 
 
-def test_stdout_that_is_closed_or_full_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_stdout_that_is_closed_or_full_is_named(
+    unbuffered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     path = triples_file(tmp_path)
     for arguments, ends in (
         (("convert", path, "--to", "nt"), (1, "jelly: <stdout>: Bad file descriptor\n")),
         (("inspect", path), (1, "jelly: <stdout>: Bad file descriptor\n")),
+        (("--version",), (1, "jelly: <stdout>: Bad file descriptor\n")),
         (("convert", path, "-o", tmp_path / "x.nt"), (0, "")),
     ):
         closed = subprocess.run(

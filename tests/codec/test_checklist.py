@@ -7,8 +7,10 @@ taken apart by Protocol Buffers.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import (
@@ -36,7 +38,10 @@ from jelly_plugins import (
 from jelly_plugins.codec import FrameSplitter, delimit, is_delimited
 from jelly_plugins.codec.common.wire import bytes_field, varint_field
 from jelly_plugins.io.streams import encode, encode_frames, write_bytes
+from jelly_plugins.oxigraph.rows import RowFactory
+from jelly_plugins.oxigraph.terms import QuadFactory
 from jelly_plugins.proto import rdf_pb2
+from jelly_plugins.rdflib.terms import RdflibFactory
 
 from . import wire_builder as w
 from .conftest import Kernel
@@ -410,7 +415,7 @@ def test_all_options_are_written_and_read(kernel: Kernel) -> None:
         generalized_statements=True,
         rdf_star=True,
         max_name_table_size=4096,
-        max_prefix_table_size=1024,
+        max_prefix_table_size=4096,
         max_datatype_table_size=256,
         version=2,
     )
@@ -423,7 +428,7 @@ def test_all_options_are_written_and_read(kernel: Kernel) -> None:
         ("generalized_statements", True),
         ("rdf_star", True),
         ("max_name_table_size", 4096),
-        ("max_prefix_table_size", 1024),
+        ("max_prefix_table_size", 4096),
         ("max_datatype_table_size", 256),
         ("version", 2),
     ):
@@ -548,7 +553,7 @@ def test_writers_without_tables(kernel: Kernel) -> None:
         kernel.encode([Triple(S, P, Literal("1", datatype=XSD + "int"))], options)
 
 
-TABLES = {"names": 4096, "prefixes": 1024, "datatypes": 256}
+TABLES = {"names": 4096, "prefixes": 4096, "datatypes": 256}
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -885,6 +890,37 @@ def test_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> None:
     ]
     assert [frame.graphs for frame in frames] == [[DEFAULT_GRAPH, g], [DEFAULT_GRAPH, g], []]
     assert [frame.empty_graphs for frame in frames] == [[DEFAULT_GRAPH], [], [g]]
+
+
+def test_factories_check_the_names_of_graphs(kernel: Kernel) -> None:
+    """At the start of a graph, which may stay empty."""
+    options = w.options(w.GRAPHS, generalized=True)
+    start = w.graph_start(w.literal("x"))
+    frames = w.frame(options, *w.SPO, START, w.spo(), w.graph_end()), w.frame(start, w.graph_end())
+    for factory in (
+        QuadFactory(graph=ox.DefaultGraph(), blank_nodes="keep"),
+        RdflibFactory(generalized=True),
+        RowFactory(),
+    ):
+        with pytest.raises(TermError, match="literal") as caught:
+            kernel.decode(*frames, factory=factory)
+        assert (caught.value.frame, caught.value.row) == (1, 0)
+    assert kernel.decode(*frames)[1].empty_graphs == [Literal("x")]
+
+
+@pytest.mark.parametrize("end", [w.graph_end(), w.triple()])
+def test_validators_check_the_names_of_graphs(kernel: Kernel, end: bytes) -> None:
+    module = "_native" if kernel.name == "native" else "text.transcoding"
+    decoder = import_module(f"jelly_plugins.codec.{module}").TextDecoder(
+        validator=QuadFactory(graph=ox.DefaultGraph(), blank_nodes="keep")
+    )
+    start = w.graph_start(w.literal("x"))
+    frame = w.frame(
+        *(w.options(w.GRAPHS, generalized=True), *w.SPO, START, w.spo(), w.graph_end(), start, end)
+    )
+    with pytest.raises(TermError, match="cannot hold a literal as graph name") as caught:
+        list(decoder.decode(frame))
+    assert caught.value.row == len(w.SPO) + 4
 
 
 def test_writers_start_and_end_graphs(kernel: Kernel) -> None:

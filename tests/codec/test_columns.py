@@ -243,11 +243,23 @@ def test_a_slice_of_columns(kernel: Kernel) -> None:
     assert made + encoder.finish() == frames_of(rows[9:14])
 
 
-def test_an_empty_graph_is_the_default_graph(kernel: Kernel) -> None:
+def test_null_is_the_default_graph(kernel: Kernel) -> None:
     encoder = kernel.ColumnEncoder(QUADS)
-    made = encoder.add(columns_of([(*cells((S, P, O)), graph) for graph in ("", None, "<urn:g>")]))
-    rows = [(S, P, O, DEFAULT_GRAPH)] * 2 + [(S, P, O, G)]
+    made = encoder.add(columns_of([(*cells((S, P, O)), graph) for graph in (None, "<urn:g>")]))
+    rows = [(S, P, O, DEFAULT_GRAPH), (S, P, O, G)]
     assert made + encoder.finish() == frames_of(rows)
+
+
+@pytest.mark.parametrize("physical_type", PhysicalType)
+@pytest.mark.parametrize("graphs", [(None, ""), ("", ""), ("", "<urn:g>")])
+def test_an_empty_string_is_no_graph(
+    kernel: Kernel, physical_type: PhysicalType, graphs: tuple[str | None, ...]
+) -> None:
+    encoder = kernel.ColumnEncoder(StreamOptions(physical_type=physical_type))
+    columns = columns_of([(*cells((S, P, O)), graph) for graph in graphs])
+    with pytest.raises(TextError, match="an empty string does not name a graph; use null") as found:
+        encoder.add(columns)
+    assert found.value.row == graphs.index("")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from jelly_plugins import (
     TermError,
     Triple,
 )
-from jelly_plugins.codec import TextEncoder, delimit
+from jelly_plugins.codec import Encoder, StreamOptions, delimit
 from jelly_plugins.codec.text.lines import LABEL
 from jelly_plugins.codec.text.ntriples import (
     Dialect,
@@ -35,9 +35,14 @@ from jelly_plugins.codec.text.ntriples import (
     term_text,
     written_label,
 )
+from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import TextError
 from jelly_plugins.io.streams import TextPieces, infer_options, read, write_bytes
+from jelly_plugins.jena.names import JenaFormat
+from jelly_plugins.jena.text import RowTextDecoder
+from jelly_plugins.jena.writer import RowEncoder
 
+from ..fuzz.comparison import native_of
 from ..ntriples import write_lines
 from ..shared_data import shared
 
@@ -282,3 +287,30 @@ def test_any_text_ends_in_statements_or_an_error(text: str) -> None:
     for parser in (parse_ntriples, parse_nquads):
         with suppress(JellyError):
             assert list(parser(LINE + text))
+
+
+@pytest.mark.parametrize("name", ["langString", "dirLangString"])
+@pytest.mark.parametrize("dialect", Dialect)
+def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> None:
+    iri = f"http://www.w3.org/1999/02/22-rdf-syntax-ns#{name}"
+    line = f'<urn:s> <urn:p> "x"^^<{iri}> .\n'
+    message = f"a literal of type {iri} has no language tag"
+    with pytest.raises(TextError, match=message):
+        list(parse_ntriples(line, dialect=dialect))
+    statement = Triple(S, P, Literal("x", datatype=iri))
+    with pytest.raises(TermError, match=message):
+        statement_text(statement)
+    for pick in (lambda reference: reference, native_of):
+        with pytest.raises(TextError, match=message):
+            pick(TextEncoder)(StreamOptions(), dialect=dialect).feed(line.encode())
+        # As the first statement, and as a later one.
+        for statements in ([statement], [Triple(S, P, O), statement]):
+            encoder = Encoder(StreamOptions())
+            encoder.add(statements)
+            with pytest.raises(TermError, match=message) as caught:
+                list(pick(TextDecoder)().decode(encoder.flush()))
+            assert caught.value.frame == 0
+            assert caught.value.row is not None
+        rows = RowEncoder(JenaFormat.THRIFT).add([statement])
+        with pytest.raises(TermError, match=message):
+            pick(RowTextDecoder)(JenaFormat.THRIFT).decode_text(rows)

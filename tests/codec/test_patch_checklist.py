@@ -174,7 +174,7 @@ def test_a_writer_needs_the_features_declared() -> None:
 
 def test_tables_have_legal_sizes() -> None:
     refused(OptionsError, w.options(names=7), match="too small")
-    for sizes in ({"names": 4097}, {"prefixes": 1025}, {"datatypes": 257}):
+    for sizes in ({"names": 4097}, {"prefixes": 4097}, {"datatypes": 257}):
         refused(LimitError, w.options(**sizes), match="above the limit")
     refused(
         LookupTableError,

@@ -19,12 +19,12 @@ from conformance.run import run_case
 from .test_suite import adapter_or_skip
 
 CASES = read_suite(VECTORS)
-SUFFIXES = (".jelly", ".nt", ".nq", ".jellyp", ".rdfp")
+SUFFIXES = (".jelly", ".nt", ".nq", ".jellyp", ".rdfp", ".jellys", ".srj")
 
 
 def test_binaries_are_current() -> None:
     made = binaries()
-    there = [path for path in VECTORS.rglob("*") if path.suffix in (".jelly", ".jellyp")]
+    there = [path for path in VECTORS.rglob("*") if path.suffix in (".jelly", ".jellyp", ".jellys")]
     assert {path: path.read_bytes() for path in there} == made
 
 
@@ -37,7 +37,7 @@ def test_every_file_belongs_to_a_case() -> None:
 def test_there_are_cases_of_each_kind() -> None:
     counts = Counter((case.task.name, case.positive) for case in CASES)
     assert all(counts[task, positive] >= 10 for task, positive in counts)
-    assert len(counts) == 8
+    assert len(counts) == 10
     assert len({case.iri for case in CASES}) == len(CASES) > 320
 
 

@@ -30,6 +30,7 @@ from jelly_plugins import (
     convert,
     read,
     read_frames,
+    write,
     write_frames,
 )
 from jelly_plugins.formats.conversion import Frames, as_jelly
@@ -280,3 +281,57 @@ def test_without_protobuf_the_install_line_is_told(
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'jelly-plugins\[cli\]'"):
         made(source, *forms)
+
+
+_DIRECTED_NT = b'<urn:s> <urn:p> "x"@en--ltr .\n<urn:s> <urn:p> "x"@en .\n'
+_DIRECTED_TTL = b'<urn:s> <urn:p> "x"@en--ltr, "x"@en .'
+DIRECTED = {
+    Format.N_TRIPLES: _DIRECTED_NT,
+    Format.N_QUADS: _DIRECTED_NT,
+    Format.TURTLE: _DIRECTED_TTL,
+    Format.TRIG: _DIRECTED_TTL,
+    Format.JSON_LD: b"""{"@id": "urn:s", "urn:p": [
+        {"@value": "x", "@language": "en", "@direction": "ltr"},
+        {"@value": "x", "@language": "en"}]}""",
+}
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("target", [form for form in Format if "jelly" not in form])
+@pytest.mark.parametrize("source", DIRECTED)
+def test_base_directions_are_kept(source: Format, target: Format, several: bool) -> None:
+    out, back = io.BytesIO(), io.BytesIO()
+    given = [DIRECTED[source]] * (1 + several)
+    convert(given, out, source_format=source, target_format=target)
+    convert(out.getvalue(), back, source_format=target, target_format="nq")
+    assert set(back.getvalue().splitlines()) == set(_DIRECTED_NT.splitlines())
+
+
+@pytest.mark.parametrize("source", DIRECTED)
+def test_jelly_cannot_carry_base_directions(source: Format) -> None:
+    for given in ([DIRECTED[source]], [DIRECTED[source]] * 2):
+        with pytest.raises(JellyError, match="Jelly cannot carry the base direction"):
+            convert(given, io.BytesIO(), source_format=source, target_format="jelly")
+
+
+def test_a_language_tag_with_an_unknown_direction() -> None:
+    jelly = io.BytesIO()
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "en--up"))], jelly)
+    with pytest.raises(JellyError, match="en--up"):
+        convert(jelly.getvalue(), io.BytesIO(), source_format="jelly", target_format="ttl")
+
+
+def test_text_to_text_with_many_prefixes() -> None:
+    prefixes = b"".join(b"@prefix p%d: <urn:p%d:> .\n" % (n, n) for n in range(5000))
+    assert b"p4999:" in made(prefixes + b"p4999:s a p4999:o .", "ttl", "ttl")
+
+
+def test_an_error_in_the_second_source_has_its_name_and_frame() -> None:
+    good, bad = io.BytesIO(), io.BytesIO()
+    write([], good)
+    bad.name = "bad.jelly"
+    bad.write(good.getvalue() + b"\x02\xff\xff")
+    bad.seek(0)
+    with pytest.raises(JellyError) as caught:
+        convert([good.getvalue(), bad], io.BytesIO(), source_format="jelly", target_format="nt")
+    assert (caught.value.source, caught.value.frame) == ("bad.jelly", 1)

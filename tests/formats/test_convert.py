@@ -21,6 +21,7 @@ from jelly_plugins import (
     read,
     read_frames,
 )
+from jelly_plugins.errors import TextError
 from jelly_plugins.formats.convert import convert, jelly_to_text, text_to_jelly
 from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.settings import ConversionSettings, OptionChanges
@@ -30,7 +31,7 @@ NT, JELLY = Format.N_TRIPLES, Format.JELLY
 #: What text there is that says statements, and not frames.
 TEXTS = [each for each in Format if not each.is_binary and each is not Format.JELLY_TEXT]
 PLAIN = b"<urn:s> <urn:p> <urn:o> .\n" * 2000
-QUOTED = b"<urn:s> <urn:p> << <urn:a> <urn:b> <urn:c> >> .\n"
+QUOTED = b"<urn:s> <urn:p> <<( <urn:a> <urn:b> <urn:c> )>> .\n"
 
 
 @pytest.mark.parametrize("logical", [0, *LogicalType])
@@ -139,3 +140,26 @@ def test_what_is_no_conversion() -> None:
     for source, target in ((NT, JELLY), (JELLY, NT)):
         with pytest.raises(ValueError, match="several sources"):
             convert([b"", b""], io.BytesIO(), source_format=source, target_format=target)
+
+
+@pytest.mark.parametrize("target", [JELLY, Format.RDF_THRIFT])
+@pytest.mark.parametrize("quads", [False, True])
+def test_quoted_triples_of_rdf_star_are_read_where_they_are_asked_for(
+    quads: bool, target: Format
+) -> None:
+    """pyoxigraph rejects them, and quoted triples as subjects, in N-Triples and N-Quads."""
+    source = Format.N_QUADS if quads else NT
+    asked = ConversionSettings(changes=OptionChanges(rdf_star=True))
+    star = QUOTED.replace(b"(", b"").replace(b")", b"")
+    for line in (star, b"<<( <urn:s> <urn:p> _:o )>> <urn:p> <urn:o> .\n"):
+        with pytest.raises(TextError, match="line 2, column"):
+            convert(
+                [io.BytesIO(b"\n" + line)], io.BytesIO(), source_format=source, target_format=target
+            )
+        convert(
+            [io.BytesIO(line)],
+            io.BytesIO(),
+            source_format=source,
+            target_format=target,
+            settings=asked,
+        )

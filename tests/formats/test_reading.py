@@ -5,12 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Literal, Quad, Triple
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Limits, Literal, Quad, Triple
 from jelly_plugins.errors import LimitError, SourceError, TermError, TextError
 from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
@@ -159,3 +161,106 @@ def test_more_terms_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None
 )
 def test_formats_by_name(name: str, form: Format | None) -> None:
     assert format_of(name) is form
+
+
+#: Statements of JSON-LD with a relative IRI in each place that can have one, and what it is.
+RELATIVE = {
+    "an object": ({"@id": "urn:s", "urn:p": [{"@id": "rel"}, "v"]}, "rel"),
+    "a subject": ({"@id": "rel", "urn:p": "v"}, "rel"),
+    "an empty reference": ({"@id": "", "urn:p": "v"}, ""),
+    "a fragment": ({"@id": "#f", "urn:p": "v"}, "#f"),
+    "a query": ({"@id": "?q", "urn:p": "v"}, "?q"),
+    "an authority": ({"@id": "//h/x", "urn:p": "v"}, "//h/x"),
+    "a path with an empty segment": ({"@id": "/.//x", "urn:p": "v"}, "/x"),
+    "a type": ({"@id": "urn:s", "@type": "T"}, "T"),
+    "a datatype": ({"@id": "urn:s", "urn:p": {"@value": "v", "@type": "dt"}}, "dt"),
+    "a graph": ({"@id": "rel", "@graph": {"@id": "urn:s", "urn:p": "v"}}, "rel"),
+    "a predicate": ({"@context": {"@vocab": ""}, "@id": "urn:s", "rel": "v"}, "rel"),
+    "a predicate below a vocabulary": (
+        {"@context": {"@vocab": "#"}, "@id": "urn:s", "rel": "v"},
+        "#rel",
+    ),
+    "a value of type @id": (
+        {"@context": {"p": {"@id": "urn:p", "@type": "@id"}}, "@id": "urn:s", "p": "rel"},
+        "rel",
+    ),
+    "a value of type @vocab": (
+        {"@context": {"p": {"@id": "urn:p", "@type": "@vocab"}}, "@id": "urn:s", "p": "rel"},
+        "rel",
+    ),
+    "a list": ({"@id": "urn:s", "urn:p": {"@list": [{"@id": "rel"}]}}, "rel"),
+    "a reverse property": ({"@id": "urn:s", "@reverse": {"urn:p": {"@id": "rel"}}}, "rel"),
+    "an included node": ({"@id": "urn:s", "@included": {"@id": "rel", "urn:p": "v"}}, "rel"),
+    "a key of an id map": (
+        {
+            "@context": {"p": {"@id": "urn:p", "@container": "@id"}},
+            "@id": "urn:s",
+            "p": {"rel": {"urn:q": "v"}},
+        },
+        "rel",
+    ),
+    "a relative base": ({"@context": {"@base": "b/"}, "@id": "rel", "urn:p": "v"}, "b/rel"),
+}
+
+
+@pytest.mark.parametrize("place", RELATIVE)
+def test_relative_iris_in_json_ld_need_a_base(place: str) -> None:
+    document, iri = RELATIVE[place]
+    text = json.dumps([{"@id": "urn:s", "urn:p": "first"}, document]).encode()
+    message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base (--base)")
+    with pytest.raises(TextError, match=message):
+        list(TextReader(text, Format.JSON_LD))
+    found = list(TextReader(text, Format.JSON_LD, base="http://e/d/x"))
+    assert len(found) >= 2
+    assert any("http://e/" in str(each) or "//h/x" in str(each) for each in found)
+
+
+def test_json_ld_without_relative_iris_needs_no_base() -> None:
+    text = b"""{"@context": {"@base": "http://e/", "n": "urn:n#", "v": "x-jelly/"},
+        "@id": "rel", "urn:p": ["x-jelly-plugins-no-base://x/", "<x-jelly-plugins-no-base://x/>"]}"""
+    with TextReader(text, Format.JSON_LD) as statements:
+        assert [each.subject for each in statements] == [Iri("http://e/rel")] * 2
+        assert statements.prefixes == {"n": "urn:n#"}
+
+
+@pytest.mark.parametrize("form", [Format.TURTLE, Format.TRIG, Format.RDF_XML])
+def test_relative_iris_need_a_base(form: Format) -> None:
+    text = TEXTS[form].replace(b"urn:s", b"s")
+    with pytest.raises(TextError, match=r"relative IRIs need a base \(--base\)"):
+        list(TextReader(text, form))
+    assert len(list(TextReader(text, form, base="http://e/"))) == 2
+
+
+def test_a_truncated_document() -> None:
+    """No part of an RDF/XML or JSON-LD document passes for all of it."""
+    xml = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]>
+        <r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:">
+        <r:Description r:about="urn:s" e:foo="bar"><e:p xml:lang="de">v&amp;&a;</e:p>
+        <e:q r:parseType="Literal"><b c="d">x</b><br/></e:q>
+        <e:q r:parseType="Collection"><e:X/></e:q>
+        </r:Description><!-- c --><e:Z><e:p><e:W/></e:p></e:Z></r:RDF> <!-- d -->\n"""
+    whole = len(list(TextReader(xml, Format.RDF_XML)))
+    for end in range(xml.index(b"<r:RDF") + 1, xml.index(b"</r:RDF>") + 8):
+        with pytest.raises(TextError):
+            list(TextReader(xml[:end], Format.RDF_XML))
+    for end in (xml.index(b"<!-- d"), len(xml) - 1):
+        assert len(list(TextReader(xml[:end], Format.RDF_XML))) == whole
+    with pytest.raises(TextError, match="the document is truncated: </r:RDF> is missing"):
+        list(TextReader(xml[: xml.index(b"<e:Z>")], Format.RDF_XML))
+    for end in range(len(TEXTS[Format.JSON_LD])):
+        with pytest.raises(TextError):
+            list(TextReader(TEXTS[Format.JSON_LD][:end], Format.JSON_LD))
+
+
+def test_rdf_xml_without_statements_is_bounded() -> None:
+    """pyoxigraph holds a token of any length, and ends the process when memory runs out."""
+    statement = '<r:Description r:about="urn:s" xmlns="urn:"><p>o</p></r:Description>'
+    opening = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+    limits = Limits(frame_bytes=1 << 18)
+    many = f"{opening}{statement * 10_000}</r:RDF>".encode()
+    assert len(many) > limits.frame_bytes
+    assert len(list(TextReader(many, Format.RDF_XML, limits=limits))) == 10_000
+    for junk in (b"\0", b" ", b">", b"<!-- -->"):
+        text = gzip.compress(f"{opening}{statement}".encode() + junk * (1 << 20))
+        with pytest.raises(LimitError, match=r"bytes without a statement .*Limits\.frame_bytes"):
+            list(TextReader(text, Format.RDF_XML, limits=limits))

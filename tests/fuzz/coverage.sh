@@ -38,7 +38,7 @@ sanitizers="address,undefined -fno-sanitize-recover=undefined -fno-sanitize=poin
 if [ ! -x "$build/fuzz" ]; then
     mkdir -p "$build"
     cp -r jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$build"
-    rm -f "$build"/jelly_plugins/*/_native.*.so "$build"/jelly_plugins/*/_native.c
+    find "$build/jelly_plugins" \( -name '_native.*.so' -o -name _native.c \) -delete
     # rdflib's terms are not fuzzed here.
     sed -i '/^    Path("jelly_plugins\/rdflib"),$/d' "$build/setup.py"
     (

@@ -41,7 +41,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$work"
 cd "$work"
-rm -f jelly_plugins/*/_native.*.so jelly_plugins/*/_native.c
+find jelly_plugins \( -name '_native.*.so' -o -name _native.c \) -delete
 
 echo "== build"
 # rdflib's terms are not fuzzed.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
 from contextlib import contextmanager
+from itertools import count, islice
 from typing import Any
 
 import grpc
@@ -83,6 +85,37 @@ def service(
         Client(server.address) as client,
     ):
         yield server, client
+
+
+@contextmanager
+def answering(answer: bytes, *, read: int | None = None) -> Iterator[str]:
+    """The address of a server that answers published streams with these bytes.
+
+    :param read: messages that it reads of each before that; None for all.
+    """
+
+    def publish(requests: Iterator[bytes], _context: grpc.ServicerContext) -> bytes:
+        for _ in islice(requests, read):
+            pass
+        return answer
+
+    with futures.ThreadPoolExecutor(4) as threads:
+        server = grpc.server(threads)
+        handler = grpc.stream_unary_rpc_method_handler(publish)
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(wire.SERVICE, {wire.PUBLISH: handler}),)
+        )
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield f"127.0.0.1:{port}"
+        finally:
+            server.stop(0).wait()
+
+
+def endless() -> Iterator[Triple]:
+    """Triples without an end."""
+    return (triple for _ in count() for triple in numbered(100))
 
 
 @contextmanager

@@ -309,10 +309,11 @@ def test_a_server_bounds_how_many_streams_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "bounds", [{"streams": 0}, {"message_bytes": 1}, {"stream_bytes": 0}, {"seconds": 0}]
+    "bounds",
+    [{"streams": 0}, {"message_bytes": 1}, {"stream_bytes": 0}, {"seconds": 0}, {"idle": -1}],
 )
 def test_bounds_that_make_no_sense(bounds: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"bound|seconds"):
+    with pytest.raises(ValueError, match=r"bound|seconds|idle"):
         Bounds(**bounds)
 
 

@@ -27,7 +27,7 @@ from jelly_plugins.grpc import (
 )
 from jelly_plugins.io.streams import encode
 
-from .support import PATIENCE, frames_of, numbered, refused, service
+from .support import PATIENCE, answering, endless, frames_of, numbered, refused, service
 
 
 class Endless:
@@ -223,19 +223,16 @@ def test_a_port_is_a_port() -> None:
 
 
 def test_requests_that_nobody_waits_for_end_with_the_call() -> None:
-    class Hasty(Endless):
-        def publish(self, frames: Published) -> None:
-            """An answer before all has been sent."""
-
     told: list[Any] = []
 
     async def main(address: str) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
-        await aio.publish(numbered(5000), address)
+        with refused("DATA_LOSS"):
+            await aio.publish(endless(), address)
 
-    with serve(Hasty()) as server:
+    with answering(b"", read=1) as address:
         for _ in range(20):
-            asyncio.run(main(server.address), debug=True)
+            asyncio.run(main(address), debug=True)
     assert not told
 
 

@@ -12,7 +12,7 @@ from rdflib import BNode, Dataset, Graph, URIRef
 from rdflib import Literal as RdflibLiteral
 from rdflib.compare import isomorphic
 
-from jelly_plugins import BlankNode, Iri, Quad, StreamOptions, Triple, write
+from jelly_plugins import BlankNode, Iri, Literal, Quad, StreamOptions, Triple, write
 from jelly_plugins.codec import Encoder, LogicalType, PhysicalType
 from jelly_plugins.errors import ServiceError
 from jelly_plugins.grpc import (
@@ -309,6 +309,20 @@ def test_frames_of_triples_and_of_empty_graphs() -> None:
     assert len(store) == 4
     with pytest.raises(TypeError, match="Oxigraph"):
         FrameSink(Graph())
+
+
+@pytest.mark.parametrize("sink", [StoreSink, FrameSink])
+def test_nothing_is_loaded_of_a_frame_with_an_empty_graph_named_by_a_literal(
+    sink: type[StoreSink | FrameSink],
+) -> None:
+    store = ox.Store()
+    encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS, generalized_statements=True))
+    encoder.add(quads(2))
+    encoder.start_graph(Literal("x"))
+    message = "cannot hold a literal as graph name"
+    with service(sink=sink(store)) as (_, client), refused("INVALID_ARGUMENT", message):
+        client.publish_frames(encoder.finish())
+    assert len(store) == 0
 
 
 def test_a_stream_goes_to_its_topic_or_to_the_sink() -> None:

@@ -27,9 +27,9 @@ from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.jena import JenaFormat, JenaReader
 from jelly_plugins.jena import read as read_rows
 from jelly_plugins.jena import write as write_rows
-from jelly_plugins.jena.oxigraph_results import read_solutions, write_solutions
-from jelly_plugins.jena.results import read_results, write_results
+from jelly_plugins.oxigraph import read_solutions, write_solutions
 from jelly_plugins.patch import read_patches, write_patches
+from jelly_plugins.sparql import read_results, write_results
 
 from ..ntriples import write_lines
 from ..shared_data import shared

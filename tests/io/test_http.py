@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.client import HTTPResponse
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import fsspec
 import pytest
+import rdflib
 
-from jelly_plugins import Iri, MissingExtraError, SourceError, Triple, read, write
+from jelly_plugins import (
+    Iri,
+    MissingExtraError,
+    SourceError,
+    Triple,
+    TruncatedError,
+    arrow,
+    convert,
+    jena,
+    oxigraph,
+    read,
+    write,
+)
+from jelly_plugins.codec import delimit
+from jelly_plugins.io.streams import encode
+from jelly_plugins.messages import read_messages
+from jelly_plugins.patch import PatchReader
 
 TRIPLES = [Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(5000)]
 
@@ -48,3 +71,181 @@ def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(fsspec, "open", refuse)
     with pytest.raises(MissingExtraError, match=r"aiohttp.*pip install 'jelly-plugins\[remote\]'"):
         list(read("http://127.0.0.1/x.jelly"))
+
+
+@contextmanager
+def serving_part(body: bytes, sent: int, *, chunked: bool = False) -> Iterator[str]:
+    """The address of a server that announces a body and closes after so many bytes of it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            part = body[:sent]
+            if chunked:
+                self.send_header("Transfer-Encoding", "chunked")
+                part = b"%x\r\n%b\r\n" % (len(part), part)
+                if sent == len(body):
+                    part += b"0\r\n\r\n"
+            else:
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(part)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    Handler.protocol_version = "HTTP/1.1" if chunked else "HTTP/1.0"
+    if chunked:
+        Handler.timeout = 0.1
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/x"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def response_of(body: bytes, sent: int, *, chunked: bool = False) -> Iterator[HTTPResponse]:
+    """The response of :func:`serving_part`."""
+    with serving_part(body, sent, chunked=chunked) as url, urlopen(url) as response:
+        yield response
+
+
+def two_frames() -> tuple[bytes, int]:
+    """A stream, and where its first frame ends."""
+    frames = [delimit(frame) for frame in encode(TRIPLES[:100], frame_rows=50)]
+    return b"".join(frames), len(frames[0])
+
+
+def load_into_store(source: Any) -> None:
+    import pyoxigraph
+
+    store = pyoxigraph.Store()
+    try:
+        oxigraph.load(store, source)
+    finally:
+        assert len(store) in (0, 100)
+
+
+JELLY_READERS: dict[str, Callable[[Any], object]] = {
+    "read": lambda source: list(read(source)),
+    "load": load_into_store,
+    "arrow": lambda source: arrow.read(source).read_all(),
+    "messages": lambda source: list(read_messages(source, format="jelly")),
+    "convert": lambda source: convert(
+        source, io.BytesIO(), target_format="nt", source_format="jelly"
+    ),
+    "rdflib": lambda source: rdflib.Graph().parse(source, format="jelly-plugins"),
+}
+
+
+@pytest.mark.parametrize("name", JELLY_READERS)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_short_response_is_rejected(name: str, chunked: bool) -> None:
+    data, end = two_frames()
+    with (
+        response_of(data, end, chunked=chunked) as response,
+        pytest.raises(TruncatedError, match="HTTP response"),
+    ):
+        JELLY_READERS[name](response)
+    with response_of(data, len(data), chunked=chunked) as response:
+        JELLY_READERS[name](response)
+
+
+def test_a_short_response_to_rdflib_itself() -> None:
+    data, end = two_frames()
+    with serving_part(data, end) as url:
+        with pytest.raises(TruncatedError, match=r"HTTP response") as caught:
+            rdflib.Graph().parse(url, format="jelly-plugins")
+        assert caught.value.source == url
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        io.BufferedReader,
+        lambda response: gzip.GzipFile(fileobj=response),
+    ],
+)
+def test_a_short_response_in_another_file_object(wrap: Callable[[Any], Any]) -> None:
+    data, end = two_frames()
+    if wrap is not io.BufferedReader:
+        first = gzip.compress(data[:end])
+        data, end = first + gzip.compress(data[end:]), len(first)
+    with response_of(data, end) as response, pytest.raises(TruncatedError, match="HTTP response"):
+        list(read(wrap(response)))
+    with response_of(data, len(data)) as response:
+        assert list(read(wrap(response))) == TRIPLES[:100]
+
+
+def test_a_short_response_of_whole_gzip_members() -> None:
+    data, end = two_frames()
+    first = gzip.compress(data[:end])
+    body = first + gzip.compress(data[end:])
+    with response_of(body, len(first)) as response, pytest.raises(TruncatedError, match="HTTP"):
+        list(read(response))
+
+
+def test_a_response_of_which_the_caller_has_read_the_start() -> None:
+    data, _ = two_frames()
+    with response_of(b"head" + data, 4 + len(data)) as response:
+        assert response.read(4) == b"head"
+        assert list(read(response)) == TRIPLES[:100]
+
+
+@pytest.mark.parametrize(
+    ("text", "reader"),
+    [
+        (b"TX .\nTC .\nTX .\nTC .\n", lambda source: list(PatchReader(source))),
+        (
+            b"<urn:s> <urn:p> <urn:o> .\n" * 2,
+            lambda source: list(read_messages(source, format="nt")),
+        ),
+        (
+            b"<urn:s> <urn:p> <urn:o> .\n" * 2,
+            lambda source: convert(source, io.BytesIO(), source_format="nt", target_format="jelly"),
+        ),
+    ],
+)
+def test_a_short_response_of_text(text: bytes, reader: Callable[[Any], object]) -> None:
+    with (
+        response_of(text, len(text) // 2) as response,
+        pytest.raises(TruncatedError, match=f"{len(text) // 2} bytes of"),
+    ):
+        reader(response)
+
+
+@pytest.mark.parametrize("format_", list(jena.JenaFormat)[:2])
+def test_a_short_response_of_jena(format_: jena.JenaFormat) -> None:
+    out = io.BytesIO()
+    jena.write(TRIPLES[:1], out, format=format_)
+    with (
+        response_of(out.getvalue() * 2, len(out.getvalue())) as response,
+        pytest.raises(TruncatedError, match="HTTP response"),
+    ):
+        list(jena.read(response, format=format_))
+
+
+@pytest.mark.parametrize("library", ["urllib3", "requests"])
+def test_a_short_response_of_another_client(library: str) -> None:
+    client = pytest.importorskip(library)
+    data, end = two_frames()
+    with serving_part(data, end) as url:
+        if library == "urllib3":
+            response = client.PoolManager().request(
+                "GET", url, preload_content=False, enforce_content_length=False
+            )
+        else:
+            response = client.get(url, stream=True, timeout=60).raw
+        with pytest.raises(SourceError if library == "requests" else TruncatedError):
+            list(read(response))
+
+
+def test_errors_hide_passwords_of_urls() -> None:
+    with pytest.raises(SourceError) as caught:
+        list(read("http://user:secret@127.0.0.1:1/x.jelly"))
+    assert "secret" not in str(caught.value)
+    assert "http://user:***@127.0.0.1:1/x.jelly" in str(caught.value)

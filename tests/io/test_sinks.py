@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import errno
+import gc
 import gzip
 import io
 import os
@@ -255,6 +257,29 @@ def test_files_of_the_caller_stay_open(tmp_path: Path) -> None:
         assert not plain.closed
     # Compression is for names; what is done to an open file is the caller's to say.
     assert (tmp_path / "x.gz").read_bytes() == DATA
+
+
+class Full(io.RawIOBase):
+    def writable(self) -> bool:
+        return True
+
+    def write(self, _: Any, /) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_raw_file_that_is_full_stays_open_and_fails_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    file = Full()
+    with pytest.raises(OSError, match="No space left") as caught, open_output(file) as out:
+        out.write(b"x")
+    assert caught.value.filename == "<Full>"
+    del out, caught
+    gc.collect()
+    assert not file.closed
+    assert ignored == []
 
 
 class Partial(io.RawIOBase):

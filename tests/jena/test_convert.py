@@ -72,9 +72,8 @@ def test_what_a_target_cannot_say(jena: Format) -> None:
     directed = b'<urn:s> <urn:p> "x"@en--ltr .\n'
     rows = converted(directed, Format.N_TRIPLES, jena)
     assert converted(rows, jena, Format.N_TRIPLES) == directed
-    for target in (Format.JELLY, Format.TURTLE):
-        with pytest.raises(TermError, match="base direction"):
-            converted(rows, jena, target)
+    with pytest.raises(TermError, match="Jelly cannot carry the base direction"):
+        converted(rows, jena, Format.JELLY)
     seven = b'<urn:s> <urn:p> "007"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
     assert converted(converted(seven, Format.N_TRIPLES, jena), jena, Format.N_TRIPLES) == seven
     with pytest.raises(TermError, match="would be read otherwise") as caught:

@@ -21,12 +21,15 @@ from pyoxigraph import (
     Triple,
 )
 
-from jelly_plugins import Iri, JellyError, LimitError, OptionsError, TermError
+from jelly_plugins import Iri, JellyError, LimitError, Limits, OptionsError, TermError
 from jelly_plugins import Triple as GenericTriple
 from jelly_plugins.jena import JenaFormat, write
 from jelly_plugins.jena.oxigraph import dump, load, read_quads
-from jelly_plugins.jena.oxigraph_results import read_solutions, write_solutions
-from jelly_plugins.oxigraph import BOOKKEEPING
+from jelly_plugins.jena.reader import BATCH_ROWS
+from jelly_plugins.jena.schema import RESULT, VARIABLES
+from jelly_plugins.jena.wires import WIRES
+from jelly_plugins.oxigraph import BOOKKEEPING, read_solutions, write_solutions
+from jelly_plugins.sparql import read_results
 
 from ..shared_data import shared
 from .test_rows import O as IRI_O
@@ -183,13 +186,13 @@ def test_results_of_a_store(format: JenaFormat) -> None:  # noqa: A002
     copy = read_solutions(file.getvalue())
     assert [variable.value for variable in copy.variables] == ["s", "o", "none"]
     assert sorted(map(str, copy)) == sorted(map(str, store.query(query)))  # type: ignore[arg-type]
-    with pytest.raises(TermError, match="SELECT"):
+    with pytest.raises(TermError, match="ASK"):
         write_solutions(store.query("ASK {}"), file, format=format)  # type: ignore[arg-type]
     file = io.BytesIO()
-    from jelly_plugins.jena.results import write_results
+    from jelly_plugins.sparql import write_results
 
     write_results(["s"], [(Iri("not absolute"),)], file, format=format)
-    with pytest.raises(TermError, match="Oxigraph cannot hold"):
+    with pytest.raises(TermError, match="Oxigraph refuses the IRI"):
         read_solutions(file.getvalue())
 
 
@@ -197,3 +200,38 @@ def test_generic_statements_come_through() -> None:
     file = io.BytesIO()
     write([GenericTriple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file, format=FORMATS[1])
     assert list(read_quads(file.getvalue())) == [Quad(S, P, O)]
+
+
+def repeats(format: JenaFormat, length: int, rows: int) -> bytes:  # noqa: A002
+    """A solution with a long term, and those that repeat it."""
+    wire = WIRES[format]
+    first = wire.write(RESULT, {"row": [("literal", {"lex": "x" * length})]})
+    head = wire.write(VARIABLES, {"vars": [{"name": "v"}]})
+    return head + first + rows * wire.write(RESULT, {"row": [("repeat", {})]})
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_repeats_copy_is_limited(format: JenaFormat) -> None:  # noqa: A002
+    data = repeats(format, 2000, BATCH_ROWS)
+    limits = Limits(frame_expansion=2_000_000)
+    assert sum(1 for _ in read_results(data, format=format, limits=limits)) == BATCH_ROWS + 1
+    with pytest.raises(LimitError, match="frame_expansion") as caught:
+        list(read_solutions(data, format=format, limits=limits))
+    assert caught.value.row is not None
+    assert 900 < caught.value.row <= 1000
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_repeats_copy_is_limited_for_each_batch(format: JenaFormat) -> None:  # noqa: A002
+    """Solutions are not kept: there can be any number of batches."""
+    data = repeats(format, 2000, 3 * BATCH_ROWS)
+    limits = Limits(frame_expansion=(BATCH_ROWS + 1) * 2100)
+    rows = read_solutions(data, format=format, limits=limits)
+    assert sum(1 for _ in rows) == 3 * BATCH_ROWS + 1
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_megabyte_of_repeats(format: JenaFormat) -> None:  # noqa: A002
+    data = repeats(format, 500_000, 100_000)
+    with pytest.raises(LimitError, match="frame_expansion"):
+        list(read_solutions(data, format=format))

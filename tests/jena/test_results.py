@@ -11,9 +11,9 @@ import pytest
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple, TruncatedError
 from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError, WireError
 from jelly_plugins.jena import JenaFormat
-from jelly_plugins.jena.results import read_results, write_results
 from jelly_plugins.jena.schema import RESULT, VARIABLES
 from jelly_plugins.jena.wires import WIRES
+from jelly_plugins.sparql import read_results, write_results
 
 from ..fuzz.streams import damaged
 
@@ -51,6 +51,29 @@ def test_there_and_back(format: JenaFormat, tmp_path: Any) -> None:  # noqa: A00
         assert list(results) == many
     with read_results(written([], [(), ()], format), format=format) as results:
         assert (results.variables, list(results)) == ([], [(), ()])
+
+
+@pytest.mark.parametrize(
+    ("format", "data"),
+    [(JenaFormat.THRIFT, "190c000000"), (JenaFormat.PROTOBUF, "000000")],
+)
+def test_solutions_without_variables_have_no_list(format: JenaFormat, data: str) -> None:  # noqa: A002
+    """As Apache Jena 5.6 writes them."""
+    assert written([], [(), ()], format).hex() == data
+    with read_results(bytes.fromhex(data), format=format) as results:
+        assert (results.variables, list(results)) == ([], [(), ()])
+
+
+def test_an_empty_list_is_the_same() -> None:
+    with read_results(bytes.fromhex("190c00190c0000")) as results:
+        assert list(results) == [(), ()]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_solution_without_a_list_has_no_terms(format: JenaFormat) -> None:  # noqa: A002
+    data = written(["a"], [], format) + b"\0"
+    with pytest.raises(StatementError, match="row 1: 0 terms for 1 variables"):
+        list(read_results(data, format=format))
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -143,3 +143,19 @@ def test_written_and_read(format_: str, log: list[list[tuple[object, ...]]]) -> 
     data = written(log, format_, dialect=EARLY)
     assert b"MESSAGE\n" not in data.replace(b"\\nMESSAGE", b"")
     assert said(read(data, format_, dialect=EARLY)) == said(read(written(log, "nq"), "nq"))
+
+
+#: White space of ECMAScript, in which the draft's pattern is written.
+SPACES = "\t\v\f \xa0\u1680\u2000\u2003\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+
+
+@pytest.mark.parametrize("format_", ["nt", "nq", "ttl", "trig"])
+@pytest.mark.parametrize("space", SPACES)
+def test_any_white_space_may_open_a_delimiter(format_: str, space: str) -> None:
+    assert sizes(f"{S}#{space} {space}@message\n{S}{S}", format_, dialect=EARLY) == [1, 2]
+
+
+@pytest.mark.parametrize("format_", ["nt", "nq", "ttl", "trig"])
+@pytest.mark.parametrize("other", ["\u200b", "\x1c", "\x85", "\u180e", "\u2060"])
+def test_what_is_not_white_space_opens_no_delimiter(format_: str, other: str) -> None:
+    assert sizes(f"{S}#{other}@message\n{S}", format_, dialect=EARLY) == [2]

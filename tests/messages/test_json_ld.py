@@ -57,6 +57,14 @@ class TestLines:
         log = CONTEXT + '{"@context": null, "@id": "urn:a", "p": 1, "urn:q": 2}\n'
         assert [quad.predicate for quad in read(log, "ndjsonld")[0]] == [Iri("urn:q")]
 
+    def test_relative_iris_need_a_base(self) -> None:
+        log = A + '{"@id": "urn:a", "urn:p": [{"@id": "rel"}, "v"]}'
+        with pytest.raises(TextError, match=r"line 2: the IRI <rel> is relative: .* \(--base\)"):
+            read(log, "ndjsonld")
+        assert len(read(log, "ndjsonld", base="http://e/")[1]) == 2
+        text = '{"@id": "urn:a", "urn:p": "\\" <x-jelly-plugins-no-base://x/> \\n"}'
+        assert len(read(text, "ndjsonld")[0]) == 1
+
     def test_a_context_that_is_given(self) -> None:
         for context in ({"@vocab": "urn:v:"}, {"@context": {"@vocab": "urn:v:"}}):
             assert sizes(A, "ndjsonld", context=context) == [1]

@@ -26,6 +26,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.messages import convert_messages, read_messages
+from jelly_plugins.messages.rows import log_options
 
 from ..shared_data import shared
 from . import logs
@@ -100,8 +101,10 @@ def test_quoted_triples(format_: str) -> None:
     inner = Triple(Iri(EX + "s"), Iri(EX + "p"), BlankNode("b"))
     outer = Triple(Iri(EX + "s"), Iri(EX + "p"), inner)
     log = [[Triple(Iri(EX + "s"), Iri(EX + "q"), outer)], [outer, inner]]
+    options = log_options(graphs=True, rdf_star=True)
     for other in ("nt", "ttl", "trig", "nq", "jelly"):
-        data = converted(written(log, format_), format_, other)
+        data = written(log, format_, options=options)
+        data = converted(data, format_, other, options=options)
         assert said(logs.read(data, other)) == expected(log)
     for other in ("ndjsonld", "yamlld", "rdf"):
         with pytest.raises(TermError, match=r"message 0: .* quoted triple"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
@@ -171,3 +172,53 @@ def test_all_or_nothing_after_a_kill(tmp_path: Path, count: int, after: str) -> 
         process.wait()
     size = len(ox.Store(folder))
     assert size == 1 if after == "nothing" else size in (1, count + 1)
+
+
+# The interrupt may come in a callback of another library, such as hypothesis.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep", "canonicalize"])
+@pytest.mark.parametrize("count", [3000, 30_000])
+def test_an_interrupt_says_whether_all_was_loaded(
+    tmp_path: Path, count: int, blank_nodes: Any, request: pytest.FixtureRequest
+) -> None:
+    data = jelly(*numbered(count))
+    started = time.perf_counter()
+    load(ox.Store(), data, blank_nodes=blank_nodes)
+    seconds = time.perf_counter() - started
+    loading = False
+
+    def interrupt(*_: object) -> None:
+        if loading:
+            raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    request.addfinalizer(lambda: signal.signal(signal.SIGALRM, previous))
+    for number in range(40):
+        store = ox.Store(str(tmp_path / f"{number}")) if number % 2 else ox.Store()
+        expected = count
+        try:
+            # An earlier signal may come late, from the thread that the system had chosen for it.
+            loading = True
+            signal.setitimer(signal.ITIMER_REAL, seconds * (number + 1) / 35)
+            load(store, data, blank_nodes=blank_nodes)
+            loading = False
+        except KeyboardInterrupt as error:
+            loading = False
+            expected = getattr(error, "loaded", 0)
+        assert len(store) == expected
+        assert expected in (0, count)
+
+
+@pytest.mark.parametrize("count", [3000, 30_000])
+def test_an_interrupt_of_what_follows_a_load(count: int) -> None:
+    def stop(*_: int) -> None:
+        if len(store):
+            raise KeyboardInterrupt
+
+    store = ox.Store()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        load(store, jelly(*numbered(count)), progress=stop)
+    assert caught.value.loaded == len(store) == count  # type: ignore[attr-defined]
+    assert caught.value.__notes__ == [
+        "the load is complete: the store has all statements of <bytes>"
+    ]

@@ -9,9 +9,10 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import JellyError, TermError, read, read_frames
-from jelly_plugins.backends import backend_names, get_backend
+from jelly_plugins.backends import backend_names, get_backend, owner_of
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import FrameReader
+from jelly_plugins.messages import write_messages
 from jelly_plugins.oxigraph.backend import BACKEND
 from tests.shared_data import shared
 
@@ -99,3 +100,13 @@ def test_a_missing_pyoxigraph_is_told() -> None:
     done = programs.run(WITHOUT_PYOXIGRAPH)
     line = "Oxigraph needs pyoxigraph: pip install 'jelly-plugins[oxigraph]'"
     assert done.stdout.splitlines() == [line, line]
+
+
+def test_entry_points_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them takes milliseconds, which messages and graphs of few statements would feel."""
+    get_backend("oxigraph")
+    monkeypatch.delattr("jelly_plugins.backends.entry_points")
+    quad = ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.Literal("o"))
+    out = io.BytesIO()
+    assert write_messages([[quad]] * 2, out, format="ttl") == 2
+    assert owner_of(ox.Store()) is BACKEND

@@ -14,10 +14,10 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import Limits, OptionsError, SourceError
+from jelly_plugins import Limits, OptionsError, SourceError, TermError
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.oxigraph import load
+from jelly_plugins.oxigraph import load, read_quads
 from jelly_plugins.oxigraph.loading import pipe
 from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL
 
@@ -151,10 +151,16 @@ def test_namespaces_are_told(store: ox.Store) -> None:
     assert told == [("ex", "http://example.org/"), ("", "urn:")]
 
 
-def graphs(*parts: tuple[Any, list[Triple]], frame_rows: int = 256) -> bytes:
+def graphs(
+    *parts: tuple[Any, list[Triple]], frame_rows: int = 256, generalized: bool = False
+) -> bytes:
     """A stream of physical type GRAPHS: graph names and what is in each."""
     encoder = Encoder(
-        StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS),
+        StreamOptions(
+            physical_type=PhysicalType.GRAPHS,
+            logical_type=LogicalType.FLAT_QUADS,
+            generalized_statements=generalized,
+        ),
         frame_rows=frame_rows,
     )
     frames = []
@@ -176,6 +182,27 @@ def test_empty_graphs_are_added(store: ox.Store, atomic: bool) -> None:
     assert load(store, data, atomic=atomic, blank_nodes="keep") == 4
     assert set(map(str, store.named_graphs())) == {"<urn:1>", "<urn:2>", "_:g"}
     assert len(store) == 4
+
+
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
+@pytest.mark.parametrize("quoted_triples", ["refuse", "reify"])
+def test_an_empty_graph_named_by_a_literal_is_rejected_before_anything_is_added(
+    store: ox.Store, blank_nodes: Any, quoted_triples: Any
+) -> None:
+    data = graphs(
+        (DEFAULT_GRAPH, numbered(3001)), (Literal("x"), []), frame_rows=500, generalized=True
+    )
+    message = "Oxigraph cannot hold a literal as graph name"
+    for read in (
+        lambda: load(store, data, blank_nodes=blank_nodes, quoted_triples=quoted_triples),
+        lambda: list(read_quads(data, blank_nodes=blank_nodes, quoted_triples=quoted_triples)),
+    ):
+        with pytest.raises(TermError, match=message) as caught:
+            read()
+        error = caught.value
+        assert (error.source, error.frame, error.row) == ("<bytes>", 12, 7)
+    assert len(store) == 0
+    assert not list(store.named_graphs())
 
 
 def test_graphs_may_span_frames(store: ox.Store) -> None:

@@ -262,6 +262,20 @@ def test_recording_goes_on(store: ox.Store, path: Path) -> None:
         assert data(copy) == data(store)
 
 
+@pytest.mark.parametrize("suffix", [".jellyp", ".rdfp"])
+def test_a_log_that_ends_at_any_byte_can_be_recorded_on(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"log{suffix}"
+    quad = ox.Quad(*[ox.NamedNode("urn:x")] * 3)
+    with record(ox.Store(), path) as recorder:
+        recorder.add(quad)
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with record(ox.Store(), path) as recorder:
+            recorder.add(quad)
+        assert len(list(read_patches(path))) == 1
+
+
 def test_a_log_that_is_ahead_is_caught_up_with(store: ox.Store, path: Path) -> None:
     """As if the process had ended between the log and the store."""
     other = ox.Store()
@@ -521,6 +535,24 @@ def test_a_replica_is_equal_after_every_transaction(
             if path.stat().st_size:
                 replay(copy, path, strict=exact)
             assert data(copy) == data(store)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_deletion_with_a_blank_node_that_is_not_there_is_left_out(
+    tmp_path: Path, exact: bool
+) -> None:
+    store, path = ox.Store(), tmp_path / "log.jellyp"
+    node = ox.BlankNode("b")
+    gone = [ox.Quad(N, P, node), ox.Quad(node, P, N), ox.Quad(N, P, N, node)]
+    with record(store, path, exact=exact) as recorder:
+        recorder.add(ox.Quad(N, P, N))
+        for quad in gone:
+            recorder.remove(quad)
+            with recorder.transaction() as transaction:
+                transaction.remove(quad)
+                transaction.remove(ox.Quad(N, N, N))
+    done = replay(ox.Store(), path)
+    assert done.unmatched == (0 if exact else 3)
 
 
 #: Records changes to the store of a folder until it is killed; says what was acknowledged.

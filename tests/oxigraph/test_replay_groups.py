@@ -61,11 +61,12 @@ def mixed(patches: int, size: int = 1) -> list[str]:
 @pytest.mark.parametrize("size", [1, MANY])
 def test_the_end_is_the_same(store: ox.Store, size: int) -> None:
     patches = mixed(12, size)
-    replay(store, log(*patches), group=1)
+    first = replay(store, log(*patches), group=1, check_blank_nodes=False)
     for group in GROUPS:
         other = ox.Store()
-        done = replay(other, jelly_log(*patches), group=group)
+        done = replay(other, jelly_log(*patches), group=group, check_blank_nodes=False)
         assert (done.patches, done.transactions) == (12, 24)
+        assert done.unmatched == first.unmatched
         assert everything(other) == everything(store)
         assert [done.position] == positions(other) == positions(store)
         assert namespaces(other) == namespaces(store)

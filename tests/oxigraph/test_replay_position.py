@@ -18,7 +18,7 @@ from .replays import data, everything, jelly_log, log, patch, transaction
 
 #: A statement that comes and goes: repeating any of it would show.
 SWINGING = [
-    patch(number, transaction(f"{'AD'[number % 2]} _:s <urn:p> 1 .", f"A _:s <urn:q> {number} ."))
+    patch(number, transaction(f"{'DA'[number % 2]} _:s <urn:p> 1 .", f"A _:s <urn:q> {number} ."))
     for number in range(1, 7)
 ]
 

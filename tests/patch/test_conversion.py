@@ -186,3 +186,14 @@ def test_table_sizes() -> None:
             options.max_datatype_table_size,
         )
         assert found == sizes
+
+
+def test_text_that_ends_in_headers_says_that_it_is_whole() -> None:
+    headers = b"H id <urn:2> .\nH prev <urn:1> .\nZ .\n"
+    for opening in (b"", b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\nZ .\n"):
+        text = io.BytesIO()
+        convert([opening + headers], text, target_format=PatchFormat.RDF_PATCH)
+        assert text.getvalue() == opening + headers
+        with PatchReader(text.getvalue()) as reader:
+            assert len(list(reader)) == 3 + 5 * bool(opening)
+            assert not reader.ends_behind_headers

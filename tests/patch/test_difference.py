@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, write
 from jelly_plugins.codec.text.ntriples import parse_ntriples
-from jelly_plugins.errors import TermError
+from jelly_plugins.errors import JellyError, TermError
 from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
@@ -183,3 +183,17 @@ def test_real_data(name: str, tmp_path: Path) -> None:
     assert applied(patch, old) == new
     [patch] = read_patches(path)
     assert applied(invert(patch), new) == old
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [("jsonld", '{"@id": "s", "http://e/p": {"@id": "o"}}'), ("ttl", "<s> <http://e/p> <o> .")],
+)
+def test_relative_iris_of_files_need_a_base(tmp_path: Path, ending: str, text: str) -> None:
+    file = tmp_path / f"new.{ending}"
+    file.write_text(text)
+    with pytest.raises(JellyError, match="base"):
+        diff([], file)
+    expected = Triple(Iri("http://e/s"), Iri("http://e/p"), Iri("http://e/o"))
+    [_, (_, statement), _] = diff([], file, base="http://e/x").operations
+    assert statement[:3] == expected

@@ -5,7 +5,6 @@ The rules are told in ``jelly_plugins.patch.replay.position``.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import threading
 import time
@@ -269,69 +268,12 @@ def test_one_log_into_several_graphs_of_a_dataset(make: Callable[[], Dataset]) -
         assert {str(row[2]) for row in graph} == {"urn:2", "urn:3"}
 
 
-# Positions as stores have them that an earlier version has written
-
-
-def earlier(store: ox.Store, name: str, value: str) -> None:
-    """Write a position in the old form."""
-    subject, predicate = (
-        ox.NamedNode(f"urn:jelly-plugins:{iri}") for iri in (f"log:{name}", "position")
-    )
-    store.add(ox.Quad(subject, predicate, ox.Literal(value), BOOKKEEPING))
-
-
-@pytest.fixture(params=["Oxigraph in memory", "Oxigraph on disk"])
-def old(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """A store in which an earlier version has applied the first patch."""
-    store = MAKERS[request.param](tmp_path)
-    earlier(store, "%3Curn%3A1%3E", "1 1 complete <urn:1>")
-    return Store(store)
-
-
-def test_a_position_without_a_graph_is_that_of_the_default_graph(old: Store) -> None:
-    assert [(each.patch, each.graph) for each in old.positions()] == [("<urn:1>", None)]
-    assert old.replay(log(ONE)).patches == 0
-    assert old.replay(log(ONE, TWO)).patches == 1
-    assert [(each.patch, each.graph) for each in old.positions()] == [("<urn:2>", "")]
-    assert old.objects() == ["urn:2"]
-
-
-def test_a_position_without_a_graph_and_a_graph_that_is_there(old: Store) -> None:
-    graph = ox.NamedNode("urn:g")
-    assert old.replay(log(ONE, TWO), graph=graph).patches == 2
-    assert {each.graph for each in old.positions()} == {None, "<urn:g>"}
-    assert old.replay(log(ONE)).patches == 0
-    # Into this one it may have gone.
-    other = ox.NamedNode("urn:h")
-    old.store.add_graph(other)
-    assert old.replay(log(ONE, TWO), graph=other).patches == 1
-    assert {each.graph for each in old.positions()} == {"<urn:g>", "<urn:h>"}
-
-
-@pytest.mark.parametrize(
-    ("patches", "number", "rest"),
-    [
-        ([BLANK, ONE, TWO, THREE], 1, 3),
-        ([BLANK, BLANK, ONE, TWO, THREE], 2, 3),
-        ([BLANK, ONE, BLANK, TWO, THREE], 3, 2),
-        ([BLANK, ONE, TWO, BLANK, THREE], 4, 1),
-        ([BLANK, ONE, TWO, THREE, BLANK], 5, 0),
-    ],
-)
-def test_a_position_at_a_patch_that_is_passed_over_now(
-    patches: list[str], number: int, rest: int
-) -> None:
-    store = Store(ox.Store())
-    # What a log was called that begins with an empty patch.
-    root = hashlib.sha256(hashlib.sha256().digest()).hexdigest()
-    earlier(store.store, f"sha256%3A{root}", f"{number} 0 complete sha256:")
-    assert store.replay(log(*patches)).patches == rest
-    assert store.replay(log(*patches)).patches == 0
-
-
 def test_a_damaged_position() -> None:
     store = ox.Store()
-    earlier(store, "x", "nonsense")
+    subject, predicate = (
+        ox.NamedNode(f"urn:jelly-plugins:{iri}") for iri in ("log:x", "position:")
+    )
+    store.add(ox.Quad(subject, predicate, ox.Literal("nonsense"), BOOKKEEPING))
     with pytest.raises(ChainError, match="damaged"):
         Store(store).replay(log(ONE))
 
@@ -649,17 +591,6 @@ def test_loose_operations_are_the_same_as_triples_and_as_quads(
     assert store.replay(out.getvalue(), name="log").operations == 0
     grown = text + f"{adds(2)}\n".encode()
     assert store.replay(grown, name="log").operations == 1
-
-
-def test_an_earlier_version_kept_nothing_of_what_a_patch_says(old: Store) -> None:
-    for _ in range(2):
-        assert old.replay(log(patch(1, adds(7)))).patches == 0
-        assert [(each.closed, each.content) for each in old.positions()] == [(False, "")]
-    more = log(ONE.replace("Z .\n", f"{MORE}Z .\n"))
-    assert old.replay(more).transactions == 1
-    assert old.replay(more).transactions == 0
-    # Of what was applied, no more is known than before.
-    assert [each.content for each in old.positions()] == [""]
 
 
 # until

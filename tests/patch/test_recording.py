@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,61 @@ def test_one_writer_at_a_time(path: Path) -> None:
     with writer(path), pytest.raises(SourceError, match="someone else"):
         writer(path)
     writer(path).close()
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    data = path.read_bytes()
+    path.unlink()
+    path.with_suffix(".other").write_bytes(data)
+    path.with_suffix(".other").rename(path)
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, 10)
+
+
+def written_to(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"# more")
+
+
+@pytest.mark.parametrize("change", [deleted, replaced, truncated, written_to])
+def test_a_log_that_is_gone_is_noticed(path: Path, change: Any) -> None:
+    log = writer(path)
+    log.append(rows(1))
+    change(path)
+    with pytest.raises(SourceError, match=r"the log is .*something else has changed it"):
+        log.close()
+
+    path.unlink(missing_ok=True)
+    log = writer(path)
+    for _ in range(100):
+        log.append(rows(1))
+    change(path)
+    for _ in range(2):
+        with pytest.raises(SourceError, match="the log is"):
+            log.append(rows(2))
+    log.close()
+    assert log.patches == 100
+
+    path.unlink(missing_ok=True)
+    log = writer(path, sync=True)
+    log.append(rows(1))
+    change(path)
+    with pytest.raises(SourceError, match="the log is"):
+        log.append(rows(2))
+    log.close()
+
+
+def test_a_log_is_found_after_a_change_of_folder(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with writer(Path(path.name)) as log:
+        log.append(rows(1))
+        monkeypatch.chdir("/")
+    assert len(contents(path)) == 1

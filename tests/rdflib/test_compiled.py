@@ -199,6 +199,14 @@ class _Slotted(Literal):
 
 
 class _WithDict(URIRef):
+    __slots__ = ("__dict__",)
+
+
+class _WithWeakReferences(URIRef):
+    __slots__ = ("__weakref__",)
+
+
+class _WithBoth(URIRef):
     pass
 
 
@@ -207,6 +215,8 @@ class _WithDict(URIRef):
     [
         (_Slotted, {"_language", "_datatype", "_value", "_ill_typed"}, "has the slots"),
         (_WithDict, set(), "have more to them"),
+        (_WithWeakReferences, set(), "have more to them"),
+        (_WithBoth, set(), "have more to them"),
         (Literal, {"_language", "_datatype", "_value", "_ill_typed", "_new"}, "has the slots"),
     ],
 )

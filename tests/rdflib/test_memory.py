@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import io
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, BNode, Dataset, Graph, Literal, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.parser import InputSource
+from rdflib.plugins.parsers.nquads import NQuadsParser
 from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import TripleAddedEvent
 
@@ -22,12 +26,15 @@ from jelly_plugins.rdflib import terms
 from jelly_plugins.rdflib.memory import indices as memory
 from jelly_plugins.rdflib.memory.compiled import compiled
 from jelly_plugins.rdflib.plugin import dump
+from jelly_plugins.rdflib.plugin.parser import JellyParser
 
 from ..shared_data import ROOT
 from .support import (
+    DEFAULT_GRAPH,
     QUADS,
     TRIPLES,
     G,
+    Iri,
     O,
     P,
     Quad,
@@ -230,6 +237,96 @@ def test_all_or_nothing_while_contexts_are_set() -> None:
 
 
 @pytest.mark.usefixtures("half")
+@settings(deadline=None, max_examples=60)
+@given(
+    before=st.lists(quad, min_size=1, max_size=6),
+    added=st.lists(quad, min_size=1, max_size=6),
+    last=st.integers(0, 5),
+)
+def test_all_or_nothing_wherever_contexts_are_set(
+    before: list[Any], added: list[Any], last: int
+) -> None:
+    store = Memory()
+    graphs = [Graph(store, name) for name in NAMES]
+    for s, p, o, g in before:
+        store.add((s, p, o), graphs[g])
+    expected = state(store)
+    real = vars(Memory)["_Memory__add_triple_context"]
+    calls = 0
+
+    def add_context(*arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        real(store, *arguments)
+        if calls > last:
+            raise BrokenError
+
+    store._Memory__add_triple_context = add_context  # type: ignore[attr-defined]
+    try:
+        memory.BulkWriter(store, graphs.__getitem__).add([added])
+    except BrokenError:
+        del store._Memory__add_triple_context  # type: ignore[attr-defined]
+        found = state(store)
+        # Names of graphs, which rdflib notes whenever it is asked for something.
+        for each in found, expected:
+            del each["_Memory__context_obj_map"]
+        assert found == expected
+
+
+@pytest.mark.usefixtures("half")
+@pytest.mark.parametrize("statement", [(S, P, O), (S, P, None), (None, P, O), (None, P, None)])
+def test_memory_grows_with_the_number_of_graphs_and_no_faster(statement: Any) -> None:
+    def peak(count: int) -> int:
+        data = jelly(
+            (
+                Quad(
+                    *(Iri(f"urn:t{n}") if part is None else part for part in statement),
+                    Iri(f"urn:g{n}"),
+                )
+                for n in range(count)
+            ),
+            options=QUADS,
+        )
+        tracemalloc.start()
+        try:
+            dataset = parse(Dataset(), data)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            assert len(list(dataset.store.contexts())) >= count
+
+    assert peak(1600) < 2.6 * peak(800)
+
+
+@pytest.mark.usefixtures("half")
+@pytest.mark.parametrize("same", ["object", "subject"])
+def test_writing_takes_steps_by_the_number_of_graphs_and_no_more(same: str) -> None:
+    """A store of many small graphs: hashes that writing works out."""
+    hashes = 0
+
+    class Counted(URIRef):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            nonlocal hashes
+            hashes += 1
+            return str.__hash__(self)
+
+    def steps(count: int) -> int:
+        dataset = Dataset()
+        for n in range(count):
+            object_ = Counted("urn:o" if same == "object" else f"urn:o{n}")
+            graph = dataset.get_context(URIRef(f"urn:g{n}"))
+            graph.add((URIRef("urn:s"), URIRef("urn:p"), object_))
+        nonlocal hashes
+        hashes = 0
+        assert len(to_bytes(dataset)) > count
+        return hashes
+
+    assert steps(80) <= 3 * steps(40) + 40
+
+
+@pytest.mark.usefixtures("half")
 def test_bad_batches_are_refused() -> None:
     store = Memory()
     for bad in ([["not a tuple"]], [[(S, P, O), (S, P)]]):
@@ -330,6 +427,69 @@ def test_who_wants_to_know_of_each_triple_does(make: Any, bulk_calls: list[Any])
     assert len(graph) == 1
     assert len(graph.seen) == 1
     assert bulk_calls == []
+
+
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+@pytest.mark.parametrize("methods", [("add",), ("addN",), ("add", "addN")])
+def test_methods_that_a_subclass_overrides_are_called(methods: Any, store: str) -> None:
+    if store == "Oxigraph":
+        pytest.importorskip("oxrdflib")
+    called: list[str] = []
+
+    def add(self: Any, triple: Any) -> Any:
+        called.append("add")
+        return Graph.add(self, triple)
+
+    def add_n(self: Any, quads: Any) -> Any:
+        called.append("addN")
+        return Graph.addN(self, quads)
+
+    own = {"add": add, "addN": add_n}
+    kind = type("Own", (Graph,), {name: own[name] for name in methods})
+    graph = parse(kind(store=store), jelly([Triple(S, P, O), Triple(S, P, S)], options=TRIPLES))
+    assert len(graph) == 2
+    assert called == (["add"] * 2 if methods == ("add",) else ["addN"])
+
+
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+@pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
+@pytest.mark.parametrize("by_dataset", [True, False])
+def test_quads_call_the_methods_that_n_quads_call(store: str, by_dataset: bool) -> None:
+    """Those of the default graph; rdflib's parsers call none of a Dataset's own."""
+    if store == "Oxigraph":
+        pytest.importorskip("oxrdflib")
+    called: list[Any] = []
+
+    class Own(Graph):
+        def add(self, triple: Any) -> Any:
+            called.append(triple)
+            return super().add(triple)
+
+    class OwnDataset(Dataset):
+        def add(self, quad: Any) -> Any:
+            called.append(quad)
+            return super().add(quad)
+
+    name = "default_graph" if hasattr(Dataset, "default_graph") else "default_context"
+
+    def read(parser: Any, format_: str, data: bytes) -> Any:
+        called.clear()
+        dataset = OwnDataset(store=store)
+        setattr(dataset, name, Own(dataset.store, DATASET_DEFAULT_GRAPH_ID))
+        source = InputSource()
+        source.setByteStream(io.BytesIO(data))
+        if by_dataset:
+            dataset.parse(source, format=format_)
+        else:
+            parser().parse(source, dataset)
+        return quads_of(dataset), list(called)
+
+    objects = [(O, ""), (S, f"<{G.value}>"), (P, "")]
+    n_quads = "".join(f"<{S.value}> <{P.value}> <{o.value}> {g} .\n" for o, g in objects).encode()
+    quads = [Quad(S, P, o, G if g else DEFAULT_GRAPH) for o, g in objects]
+    expected = read(NQuadsParser, "nquads", n_quads)
+    assert len(expected[1]) == 2
+    assert read(JellyParser, "jelly-plugins", jelly(quads)) == expected
 
 
 def test_a_method_that_was_replaced(bulk_calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

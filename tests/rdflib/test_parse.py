@@ -17,6 +17,7 @@ import rdflib
 from rdflib import RDF, BNode, Dataset, Graph, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.parser import InputSource
+from rdflib.plugins.stores.memory import Memory
 
 import jelly_plugins.rdflib
 from jelly_plugins import (
@@ -269,7 +270,7 @@ def test_quads_do_not_vanish_in_a_graph(make: Any, options: StreamOptions, atomi
 
 def test_an_empty_named_graph_does_not_vanish_in_a_graph() -> None:
     data = jelly_frames([Frame(0, empty_graphs=[G])], options=GRAPHS)
-    with pytest.raises(TermError, match=r"<BytesIO>: frame 0: .*rdflib\.Dataset\(\)"):
+    with pytest.raises(TermError, match=r"<BytesIO>: frame 0, row 3: .*rdflib\.Dataset\(\)"):
         parse(Graph(), data)
 
 
@@ -451,8 +452,12 @@ def test_namespaces_that_cannot_be_bound_are_refused() -> None:
     assert caught.value.frame == 0
     with pytest.raises(LimitError, match="4096"):
         parse(graph, jelly([], namespaces={f"n{n}": f"{EX}{n}/" for n in range(4097)}))
-    with pytest.raises(TermError, match="nest"):
-        parse(graph, jelly([Triple(S, P, O)], namespaces={f"n{n}": "u" * n for n in range(1500)}))
+    nested = [f"{EX}{'u' * n}" for n in range(1, 202)]
+    for iris in (nested, nested[::-1]):
+        namespaces = {f"n{n}": iri for n, iri in enumerate(iris)}
+        with pytest.raises(LimitError, match="more than 200 namespaces nest") as deep:
+            parse(graph, jelly([Triple(S, P, O)], namespaces=namespaces))
+        assert deep.value.frame == 0
     assert len(graph) == 0
     assert before.items() <= dict(graph.namespaces()).items()
 
@@ -520,8 +525,29 @@ def test_a_store_that_refuses_a_statement_is_a_term_error() -> None:
         def addN(self, quads: Any) -> Any:  # noqa: N802, ARG002
             raise ValueError("not that one")
 
-    with pytest.raises(TermError, match="the store refuses a statement: not that one"):
+    with pytest.raises(TermError, match="the store rejected a statement: not that one"):
         parse(Picky(), ONE)
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+@pytest.mark.parametrize("make", [Graph, Dataset])
+def test_a_store_that_rejects_a_statement_gets_no_namespaces(make: Any, atomic: bool) -> None:
+    class Picky(Memory):
+        def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
+            if triple[2] == rdflib.Literal("bad"):
+                raise ValueError("not that one")
+            super().add(triple, context, quoted)
+
+    graph = make(store=Picky())
+    before = dict(graph.namespaces())
+    statements = [Triple(S, P, O), Triple(S, P, Literal("bad")), Triple(S, P, P)]
+    if make is Dataset:
+        statements = [Quad(*triple, G) for triple in statements]
+    data = jelly(statements, namespaces={"mine": EX})
+    with pytest.raises(TermError, match="may keep those added before"):
+        parse(graph, data, atomic=atomic)
+    assert dict(graph.namespaces()) == before
+    assert {triple for triple, _ in graph.store.triples((None, None, None))} == {TRIPLE}
 
 
 @pytest.mark.parametrize(
@@ -589,3 +615,16 @@ def test_rdf_type_of_a_list_round_trips() -> None:
     back = parse(Graph(), to_bytes(graph))
     assert back.isomorphic(graph)
     assert (None, RDF.type, URIRef(EX + "T")) in back
+
+
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_blank_nodes_of_a_context_that_is_given(store: str) -> None:
+    if store == "Oxigraph":
+        pytest.importorskip("oxrdflib")
+    data = jelly([Triple(BlankNode("a"), P, BlankNode("b"))])
+    context = {"a": BNode("mine")}
+    graph = parse(Graph(store=store), data, bnode_context=context)
+    assert set(graph.subjects()) == {BNode("mine")}
+    assert set(graph.objects()) == {context["b"]}
+    assert len(parse(graph, data, bnode_context=context)) == 1
+    assert len(parse(graph, data, bnode_context={})) == 2

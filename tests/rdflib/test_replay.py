@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +16,12 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import Memory
 
 from jelly_plugins import ChainError, ConflictError, JellyError, TermError
+from jelly_plugins import codec as generic
+from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.replay.position import Position
-from jelly_plugins.rdflib import positions, replay, set_position
+from jelly_plugins.rdflib import positions, record, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store_of
 from jelly_plugins.rdflib.patches.replay import _POSITIONS
 
@@ -222,7 +226,7 @@ def state(graph: Graph) -> tuple[Any, ...]:
         else set()
     )
     # A graph without a name of its own has another one each time.
-    stands = [replace(each, graph=None) for each in positions(graph)]
+    stands = [replace(each, graph="") for each in positions(graph)]
     return found, names, dict(store.namespaces()), stands, len(graph)
 
 
@@ -384,3 +388,48 @@ def test_a_store_on_disk(tmp_path: Path) -> None:
     assert replay(again, patch(1, *FILLING) + patch(2, "A <urn:s> <urn:p> 7 .")).patches == 1
     assert dict(again.namespaces())["x"] == URIRef("urn:x")
     assert len(quads(again)) == 3
+
+
+def test_deletions_that_match_nothing(graph: Graph) -> None:
+    first = patch(1, "A _:a <urn:p> <urn:o> .", "D <urn:no> <urn:p> <urn:o> .")
+    second = patch(2, "A <urn:new> <urn:p> <urn:o> .", "D _:b <urn:p> <urn:o> .")
+    with pytest.raises(ConflictError, match=r"patch <urn:p:2>: the statement _:b .* labels"):
+        replay(graph, first + second)
+    assert triples(graph) == {(BNode("a"), URIRef("urn:p"), O)}
+    done = replay(graph, first + second, check_blank_nodes=False)
+    assert (done.transactions, done.unmatched) == (1, 1)
+
+
+def test_a_new_graph_takes_no_look_at_all_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    contexts = Memory.contexts
+    monkeypatch.setattr(
+        Memory, "contexts", lambda *arguments: looks.append(1) or contexts(*arguments)
+    )
+    rows = [f"A <urn:s> <urn:p> <urn:o> <urn:g{number}> ." for number in range(100)]
+    replay(Dataset(), patch(1, *rows) + patch(2, "A <urn:s> <urn:p> <urn:o> <urn:h> ."))
+    dataset = Dataset()
+    with record(dataset, tmp_path / "log.jellyp"):
+        for number in range(100):
+            dataset.add((S, P, O, URIRef(f"urn:g{number}")))
+    assert len(looks) < 5
+
+
+def test_a_long_term_that_many_rows_repeat_is_not_copied() -> None:
+    long = generic.Literal("o" * (1 << 20))
+    rows = [
+        patches.add(generic.Triple(generic.Iri(f"urn:s:{k}"), generic.Iri("urn:p"), long))
+        for k in range(2000)
+    ]
+    log = io.BytesIO()
+    patches.write_rows([patches.BEGIN, *rows, patches.COMMIT, patches.END], log)
+    graph = Graph()
+    tracemalloc.start()
+    try:
+        replay(graph, log.getvalue())
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+    assert len(graph) == 2000

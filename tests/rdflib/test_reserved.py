@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rdflib import ConjunctiveGraph, Dataset, Graph, URIRef
 
-from jelly_plugins import Iri, Quad, TermError, read
+from jelly_plugins import Iri, PhysicalType, Quad, StreamOptions, TermError, read
+from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.rdflib import record, replay, write_graphs
@@ -38,6 +39,15 @@ def test_parse(dataset: Any) -> None:
     quad = Quad(*map(Iri, ("urn:s", "urn:p", "urn:o")), Iri(BOOKKEEPING.value))
     with pytest.raises(TermError, match="bookkeeping"):
         dataset.parse(write_bytes([quad]), format="jelly-plugins")
+    assert list(dataset.quads()) == []
+
+
+def test_parse_of_an_empty_graph(dataset: Any) -> None:
+    encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS))
+    encoder.add([Quad(*map(Iri, ("urn:s", "urn:p", "urn:o", "urn:g")))])
+    encoder.start_graph(Iri(BOOKKEEPING.value))
+    with pytest.raises(TermError, match="bookkeeping"):
+        dataset.parse(b"".join(map(delimit, encoder.finish())), format="jelly-plugins")
     assert list(dataset.quads()) == []
 
 

@@ -520,6 +520,7 @@ def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
         ({"object": "<urn:o> .\n<urn:s> <urn:p> <urn:o>"}, "row 3, column 8: object: "),
         ({"object": "<urn:o> <urn:g>"}, "row 3, column 8: object: "),
         ({"graph": "urn:g"}, "row 3, column 1: graph: "),
+        ({"graph": ""}, "row 3: graph: an empty string does not name a graph"),
     ],
 )
 def test_rows_that_are_no_operations_are_refused(

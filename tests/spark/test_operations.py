@@ -79,7 +79,8 @@ def test_objects_get_the_form_of_the_store() -> None:
 
 def test_rows_that_say_nothing_are_refused() -> None:
     row = PatchRow(0, None, None, None, 0, "A", "<urn:s>", None, "<urn:o>")
-    for odd in (row, row._replace(kind="X"), row._replace(kind=None)):  # type: ignore[arg-type]
+    nameless = row._replace(predicate="<urn:p>", graph="")
+    for odd in (row, row._replace(kind="X"), row._replace(kind=None), nameless):  # type: ignore[arg-type]
         columns = {name: [value] for name, value in odd._asdict().items()}
         columns |= {"source": [1], "mark": [mark(Begin("x", 0, 1), 1)]}
         batch = pa.table(columns).to_batches()[0]
@@ -88,5 +89,5 @@ def test_rows_that_say_nothing_are_refused() -> None:
         schema = pa.schema(
             [(name, pa.string() if name in strings else pa.int64()) for name in columns]
         )
-        with pytest.raises(OptionsError, match=r"lacks its subject|not a kind of row"):
+        with pytest.raises(OptionsError, match=r"lacks its subject|not a kind of row|null for"):
             list(_Reading().columns([batch.cast(schema)]))

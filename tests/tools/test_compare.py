@@ -153,7 +153,7 @@ def test_datasets_with_differences_name_them() -> None:
 )
 def test_colours_alone_do_not_decide(one: list[Statement], other: list[Statement]) -> None:
     result = compare_datasets(one, other)
-    assert result.reason == "no renaming of blank nodes makes both sides the same"
+    assert result.reason == "statements with blank nodes differ"
     assert result.missing
     assert result.unexpected
     assert compare_datasets(one, one[::-1])
@@ -267,6 +267,13 @@ def test_language_tags_that_differ_in_case_alone_are_named() -> None:
     for more in ([tagged(S, "it")], [Triple(blank, P, S)]):
         assert "case" not in compare_datasets([*expected, *more], found).reason
     assert "case" not in compare_datasets(expected[2:], [tagged(S, "it")]).reason
+
+
+def test_nodes_that_differ_in_the_case_of_a_tag_alone() -> None:
+    one = [tagged(node("a"), "en"), tagged(node("b"), "EN")]
+    other = [tagged(node("c"), "EN"), tagged(node("d"), "en")]
+    assert compare_datasets(one, other)
+    assert not compare_datasets(one, [tagged(node("c"), "en"), tagged(node("d"), "en")])
 
 
 def tagged(subject: Iri | BlankNode, langtag: str) -> Triple:

@@ -1,7 +1,7 @@
-"""What a source is, by its first bytes: Jelly-RDF and Jelly-Patch open alike, with options.
+"""The kind of a Jelly stream by its first bytes: all kinds begin with their options.
 
-This is for words when a source was refused. What a stream's options are worth is for its decoder to
-say.
+Used for error messages, and for results to choose a format. Whether the options are valid is for
+the decoder to say.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ class StreamKind(StrEnum):
 
     JELLY_RDF = "Jelly-RDF"
     JELLY_PATCH = "Jelly-Patch"
+    JELLY_SPARQL = "Jelly-SPARQL"
 
 
 #: Field 1 of a frame is a row, field 1 of a row is the options.
 _FIRST_MESSAGE = 1 << 3 | BYTES
+#: A table size in the first field itself: in Jelly-SPARQL that is the options, without a row.
+_NAME_TABLE = 9 << 3 | VARINT
 #: Fields of the options that only one of the two has. Jelly-RDF has a name and a logical type, and
 #: may leave out both; Jelly-Patch always has a statement type.
 _TELLING = {
@@ -48,6 +51,8 @@ def kind_of(opening: bytes) -> StreamKind | None:
         tag = 0
         while tag != _FIRST_MESSAGE:
             tag, start, pos, _ = read_field(opening, pos, end)
+        if _has_name_table(opening, start, pos):
+            return StreamKind.JELLY_SPARQL
         tag, start, stop, _ = read_field(opening, start, pos)
         if tag != _FIRST_MESSAGE or start == stop:
             return None
@@ -58,3 +63,11 @@ def kind_of(opening: bytes) -> StreamKind | None:
     except WireError:
         return None
     return None
+
+
+def _has_name_table(opening: bytes, start: int, stop: int) -> bool:
+    while start < stop:
+        tag, _, start, _ = read_field(opening, start, stop)
+        if tag == _NAME_TABLE:
+            return True
+    return False

@@ -27,13 +27,15 @@ class Limits:
     #: Entries of the name lookup that a stream may ask for.
     name_table: int = 4096
     #: Entries of the prefix lookup that a stream may ask for.
-    prefix_table: int = 1024
+    prefix_table: int = 4096
     #: Entries of the datatype lookup that a stream may ask for.
     datatype_table: int = 256
-    #: Bytes of one frame.
+    #: Bytes of one frame. In RDF/XML: bytes between two statements.
     frame_bytes: int = 64 << 20
     #: Rows of one frame.
     frame_rows: int = 1_000_000
+    #: Cells of one frame of query results: rows times variables.
+    frame_cells: int = 4_000_000
     #: Frames without a byte that follow one another. Compressed, there can be any number of them.
     empty_frames: int = 1_000_000
     #: Bytes of one string: lookup entry, lexical form, language tag, blank node label, whole IRI.

@@ -137,12 +137,15 @@ def check_types(options: TermOptions) -> None:
             raise OptionsError(f"{name} is neither True nor False: {value!r}")
 
 
-def check_tables(options: TermOptions, limits: Limits) -> None:
-    """Refuse lookup tables that are too small to be legal or larger than ``limits``."""
-    if options.max_name_table_size < MIN_NAME_TABLE:
+def check_tables(options: TermOptions, limits: Limits, least: int = MIN_NAME_TABLE) -> None:
+    """Reject lookup tables that are too small to be legal or larger than ``limits``.
+
+    :param least: entries that a name table has at least.
+    """
+    if options.max_name_table_size < least:
         raise OptionsError(
             f"a name table of {options.max_name_table_size} entries is too small, "
-            f"the least is {MIN_NAME_TABLE}"
+            f"the least is {least}"
         )
     for size, limit, what in (
         (options.max_name_table_size, "name_table", "the name table's size"),

@@ -112,33 +112,45 @@ class TermReader:
 
     def set_name(self, data: bytes, pos: int, end: int) -> None:
         """Read an RdfNameEntry."""
-        self._set_entry(self.names, self._name_keys, 0, data, pos, end)
+        self.enter_name(*self._entry(data, pos, end))
+
+    def enter_name(self, entry_id: int, value: str) -> None:
+        """Set an entry of the name lookup; id 0 is the previous entry's id plus one."""
+        self._enter(self.names, self._name_keys, 0, entry_id, value)
         missing = len(self._name_keys) - len(self._last_iris)
         if missing > 0:
             self._last_iris.extend([(0, None)] * missing)
 
     def set_prefix(self, data: bytes, pos: int, end: int) -> None:
         """Read an RdfPrefixEntry."""
-        self._set_entry(self.prefixes, self._prefix_keys, _PREFIX_SHIFT, data, pos, end)
+        self.enter_prefix(*self._entry(data, pos, end))
+
+    def enter_prefix(self, entry_id: int, value: str) -> None:
+        """Set an entry of the prefix lookup, as :meth:`enter_name` does."""
+        self._enter(self.prefixes, self._prefix_keys, _PREFIX_SHIFT, entry_id, value)
 
     def set_datatype(self, data: bytes, pos: int, end: int) -> None:
         """Read an RdfDatatypeEntry."""
-        self._assign(self.datatypes, data, pos, end)
+        self.enter_datatype(*self._entry(data, pos, end))
+
+    def enter_datatype(self, entry_id: int, value: str) -> None:
+        """Set an entry of the datatype lookup, as :meth:`enter_name` does."""
+        self._assign(self.datatypes, entry_id, value)
         self._literals.clear()
 
-    def _set_entry(
-        self, table: ReaderTable, keys: list[int], shift: int, data: bytes, pos: int, end: int
+    def _enter(
+        self, table: ReaderTable, keys: list[int], shift: int, entry_id: int, value: str
     ) -> None:
-        entry_id = self._assign(table, data, pos, end)
+        entry_id = self._assign(table, entry_id, value)
         self._serial += 1
         missing = len(table.values) - len(keys)
         if missing > 0:
             keys.extend([-1] * missing)
         keys[entry_id] = self._serial << shift
 
-    def _assign(self, table: ReaderTable, data: bytes, pos: int, end: int) -> int:
-        """Read an entry into its table and return its id."""
-        entry_id = table.assign(*self._entry(data, pos, end))
+    def _assign(self, table: ReaderTable, entry_id: int, value: str) -> int:
+        """Set an entry and return its id."""
+        entry_id = table.assign(entry_id, value)
         if table.characters > self._limits.lookup_characters:
             raise over(
                 self._limits,
@@ -196,6 +208,10 @@ class TermReader:
         if not name_id:
             name_id = self._name_id + 1
         self._name_id = name_id
+        return self._found_iri(prefix_id, name_id)
+
+    def _found_iri(self, prefix_id: int, name_id: int) -> Any:
+        """The IRI of two entries; prefix id 0 means no prefix."""
         try:
             name_key = self._name_keys[name_id]
             prefix_key = self._prefix_keys[prefix_id]
@@ -281,6 +297,15 @@ class TermReader:
                 datatype = self.datatypes.get(value)
         if langtag is not None and datatype is not None:
             raise WireError("a literal has both a language tag and a datatype")
+        term, size = self._build_literal(lex, langtag, datatype)
+        if size <= CACHED_STRING:
+            self._remember(self._literals, raw, (term, size))
+        return term
+
+    def _build_literal(
+        self, lex: str, langtag: str | None, datatype: str | None
+    ) -> tuple[Any, int]:
+        """Make a literal; return it and the length of its datatype's IRI."""
         if datatype == XSD_STRING:
             datatype = None
         term = build(self._factory.literal, lex, langtag, datatype)
@@ -288,9 +313,7 @@ class TermReader:
         if size:
             # A backend may keep a copy of the datatype's IRI in each literal, and text has one.
             self._expand(size)
-        if size <= CACHED_STRING:
-            self._remember(self._literals, raw, (term, size))
-        return term
+        return term, size
 
     def quoted_triple(self, data: bytes, pos: int, end: int, depth: int = 1) -> Any:
         """Read an RdfTriple that is quoted inside another; every position must be set."""
@@ -402,7 +425,13 @@ class TermReader:
         """Read the name of an RdfGraphStart, which never repeats.
 
         :raises StatementError: it has no name, or one that was not declared.
+        :raises TermError: the factory rejects the name.
         """
+        name = self._graph_name(data, pos, end)
+        build(self._factory.check_graph, name)
+        return name
+
+    def _graph_name(self, data: bytes, pos: int, end: int) -> Any:
         known = dict.fromkeys(positions.GRAPH_START_FIELDS, BYTES)
         names = list(read_fields(data, pos, end, known, "RdfGraphStart"))
         if not names:

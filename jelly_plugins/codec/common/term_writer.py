@@ -17,7 +17,7 @@ from ..common import positions
 from .limits import ROW_OVERHEAD, Limits, over
 from .lookups import WriterTable
 from .options import TermOptions
-from .terms import Describe, Kind
+from .terms import Describe, Kind, terms_of, text_of
 from .wire import BYTES, bytes_field, string_field, varint, varint_field
 
 #: A cache that reaches this many entries starts afresh.
@@ -53,7 +53,7 @@ def _sized_iri(prefix_id: int, name_id: int) -> bytes:
     return _sized(varint_field(1, prefix_id) + varint_field(2, name_id))
 
 
-class _NoRoomError(Exception):
+class NoRoomError(Exception):
     """A row needs more entries of a lookup than there are."""
 
     def __init__(self, table: WriterTable) -> None:
@@ -139,7 +139,7 @@ class TermWriter:
     def iri(self, value: str) -> bytes:
         """Write an RdfIri, with its length before it."""
         self.text(value, "an IRI")
-        return self._row(self._iri, *self._cut(value))
+        return self._row(self._iri, *self._cut(text_of(value)))
 
     def text(self, value: str, what: str) -> bytes:
         """The UTF-8 bytes of a string.
@@ -150,7 +150,7 @@ class TermWriter:
         if not isinstance(value, str):
             raise TermError(f"{what} is not a string: {value!r}")
         try:
-            raw = value.encode()
+            raw = str.encode(value)
         except UnicodeEncodeError:
             raise TermError(f"{what} holds half of a surrogate pair, which UTF-8 has not") from None
         limits = self._limits
@@ -170,7 +170,7 @@ class TermWriter:
         try:
             try:
                 body = write(*arguments)
-            except _NoRoomError as error:
+            except NoRoomError as error:
                 if error.table is not self._prefixes:
                     raise
                 # IRIs under more prefixes than the table holds: say them whole, under the empty
@@ -183,7 +183,7 @@ class TermWriter:
                 finally:
                     self._whole = False
             self._check_row(len(body))
-        except _NoRoomError as error:
+        except NoRoomError as error:
             self.ids = ids
             raise TermError(
                 f"the statement needs more {error.table.name} entries than the table has "
@@ -198,16 +198,16 @@ class TermWriter:
         described = self._described
         parts = []
         for position, term in enumerate(terms):
+            before = None if last is None else last[position]
             if isinstance(term, tuple):
                 # Hashing or comparing tuples that are nested deeply enough ends the process.
                 if depth == 0:
                     self._check_nesting(term)
-                if last is not None and last[position] == term:
+                if before is not None and before == term:
                     continue
                 description = self._describe(term)
             else:
-                if last is not None and term is not None:
-                    before = last[position]
+                if before is not None:
                     try:
                         if before is term or before == term:
                             continue
@@ -257,7 +257,7 @@ class TermWriter:
             inner: dict[int, tuple[tuple[Any, ...], int]] = {}
             for quoted, times in level.values():
                 triples += times
-                for part in quoted:
+                for part in terms_of(quoted):
                     if isinstance(part, tuple):
                         _, before = inner.get(id(part), (part, 0))
                         inner[id(part)] = (part, before + times)
@@ -292,11 +292,12 @@ class TermWriter:
         - for a quoted triple, its terms, and the number of them;
         - for anything else, what there is to write with its length before it, and None.
         """
+        parts = terms_of(parts)
         kind = Kind(parts[0])
         tags = self._tags[kind]
         if kind is Kind.IRI:
             self.text(parts[1], "an IRI")
-            return (kind, tags, *self._cut(parts[1]))
+            return (kind, tags, *self._cut(text_of(parts[1])))
         if kind is Kind.LITERAL:
             _, lex, langtag, datatype = parts
             wire = self.text(lex, "a lexical form")
@@ -310,11 +311,13 @@ class TermWriter:
             if datatype is None:
                 return (kind, tags, _sized(wire), None)
             self.text(datatype, "a datatype")
-            return (kind, tags, wire, datatype)
+            return (kind, tags, wire, text_of(datatype))
         if kind is Kind.BLANK_NODE:
             return (kind, tags, _sized(self.text(parts[1], "a blank node label")), None)
         if kind is Kind.TRIPLE:
-            return (kind, tags, parts[1:], len(parts) - 1)
+            if len(parts) != 4:
+                raise TermError(f"a quoted triple of {len(parts) - 1} terms")
+            return (kind, tags, parts[1:], 3)
         return (kind, tags, _sized(b""), None)
 
     def _refusal(self, position: int, kind: Kind) -> StatementError:
@@ -349,19 +352,22 @@ class TermWriter:
         return value[:cut], value[cut:]
 
     def _iri(self, prefix: str, name: str) -> bytes:
+        last_prefix_id, last_name_id = self.ids
+        self.ids = prefix_id, name_id = self._iri_ids(prefix, name)
+        return _sized_iri(
+            0 if prefix_id == last_prefix_id else prefix_id,
+            0 if name_id == last_name_id + 1 else name_id,
+        )
+
+    def _iri_ids(self, prefix: str, name: str) -> tuple[int, int]:
+        """The ids of an IRI's entries, which are made if there are none."""
         row = self._row_number
         prefix_id = 0
         if self._prefixes.size:
             if self._whole:
                 prefix, name = "", prefix + name
             prefix_id = self._prefixes.find(prefix, row) or self._enter(self._prefixes, prefix)
-        name_id = self._names.find(name, row) or self._enter(self._names, name)
-        last_prefix_id, last_name_id = self.ids
-        self.ids = (prefix_id, name_id)
-        return _sized_iri(
-            0 if prefix_id == last_prefix_id else prefix_id,
-            0 if name_id == last_name_id + 1 else name_id,
-        )
+        return prefix_id, self._names.find(name, row) or self._enter(self._names, name)
 
     def _datatype(self, datatype: str) -> int:
         table = self._datatypes
@@ -381,7 +387,10 @@ class TermWriter:
             )
         assigned = table.assign(value, self._row_number)
         if assigned is None:
-            raise _NoRoomError(table)
+            raise NoRoomError(table)
         entry_id, written = assigned
-        self._entry(table.name, varint_field(1, written) + string_field(2, value))
+        self._write_entry(table.name, written, value)
         return entry_id
+
+    def _write_entry(self, table: str, written: int, value: str) -> None:
+        self._entry(table, varint_field(1, written) + string_field(2, value))

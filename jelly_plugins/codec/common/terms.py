@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ...errors import JellyError, TermError
@@ -136,6 +137,11 @@ class TermFactory(Protocol[T]):
 
     def quoted_triple(self, subject: T, predicate: T, object_: T, /) -> T: ...
 
+    def check_graph(self, name: T, /) -> None:
+        """Check the name of a graph that starts in a stream of physical type GRAPHS; the graph may
+        stay empty, so that no statement has its name."""
+        ...
+
     def triple(self, terms: tuple[T, T, T], /) -> Any:
         """A statement of a stream of triples; return ``terms`` itself for a plain tuple."""
         ...
@@ -162,6 +168,28 @@ class Kind(IntEnum):
 Describe: TypeAlias = Callable[[Any], tuple[Any, ...]]
 
 
+def terms_of(statement: Any) -> tuple[Any, ...]:
+    """The terms of a statement. Of a tuple these are its items, whatever the methods of a subclass
+    return: the compiled kernel reads no others. Of any other iterable these are the first five at
+    most, which is more than a statement has: ``__len__`` of the iterable reserves no memory.
+
+    >>> terms_of([1, 2]), terms_of(Triple(1, 2, 3))
+    ((1, 2), Triple(subject=1, predicate=2, object=3))
+    """
+    kind = type(statement)
+    if kind is tuple or kind is Triple or kind is Quad:
+        return statement  # type: ignore[no-any-return]
+    if issubclass(kind, tuple):
+        return tuple.__getitem__(statement, slice(None))
+    return tuple(islice(statement, 5))
+
+
+def text_of(value: Any) -> Any:
+    """A string as an instance of ``str`` itself; any other value as it is."""
+    kind = type(value)
+    return value if kind is str or not issubclass(kind, str) else str.__str__(value)
+
+
 class GenericFactory:
     """Makes the terms of this module."""
 
@@ -174,6 +202,10 @@ class GenericFactory:
     # What _make does, without checking the width once more.
     triple = staticmethod(partial(tuple.__new__, Triple))
     quad = staticmethod(partial(tuple.__new__, Quad))
+
+    @staticmethod
+    def check_graph(name: Any, /) -> None:
+        """Any name is valid."""
 
 
 def build(make: Callable[..., T], *parts: Any) -> T:
@@ -204,7 +236,7 @@ def describe(term: object) -> tuple[Any, ...]:
     except AttributeError:
         raise TermError("a term was made without its parts") from None
     if isinstance(term, Triple):
-        return (Kind.TRIPLE, *term)
+        return (Kind.TRIPLE, *terms_of(term))
     if isinstance(term, DefaultGraph):
         return (Kind.DEFAULT_GRAPH,)
     raise TermError(f"{term!r} is not a term of jelly_plugins")

@@ -98,6 +98,24 @@ def read_fields(
         yield number, start, pos, value
 
 
+_METADATA_FIELDS: Final = {1: BYTES, 2: BYTES}
+
+
+def read_metadata_entry(data: bytes, pos: int, end: int) -> tuple[str, bytes]:
+    """Read an entry of a frame's metadata: its key and its value.
+
+    :raises WireError: malformed.
+    """
+    key = ""
+    value = b""
+    for number, start, stop, _ in read_fields(data, pos, end, _METADATA_FIELDS, "a metadata entry"):
+        if number == 1:
+            key = read_string(data, start, stop, "a metadata key")
+        else:
+            value = data[start:stop]
+    return key, value
+
+
 def check_empty(data: bytes, pos: int, end: int, message: str) -> None:
     """Pass over a message that has no fields.
 
@@ -152,7 +170,7 @@ def varint(value: int) -> bytes:
     return bytes(parts)
 
 
-def bytes_field(number: int, payload: bytes) -> bytes:
+def bytes_field(number: int, payload: bytes | bytearray) -> bytes:
     """Write a length-delimited field, empty or not."""
     return varint(number << 3 | BYTES) + varint(len(payload)) + payload
 
@@ -168,6 +186,6 @@ def string_field(number: int, text: str) -> bytes:
     :raises WireError: the text has a surrogate.
     """
     try:
-        return bytes_field(number, text.encode()) if text else b""
+        return bytes_field(number, str.encode(text)) if text else b""
     except UnicodeEncodeError:
         raise WireError("a text has a surrogate, which is not a character") from None

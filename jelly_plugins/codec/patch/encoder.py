@@ -17,7 +17,7 @@ from ..common.framing import delimit
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.options import write_options
 from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWriter
-from ..common.terms import Describe, describe
+from ..common.terms import Describe, describe, terms_of
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
 from .operations import BEGIN, CHAIN_KEYS, COMMIT, END, Namespace, Operation, OperationKind
@@ -31,8 +31,17 @@ from .options import (
 from .rules import PatchRow
 from .term_writer import PatchTermWriter, check_width
 
+_KINDS: Final = {int(kind): kind for kind in OperationKind}
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+
+
+def kind_of(number: int) -> OperationKind:
+    """The kind of operations that has a number.
+
+    :raises KeyError: none has.
+    """
+    return number if type(number) is OperationKind else _KINDS[number]
 
 
 class PatchEncoder(RowWriter):
@@ -120,7 +129,7 @@ class PatchEncoder(RowWriter):
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written; those before it are.
         """
-        self._add_lines(kind, data, parser)
+        self._add_lines(kind_of(kind), data, parser)
         return self._take_ended()
 
     def add_transaction(
@@ -168,8 +177,9 @@ class PatchEncoder(RowWriter):
 
     def _add_all(self, operations: Iterable[Operation]) -> None:
         for operation in operations:
+            kind, value = operation
             try:
-                self._add(*operation)
+                self._add(kind_of(kind), value)
             except JellyError as error:
                 error.locate(frame=self._frames, row=self._rows)
                 raise
@@ -184,14 +194,16 @@ class PatchEncoder(RowWriter):
         row = patch_rules.ROW_OF[kind]
         after = self._after(row)
         if kind in _STATEMENTS:
-            check_width(value, 4 if self._quads else 3)
-            body = self._writer.statement(value)
+            terms = terms_of(value)
+            check_width(terms, 4 if self._quads else 3)
+            body = self._writer.statement(terms)
             if not body:
                 self._count_repeat()
         elif kind in _NAMESPACES:
             body = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:
-            body = self._writer.header(*value)
+            key, term = value
+            body = self._writer.header(key, term)
         else:
             body = b""
         self._close_row(row, body, after)

@@ -17,13 +17,19 @@ from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.row_reader import ROW_TAG, RowReader
 from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
-from ..common.wire import BYTES, check_empty, read_field, read_fields, read_string, wrong_type
+from ..common.wire import (
+    BYTES,
+    check_empty,
+    read_field,
+    read_fields,
+    read_metadata_entry,
+    wrong_type,
+)
 from . import restarts, rules
 from .options import OPTIONS_FIELDS, PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
-_METADATA_FIELDS: Final = {1: BYTES, 2: BYTES}
 _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
 
 if TYPE_CHECKING:
@@ -185,15 +191,7 @@ class Decoder(RowReader[Row, AnyFrame]):
 
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: AnyFrame) -> None:
         if tag == _METADATA_TAG:
-            key = ""
-            value = b""
-            for entry, start, stop, _ in read_fields(
-                data, pos, end, _METADATA_FIELDS, "a metadata entry"
-            ):
-                if entry == 1:
-                    key = read_string(data, start, stop, "a metadata key")
-                else:
-                    value = data[start:stop]
+            key, value = read_metadata_entry(data, pos, end)
             if key == restarts.KEY:
                 frame.restart = True
             else:

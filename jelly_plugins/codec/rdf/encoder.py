@@ -23,7 +23,7 @@ from ..common.row_writer import (
     rows_of,
 )
 from ..common.term_writer import TermWriter
-from ..common.terms import Describe, describe
+from ..common.terms import Describe, describe, terms_of
 from ..common.wire import BYTES, bytes_field, string_field
 from . import restarts, rules
 from .options import OPTIONS_FIELDS, VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
@@ -122,11 +122,12 @@ class Encoder(RowWriter):
             if self._restarting:
                 self._begin_restart()
             try:
-                if len(statement) != width:
+                terms = terms_of(statement)
+                if len(terms) != width:
                     raise OrderError(
-                        f"a statement of {len(statement)} terms {rules.WHERE[self._state]}"
+                        f"a statement of {len(terms)} terms {rules.WHERE[self._state]}"
                     )
-                body = write(statement)
+                body = write(terms)
             except JellyError as error:
                 error.locate(frame=self._frames, row=self._rows)
                 raise
@@ -192,6 +193,8 @@ class Encoder(RowWriter):
             self._writer.text(key, "a metadata key")
             if key == restarts.KEY:
                 raise TermError(f"the metadata key {key} marks restart points, and is not free")
+            # Its own bytes, whatever its class makes of them.
+            value = bytes(memoryview(value))
             entry = string_field(1, key) + (bytes_field(2, value) if value else b"")
             entries.append(bytes_field(15, entry))
         self._close_before_restart()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from ...errors import WireError
 from ..common.wire import BYTES, read_field, read_varint
 from .rules import Row
 
@@ -16,6 +17,7 @@ def count_rows(data: bytes) -> dict[int, int]:
     """Number of rows by kind, as the numbers of :class:`~.rules.Row`; those that occur.
 
     :param data: a frame that a decoder has accepted, without a delimiter.
+    :raises WireError: no decoder accepts it.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions
     >>> count_rows(Encoder(StreamOptions()).flush())
@@ -33,6 +35,8 @@ def count_rows(data: bytes) -> dict[int, int]:
 
 def _row_number(data: bytes, pos: int, end: int) -> int:
     """The number of the one known field of a row."""
+    if pos == end:
+        raise WireError("a row is empty, or of a kind that is not known")
     first = data[pos]
     if first >> 3 in _ROW_NUMBERS and first < 0x80:
         return first >> 3

@@ -38,6 +38,9 @@ NOT_ITS_TURN: Final = (
     "no frame can be decoded after an error, nor before the one before it is taken"
 )
 
+#: An empty string often means that a name is missing, so that it is not the default graph.
+EMPTY_GRAPH: Final = "graph: an empty string does not name a graph; use null for the default graph"
+
 #: Nothing that is added to less than this comes to more than an offset can say, if it is no longer.
 _CEILING: Final = 1 << 30
 
@@ -80,8 +83,7 @@ class Columns:
 
     :ivar rows: number of statements.
     :ivar subject: None, like the two that follow, where a decoder was not asked for it.
-    :ivar graph: null, or an empty string, where a statement is of the default graph. None where all
-        of them are.
+    :ivar graph: null where a statement is in the default graph. None where all of them are.
     :ivar frames: which frames the rows were in, in order: number of the frame, number of rows.
         Empty where that is not known.
     """
@@ -390,11 +392,13 @@ class ColumnEncoder(TermEncoder):
 
     def _statement(self, cells: tuple[bytes | None, ...]) -> Statement:
         graph = cells[3]
+        if graph == b"":
+            raise TextError(EMPTY_GRAPH)
         terms = [self._term(cell, position) for position, cell in enumerate(cells[:3])]
         if self._parser.quads:
-            terms.append(self._term(graph, positions.GRAPH) if graph else DEFAULT_GRAPH)
+            terms.append(DEFAULT_GRAPH if graph is None else self._term(graph, positions.GRAPH))
             return Quad(*terms)
-        if graph:
+        if graph is not None:
             raise OrderError("a graph in a stream of physical type TRIPLES")
         return Triple(*terms)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final, NoReturn, TypeAlias
 
 from ...errors import TextError
@@ -93,6 +94,18 @@ class LineReader:
         else:
             yield b"".join(pending)
 
+    @contextmanager
+    def counting(self, data: bytes) -> Iterator[None]:
+        """Count all lines of a chunk, even where one of them is rejected: the next chunk follows
+        the whole of it."""
+        before = self.line_ends
+        try:
+            yield
+        except BaseException:
+            carriages = data.count(b"\r") - data.count(b"\r\n")
+            self.line_ends = before + data.count(b"\n") + carriages
+            raise
+
     def decode(self, data: bytes) -> str:
         """The text of a piece.
 
@@ -125,7 +138,7 @@ class LineReader:
         if "\\" not in raw:
             return raw
         try:
-            return _ESCAPED.sub(_escaped_character, raw)
+            return unescaped(raw)
         except ValueError as error:
             self.fail(str(error), text, pos)
 
@@ -162,6 +175,14 @@ def _escaped_character(found: re.Match[str]) -> str:
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise ValueError(f"{found[0]} is not a character")
     return chr(code)
+
+
+def unescaped(text: str) -> str:
+    """The characters of a string or an IRI that has escapes.
+
+    :raises ValueError: an escape is not a character.
+    """
+    return _ESCAPED.sub(_escaped_character, text)
 
 
 def shorten(text: str, length: int = 60) -> str:

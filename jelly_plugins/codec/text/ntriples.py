@@ -90,6 +90,7 @@ def parse_ntriples(
     dialect: Dialect = Dialect.RDF_STAR,
     generalized: bool = False,
     relative_iris: bool = False,
+    base_directions: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Triple]:
     """Read N-Triples.
@@ -98,6 +99,8 @@ def parse_ntriples(
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may stand in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are; N-Triples has none.
+    :param base_directions: whether language-tagged strings may have a base direction; it stays a
+        part of the language tag.
     :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
     :raises TextError: with the line, while iterating.
     :raises LimitError: the text is beyond ``limits``.
@@ -106,7 +109,9 @@ def parse_ntriples(
     >>> triple.object
     Literal(lex='o', langtag='en', datatype=None)
     """
-    parser = LineParser(dialect, generalized, relative_iris, limits, quads=False)
+    parser = LineParser(
+        dialect, generalized, relative_iris, limits, quads=False, base_directions=base_directions
+    )
     return cast(Iterator[Triple], parser.parse(text))
 
 
@@ -116,6 +121,7 @@ def parse_nquads(
     dialect: Dialect = Dialect.RDF_STAR,
     generalized: bool = False,
     relative_iris: bool = False,
+    base_directions: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Quad]:
     """Read N-Quads; see :func:`parse_ntriples`.
@@ -124,7 +130,9 @@ def parse_nquads(
     >>> quad.graph
     DEFAULT_GRAPH
     """
-    parser = LineParser(dialect, generalized, relative_iris, limits, quads=True)
+    parser = LineParser(
+        dialect, generalized, relative_iris, limits, quads=True, base_directions=base_directions
+    )
     return cast(Iterator[Quad], parser.parse(text))
 
 
@@ -142,7 +150,7 @@ class LineParser(LineReader):
         base_directions: bool = False,
     ) -> None:
         super().__init__(limits)
-        #: Whether a language tag may have a base direction behind it, which stays a part of it.
+        #: Whether a language tag may have a base direction, which stays a part of the tag.
         self.base_directions = base_directions
         self.dialect = dialect
         self.generalized = generalized
@@ -252,11 +260,10 @@ class LineParser(LineReader):
         lex = self.unescape(raw, text, pos)
         if datatype is not None:
             datatype = self.iri(datatype, text, pos).value
-        if self.dialect is Dialect.RDF_1_2:
-            if datatype in _TAGGED_DATATYPES:
-                self.fail(f"a literal of type {datatype} has no language tag", text, pos)
-            if langtag is not None and _LONG_SUBTAG.search(langtag):
-                self.fail(f"the language tag {shorten(langtag)} is not well-formed", text, pos)
+        if datatype in _TAGGED_DATATYPES:
+            self.fail(f"a literal of type {datatype} has no language tag", text, pos)
+        if self.dialect is Dialect.RDF_1_2 and langtag and _LONG_SUBTAG.search(langtag):
+            self.fail(f"the language tag {shorten(langtag)} is not well-formed", text, pos)
         return Literal(lex, langtag, datatype)
 
 
@@ -352,7 +359,10 @@ class _Line:
             raise LimitError(f"line {line}: {error.message}")
         parenthesised = self._text.startswith("<<(", self.pos)
         if not parenthesised and self._parser.dialect is Dialect.RDF_1_2:
-            self._fail("RDF 1.2 has triple terms as <<( s p o )>>, not as << s p o >>")
+            self._fail(
+                "RDF 1.2 has triple terms as <<( s p o )>>, not as << s p o >>: "
+                "ask for RDF-star (rdf_star, --rdf-star)"
+            )
         opening, closing = ("<<(", ")>>") if parenthesised else ("<<", ">>")
         self.pos += len(opening)
         triple = self._triple(depth)
@@ -434,7 +444,8 @@ def term_text(
     Any IRI can be written: what may not stand in one is escaped.
 
     :param depth: quoted triples that it stands in.
-    :raises TermError: a language tag or a character that N-Triples cannot say, or no term.
+    :raises TermError: N-Triples cannot express a language tag, a datatype without one or a
+        character, or it is not a term.
     :raises LimitError: quoted triples are nested too deeply.
 
     >>> print(term_text(Literal('say "x"', langtag="en")), term_text(Iri("urn:a b")))
@@ -450,6 +461,8 @@ def term_text(
             if _WHOLE_LANGTAG.fullmatch(term.langtag) is None:
                 raise TermError(f"N-Triples cannot express the language tag {term.langtag!r}")
             return f"{text}@{term.langtag}"
+        if term.datatype in _TAGGED_DATATYPES:
+            raise TermError(f"a literal of type {term.datatype} has no language tag")
         if term.datatype is not None:
             return f"{text}^^<{_IRI_SPECIAL.sub(_escape_code, term.datatype)}>"
         return text

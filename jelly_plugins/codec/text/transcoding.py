@@ -60,6 +60,9 @@ class TextFactory:
     def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
         return terms if terms[3] else terms[:3]
 
+    def check_graph(self, name: Any) -> None:
+        """Any name is valid: text has no empty graphs."""
+
 
 class TermText(str):
     """A term's text, and the term, as somebody else has made it."""
@@ -113,6 +116,9 @@ class ValidatingFactory(TextFactory):
         subject, predicate, object_, graph = terms
         self._validator.quad((subject.term, predicate.term, object_.term, graph.term))
         return super().quad(terms)
+
+    def check_graph(self, name: Any) -> None:
+        self._validator.check_graph(name.term)
 
 
 def text_factory(notation: Notation, validator: TermFactory[Any] | None) -> TextFactory:
@@ -326,7 +332,8 @@ class TextEncoder(TermEncoder):
         whole = bytes(self._pending) + data[:cut]
         self._pending[:] = data[cut:]
         self._parser.check_length(len(self._pending))
-        return self._add(whole)
+        with self._parser.counting(whole):
+            return self._add(whole)
 
     def finish(self) -> list[bytes]:
         """End the stream; the last line may be without a line end.

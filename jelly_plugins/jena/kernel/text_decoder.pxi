@@ -208,7 +208,8 @@ cdef class RowTextDecoder(RowReader):
         if same(datatype.bytes, datatype.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
             return True
         start = out.size
-        return (characters_in(datatype.bytes, datatype.bytes + datatype.size) >= 0
+        return (not needs_tag(datatype)
+                and characters_in(datatype.bytes, datatype.bytes + datatype.size) >= 0
                 and append(out, <const char *> b"^^", 2)
                 and append_iri(out, datatype.bytes, datatype.size)
                 and (not self.validated

@@ -28,7 +28,6 @@ from typing import Final, TypeAlias, TypeVar
 
 from pyoxigraph import NamedNode, Quad, Store
 
-from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
 from ...io.sources import Source
@@ -36,9 +35,11 @@ from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, is_reserved, refuse_graph
 from ..patches.lag import check_recorded
 from ..terms import GraphName, check_store
+from .lexical_forms import LexicalForm, in_quads, in_text
 from .nquads_reader import NQuadsReader, refusals_as_ours, text_of
 from .pipe import bulk_load
 from .quad_reader import QuadReader, QuotedTriples, check_settings
+from .relabelling import LoadedBlankNodes, read_as, relabelled
 
 #: Told how many statements and how many bytes of frames there were so far.
 Progress: TypeAlias = Callable[[int, int], object]
@@ -63,7 +64,7 @@ def load(
     src: Source,
     *,
     graph: GraphName | None = None,
-    blank_nodes: BlankNodes = "fresh",
+    blank_nodes: LoadedBlankNodes = "fresh",
     atomic: bool = True,
     quoted_triples: QuotedTriples = "refuse",
     progress: Progress | None = None,
@@ -72,6 +73,7 @@ def load(
     strict: bool = False,
     on_namespace: Callable[[str, str], object] | None = None,
     bookkeeping: bool = False,
+    lexical_form: LexicalForm | None = None,
 ) -> int:
     """Read a Jelly-RDF source into a store, in memory or on disk.
 
@@ -83,6 +85,10 @@ def load(
     ``bulk-*.sst`` in the store's folder, which Oxigraph does not clear away. They are no part of
     the store and can be deleted while it is closed.
 
+    An interrupt (Ctrl-C) that comes while the store ends its work is raised after that. If the
+    store has all statements then, the exception has an attribute ``loaded``, the number that would
+    have been returned, and a note that says so.
+
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param graph: the graph that a stream of triples goes into, by default the default graph. A
         stream of quads is refused with one. Streams of graphs and datasets go into the same
@@ -90,7 +96,9 @@ def load(
     :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label meets one that
         the store has from elsewhere. ``"keep"`` keeps labels, so that loading a source again adds
         nothing; a label that Oxigraph refuses is mapped, see :func:`.labels.kept`. The scope
-        of a label is the whole source.
+        of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
+        statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
+        with blank nodes are held in memory, and equal nodes of two sources become one.
     :param atomic: all or nothing: whatever happens, an error in the last byte or the end of the
         process, the store has all of the statements or none. It takes memory: on disk up to
         1.5 GB, in memory up to half of what the store itself takes. With False, batches of 50,000
@@ -110,6 +118,8 @@ def load(
         store has no place for them.
     :param bookkeeping: take the graph :data:`.BOOKKEEPING` too, which a dump can have: the store
         then believes that it stands where the dumped one did. It is refused otherwise.
+    :param lexical_form: rewrites literals that have a datatype other than ``xsd:string``: called
+        with the lexical form and the IRI of the datatype, it returns the form to store.
     :return: number of statements in the source, repeats included. The store may grow by less,
         because it has a statement once, and by more, because of ``"reify"``.
     :raises JellyError: with source, frame and row, whatever is wrong with the source, and where it
@@ -120,23 +130,25 @@ def load(
     :raises RuntimeError: the store is open for reading only.
     """
     check_store(store)
-    check_settings(graph, blank_nodes, quoted_triples)
+    reading = read_as(blank_nodes)
+    check_settings(graph, reading, quoted_triples)
     if isinstance(graph, NamedNode) and not bookkeeping:
         refuse_graph(graph.value, what="what is to be loaded")
     check_recorded(store)
     frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
     # Reifiers are made of terms; and each stream of several has labels of its own.
-    if quoted_triples == "refuse" and not concatenated and (atomic or blank_nodes == "keep"):
+    if quoted_triples == "refuse" and not concatenated and (atomic or reading == "keep"):
         text = text_of(
-            frames, graph=graph, blank_nodes=blank_nodes, limits=limits, on_namespace=on_namespace
+            frames, graph=graph, blank_nodes=reading, limits=limits, on_namespace=on_namespace
         )
     feed: QuadReader | NQuadsReader | None = text
     if feed is None:
         feed = QuadReader(
             frames,
             graph=graph,
-            blank_nodes=blank_nodes,
+            # Each of several streams has labels of its own.
+            blank_nodes="fresh" if blank_nodes == "canonicalize" else reading,
             quoted_triples=quoted_triples,
             limits=limits,
             concatenated=concatenated,
@@ -151,6 +163,7 @@ def load(
         atomic=atomic,
         progress=progress,
         bookkeeping=bookkeeping,
+        lexical_form=lexical_form,
     )
 
 
@@ -160,38 +173,72 @@ def add_feed(
     name: str,
     *,
     graph: GraphName | None,
-    blank_nodes: BlankNodes,
+    blank_nodes: LoadedBlankNodes,
     atomic: bool,
     progress: Progress | None,
     bookkeeping: bool,
+    lexical_form: LexicalForm | None = None,
 ) -> int:
     """Add what a source says to a store; see :func:`load` for the parameters.
 
     :param name: the source's.
     :return: number of statements in the source, repeats included.
     """
-    if isinstance(feed, NQuadsReader) and blank_nodes == "fresh":
-        lines: Iterable[bytes] = feed if bookkeeping else _checked_text(feed, name)
-        with refusals_as_ours(name):
-            _add_text_at_once(store, feed, graph, _told(lines, feed, progress))
-    else:
+    stored = _Stored()
+    try:
+        pieces: Iterable[bytes] = ()
         if isinstance(feed, NQuadsReader):
             pieces = feed if bookkeeping else _checked_text(feed, name)
-            parts: Iterable[Iterable[Quad]] = feed.quads(graph, pieces)
+            if lexical_form is not None:
+                pieces = _located(in_text(pieces, lexical_form), name)
+        if isinstance(feed, NQuadsReader) and blank_nodes == "fresh":
+            with refusals_as_ours(name):
+                _add_text_at_once(store, feed, graph, _told(pieces, feed, progress), stored)
         else:
-            parts = feed if bookkeeping else _checked_quads(feed, name)
-        quads = chain.from_iterable(_told(parts, feed, progress))
-        with refusals_as_ours(name):
-            if atomic:
-                _add_at_once(store, quads)
+            parts: Iterable[Iterable[Quad]]
+            if isinstance(feed, NQuadsReader):
+                parts = feed.quads(graph, pieces)
             else:
-                while batch := list(islice(quads, BATCH)):
-                    _add_at_once(store, iter(batch))
-    for empty in feed.empty_graphs:
-        store.add_graph(empty)
-    if progress is not None:
-        progress(feed.statements, feed.bytes)
-    return feed.statements
+                parts = feed if bookkeeping else _checked_quads(feed, name)
+                if lexical_form is not None:
+                    parts = _located(in_quads(parts, lexical_form), name)
+            quads: Iterator[Quad] = chain.from_iterable(_told(parts, feed, progress))
+            if blank_nodes == "canonicalize":
+                quads = relabelled(quads, graph)
+            with refusals_as_ours(name):
+                if atomic:
+                    _add_at_once(store, quads, stored)
+                else:
+                    while batch := list(islice(quads, BATCH)):
+                        _add_at_once(store, iter(batch), _Stored())
+        stored.all = True
+        for empty in feed.empty_graphs:
+            store.add_graph(empty)
+        if progress is not None:
+            progress(feed.statements, feed.bytes)
+        # Here, since Python may handle a signal when it is asked for.
+        statements = feed.statements
+    except BaseException as error:
+        if stored.all and not isinstance(error, Exception):
+            error.loaded = feed.statements  # type: ignore[attr-defined]
+            error.add_note(f"the load is complete: the store has all statements of {name}")
+        raise
+    return statements
+
+
+class _Stored:
+    """Whether a store has all statements of a source, unless it has raised an error itself."""
+
+    all = False
+
+
+def _located(parts: Iterator[_Part], name: str) -> Iterator[_Part]:
+    """The same, with the source in errors."""
+    try:
+        yield from parts
+    except JellyError as error:
+        error.locate(source=name)
+        raise
 
 
 def _checked_text(feed: NQuadsReader, name: str) -> Iterator[bytes]:
@@ -249,29 +296,46 @@ def _told(
 
 
 def _add_text_at_once(
-    store: Store, feed: NQuadsReader, graph: GraphName | None, pieces: Iterator[bytes]
+    store: Store,
+    feed: NQuadsReader,
+    graph: GraphName | None,
+    pieces: Iterator[bytes],
+    stored: _Stored,
 ) -> None:
     """Add all statements of a text, with labels of the store's own, or none."""
+
+    def on_loaded() -> None:
+        stored.all = True
+
     opening = []
     for piece in pieces:
         opening.append(piece)
         if feed.statements >= SMALL:
-            bulk_load(store, chain(opening, pieces), feed.format, graph)
+            bulk_load(store, chain(opening, pieces), feed.format, graph, on_loaded)
             return
     text = b"".join(opening)
-    store.load(text, format=feed.format, to_graph=graph, lenient=True)
+    form = feed.format
+    # From here on, Python handles a signal only after the next call.
+    stored.all = True
+    store.load(text, format=form, to_graph=graph, lenient=True)
 
 
-def _add_at_once(store: Store, quads: Iterator[Quad]) -> None:
+def _add_at_once(store: Store, quads: Iterator[Quad], stored: _Stored) -> None:
     """Add all of the quads or, if their iterator or the store fails, none."""
     if _in_memory(store):
-        store.extend(quads)
+        store.extend(_noting_end(quads, stored))
         return
     first = list(islice(quads, SMALL))
     if len(first) < SMALL:
-        store.extend(first)
+        store.extend(_noting_end(first, stored))
     else:
-        store.bulk_extend(chain(first, quads))
+        store.bulk_extend(_noting_end(chain(first, quads), stored))
+
+
+def _noting_end(quads: Iterable[Quad], stored: _Stored) -> Iterator[Quad]:
+    yield from quads
+    # Python handles no signal between this and the store's own work.
+    stored.all = True
 
 
 def _in_memory(store: Store) -> bool:

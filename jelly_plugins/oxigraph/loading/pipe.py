@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from io import FileIO
 
 from pyoxigraph import RdfFormat, Store
@@ -60,6 +60,11 @@ class _Loading:
             finally:
                 self._over.set()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the loader has ended."""
+        return self._over.is_set()
+
     def write(self, data: bytes) -> None:
         """Write all of it.
 
@@ -88,6 +93,7 @@ def bulk_load(
     pieces: Iterable[bytes],
     format: RdfFormat,  # noqa: A002
     graph: GraphName | None,
+    on_loaded: Callable[[], object],
 ) -> None:
     """Load a text, all of it or, whatever is raised, nothing: only what comes while the store does
     the last of it is raised when all is there.
@@ -95,10 +101,12 @@ def bulk_load(
     :param pieces: text whose statements are one to a line, end in a space, a dot and a line feed,
         and have no other space but between terms and in strings.
     :param graph: what becomes of the default graph; None leaves it.
+    :param on_loaded: called once the store has all of it, before an interrupt is raised.
     :raises Exception: what ``pieces`` raises, or the store.
     """
     loading = _Loading(store, format, graph)
     held = b""
+    whole = False
     try:
         for piece in pieces:
             cut = piece.rfind(b" ")
@@ -107,12 +115,18 @@ def bulk_load(
                 continue
             loading.write(held + piece[:cut])
             held = piece[cut:]
+        whole = True
         loading.write(held)
     except BrokenPipeError:
         # The loader's failure is the reason; without one somebody else's pipe has broken.
         if loading.failure is None:
             raise
     finally:
-        loading.end()
+        try:
+            loading.end()
+        finally:
+            # Without the last write, the loader would have rejected the text.
+            if whole and loading.is_over and loading.failure is None:
+                on_loaded()
     if loading.failure is not None:
         raise loading.failure

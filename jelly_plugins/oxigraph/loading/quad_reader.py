@@ -32,7 +32,10 @@ def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -
     if quoted_triples not in get_args(QuotedTriples):
         raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
     if blank_nodes not in get_args(BlankNodes):
-        raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
+        raise ValueError(
+            "blank_nodes must be 'fresh', 'keep' or, in a load, 'canonicalize' "
+            f"(got {blank_nodes!r})"
+        )
     if graph is not None:
         check_graph(graph)
 

@@ -7,13 +7,9 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactio
   ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
   ``closed``, ``recording`` (closed, and the store may have more of the log, see ``lag``),
   ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their values if it has
-  any, and the patch, with spaces between them. GRAPH is the name of the graph in
-  the place of the default graph, in the syntax of N-Triples, and empty for the default graph
-  itself. Where there are several, the one counts that is the furthest: a recorder that was killed
-  has not removed the other yet;
-- ``<urn:jelly-plugins:position>``, without a graph, in stores of an earlier version. It counts for
-  the default graph, and for each graph that the store has: one that it lacks cannot have had the
-  log. The first of them in which the log goes on takes it over;
+  any, and the patch, with spaces between them. GRAPH is the name of the graph that the log's
+  default graph is applied to, in the syntax of N-Triples, and empty for the default graph itself.
+  Of several positions the furthest counts: a recorder that was killed has not removed the others;
 - for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
   graph that it was declared for, or ``<urn:jelly-plugins:default>``.
 
@@ -24,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote
@@ -45,8 +40,6 @@ _PREFIX: Final = bookkeeping_iri("prefix:")
 _DEFAULT: Final = f"<{bookkeeping_iri('default')}>"
 
 _POSITION: Final = bookkeeping_iri("position:")
-#: Of a position without a graph.
-_EARLIER: Final = NamedNode(bookkeeping_iri("position"))
 #: By ``complete`` and ``closed``.
 _ENDS: Final = {
     (False, False): "partial",
@@ -87,19 +80,7 @@ def positions_in(store: Store, graph: str) -> list[Position]:
 
     :param graph: text of its name; that of the default graph is empty.
     """
-    found = _furthest(_quads(store))
-    return [
-        replace(position, graph=graph)
-        for (log, place), position in found.items()
-        if place == graph or (place is None and (log, graph) not in found and _may_be(store, graph))
-    ]
-
-
-def _may_be(store: Store, graph: str) -> bool:
-    """Whether a log may have been replayed into a graph, where that was not noted."""
-    if not graph:
-        return True
-    return store.contains_named_graph(_node(graph))
+    return [position for position in noted_positions(store) if position.graph == graph]
 
 
 def _node(text: str) -> NamedNode | BlankNode:
@@ -107,9 +88,9 @@ def _node(text: str) -> NamedNode | BlankNode:
     return NamedNode(text[1:-1]) if text.startswith("<") else BlankNode(text[2:])
 
 
-def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str | None], Position]:
+def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str], Position]:
     """The positions that count, by log and graph."""
-    found: dict[tuple[str, str | None], Position] = {}
+    found: dict[tuple[str, str], Position] = {}
     for position, _ in _positions(quads):
         place = (position.log, position.graph)
         before = found.get(place)
@@ -138,10 +119,7 @@ def recordings(store: Store) -> dict[str, Position]:
 def _positions(quads: Iterable[Quad]) -> Iterator[tuple[Position, bool]]:
     """The positions that quads tell, and whether the store may have more of the log."""
     for subject, predicate, value, _ in quads:
-        graph = None
-        if predicate.value.startswith(_POSITION):
-            graph = unquote(predicate.value.removeprefix(_POSITION))
-        elif predicate != _EARLIER:
+        if not predicate.value.startswith(_POSITION):
             continue
         name = unquote(subject.value.removeprefix(_LOG))
         match = _VALUE.fullmatch(value.value)
@@ -156,7 +134,7 @@ def _positions(quads: Iterable[Quad]) -> Iterator[tuple[Position, bool]]:
             transactions=int(transactions),
             complete=complete,
             closed=closed,
-            graph=graph,
+            graph=unquote(predicate.value.removeprefix(_POSITION)),
             loose=loose or "",
             content=content or "",
         )
@@ -177,8 +155,8 @@ def position_quad(position: Position, *, recording: bool = False) -> Quad:
 
 
 @lru_cache
-def _predicate_of(graph: str | None) -> NamedNode:
-    return _EARLIER if graph is None else NamedNode(f"{_POSITION}{quote(graph, safe='')}")
+def _predicate_of(graph: str) -> NamedNode:
+    return NamedNode(f"{_POSITION}{quote(graph, safe='')}")
 
 
 def _position_text(position: Position, recording: bool) -> str:
@@ -189,22 +167,17 @@ def _position_text(position: Position, recording: bool) -> str:
     return f"{position.number} {position.transactions} {ends} {loose}{content}{position.patch}"
 
 
-def position_quads(store: Store, log: str, graph: str | None = "") -> list[Quad]:
-    """All quads that tell of a position in a log, those included that count no more.
+def position_quads(store: Store, log: str, graph: str = "") -> list[Quad]:
+    """All quads of positions in a log, superseded ones included.
 
     :param graph: text of the name of the graph that the log is replayed into.
     """
-    node = _log_node(log)
-    quads = list(store.quads_for_pattern(node, _predicate_of(graph), None, BOOKKEEPING))
-    if not quads and graph is not None and _may_be(store, graph):
-        quads = list(store.quads_for_pattern(node, _EARLIER, None, BOOKKEEPING))
-    return quads
+    return list(store.quads_for_pattern(_log_node(log), _predicate_of(graph), None, BOOKKEEPING))
 
 
-def position_of(quads: Iterable[Quad], graph: str | None = "") -> Position | None:
-    """The position that quads tell, of those for one log and graph; None if there is none."""
-    found = _furthest(quads).values()
-    return next((replace(position, graph=graph) for position in found), None)
+def position_of(quads: Iterable[Quad]) -> Position | None:
+    """The furthest position in quads of one log and graph; None if there is none."""
+    return next(iter(_furthest(quads).values()), None)
 
 
 @lru_cache

@@ -9,15 +9,18 @@ from typing import Any, Final
 
 from pyoxigraph import Quad, Store
 
+from ...codec import DEFAULT_LIMITS, Limits
+from ...codec.common.limits import over
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
+from ...codec.text.transcoding import LONG_TERM
 from ...errors import ConflictError
 from ...patch.content import MANY
 from ...patch.replay.commits import Changes
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position
-from ...patch.replay.refusals import idle, moved
+from ...patch.replay.refusals import idle, moved, unmatched
 from ...reserved import refuse_graph
-from ..rows import Row, check_graph_text, graph_text, quads_of, row_of
+from ..rows import Opaque, Row, check_graph_text, graph_text, has_blank_node, quads_of, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph
 from .bookkeeping import (
     namespace_row,
@@ -45,6 +48,7 @@ class NetChanges(Changes):
         up by :meth:`write`.
     :ivar namespaces: operations on namespaces, in order.
     :ivar operations: number of operations.
+    :ivar unmatched: number of deletions of what an operation before has deleted already.
     """
 
     #: Made of rows.
@@ -54,6 +58,11 @@ class NetChanges(Changes):
     def __init__(self, graph: str = "") -> None:
         self._graph = graph
         self.net: dict[Row, bool] = {}
+        self.unmatched = 0
+        #: Rows that were touched first by a deletion, which matches if the store has the row; and
+        #: the first row with a blank node that is known not to be there.
+        self._deleted: list[Row] = []
+        self._unmatched_node: Row | None = None
         self.namespaces: list[AnyOperation] = []
         #: Of the rows; None before it was asked for.
         self._characters: int | None = None
@@ -72,6 +81,7 @@ class NetChanges(Changes):
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none."""
         net = self.net
+        deleted = self._deleted
         count = 0
         found = None
         for row in rows:
@@ -79,6 +89,11 @@ class NetChanges(Changes):
             if kind is _ADD:
                 net[value] = True
             elif kind is _DELETE:
+                there = net.get(value)
+                if there is None:
+                    deleted.append(value)
+                elif not there:
+                    self._note_unmatched(value)
                 net[value] = False
             elif type(value) is Namespace:
                 self.namespaces.append(row)
@@ -92,18 +107,66 @@ class NetChanges(Changes):
 
     def join(self, following: NetChanges) -> None:
         """Take the changes of the transaction that follows."""
+        for row in following._deleted:
+            there = self.net.get(row)
+            if there is None:
+                self._deleted.append(row)
+            elif not there:
+                self._note_unmatched(row)
+        self.unmatched += following.unmatched
+        self._unmatched_node = self._unmatched_node or following._unmatched_node
         self.net.update(following.net)
         self.namespaces += following.namespaces
         self.operations += following.operations
         self._characters = None
 
+    def _note_unmatched(self, row: Row) -> None:
+        self.unmatched += 1
+        # The log does not have the name of the graph that its default graph is applied to.
+        in_log = row if row[3] != self._graph else row[:3]
+        if self._unmatched_node is None and has_blank_node(in_log):
+            self._unmatched_node = row
+
+    def match(self, store: Store, *, blank_nodes: bool) -> int:
+        """Count the deletions of what is not there; once.
+
+        :param blank_nodes: whether it is an error for one with a blank node.
+        :raises ConflictError: it is, and there is one.
+        """
+        for row, quad in zip(self._deleted, quads_of(self._deleted), strict=True):
+            if quad not in store:
+                self._note_unmatched(row)
+        if blank_nodes and self._unmatched_node is not None:
+            raise unmatched(_statement_text(self._unmatched_node))
+        return self.unmatched
+
+    def repeated(self, most: int) -> int:
+        """Count the characters of long terms that rows have again, of which a store makes copies.
+
+        :param most: there can be no more than this if all terms together have no more.
+        """
+        if self.characters <= most:
+            return 0
+        known: set[str] = set()
+        count = 0
+        for term in chain.from_iterable(self.net):
+            if _is_long(term):
+                count += len(term) if term in known else 0
+                known.add(term)
+        return count
+
     def fingerprint(self) -> bytes:
         """A digest of the net effect, in which it makes no difference how the default graph is
-        named."""
+        named. It has the digests of long terms instead of the terms, which many rows may repeat."""
         digest = hashlib.sha256()
+        digest_of = _TermDigests().__getitem__
         rows = iter(self.net.items())
         while batch := list(islice(rows, _BATCH)):
-            lines = [f"{'A' if there else 'D'} {' '.join(row)}\n" for row, there in batch]
+            short = (tuple(map(digest_of, row)) if _has_long(row) else row for row, _ in batch)
+            lines = [
+                f"{'A' if there else 'D'} {' '.join(row)}\n"
+                for row, (_, there) in zip(short, batch, strict=True)
+            ]
             digest.update("".join(lines).encode())
         for kind, (name, iri, graph) in self.namespaces:
             place = "" if graph in (None, self._graph) else graph
@@ -199,8 +262,38 @@ class StrictChanges(NetChanges):
                 raise _idle(_ADD if adds else _DELETE, row)
 
 
+def _is_long(term: str) -> bool:
+    return isinstance(term, Opaque) and len(term) > LONG_TERM
+
+
+def _has_long(row: Row) -> bool:
+    subject, predicate, object_, graph = row
+    # Long terms are of a class of their own.
+    return not (
+        type(object_) is str
+        and type(subject) is str
+        and type(predicate) is str
+        and type(graph) is str
+    ) and any(map(_is_long, row))
+
+
+class _TermDigests(dict[str, str]):
+    """The text of each term in the lines of a digest: the digest of a long term, or the term."""
+
+    def __missing__(self, term: str) -> str:
+        if not _is_long(term):
+            return term
+        # No text of a term begins like this.
+        text = self[term] = f"#{hashlib.sha256(term.encode()).hexdigest()}"
+        return text
+
+
 def _idle(kind: OperationKind, row: Row) -> ConflictError:
-    return idle(kind, " ".join(filter(None, row)))
+    return idle(kind, _statement_text(row))
+
+
+def _statement_text(row: Row) -> str:
+    return " ".join(filter(None, row))
 
 
 class StoreTarget:
@@ -208,15 +301,25 @@ class StoreTarget:
 
     :param graph: the graph in the place of the default graph.
     :param strict: whether each operation on a statement must change something.
+    :param check_blank_nodes: whether each deletion with a blank node must.
+    :param limits: ``frame_expansion`` bounds what the rows of a transaction repeat of long terms.
     :raises TypeError: the graph is no name of one.
     """
 
     def __init__(
-        self, store: Store, *, graph: GraphName = DEFAULT_GRAPH, strict: bool = False
+        self,
+        store: Store,
+        *,
+        graph: GraphName = DEFAULT_GRAPH,
+        strict: bool = False,
+        check_blank_nodes: bool = True,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         check_graph(graph)
+        self._limits = limits
         self._store = store
         self.graph: Final = graph_text(graph)
+        self._check_blank_nodes = check_blank_nodes
         self._make: Final = StrictChanges if strict else NetChanges
         refuse_graph(self.graph, what="what is to be changed")
         #: The quad and the row of the position that the store was moved to here.
@@ -234,13 +337,19 @@ class StoreTarget:
         """Where the changes of a transaction are gathered."""
         return self._make(self.graph)
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position) -> None:
+    def apply(self, changes: NetChanges, before: Position | None, after: Position) -> int:
         """Change data, namespaces and position in one transaction. The changes are used up.
 
+        :return: number of deletions of statements that were not there.
         :raises ChainError: the store does not stand where it did: somebody else has moved it.
         :raises ConflictError: an operation does nothing, and that is not to be.
+        :raises LimitError: the rows repeat too much of long terms.
         :raises TermError: a statement is in the graph of the bookkeeping.
         """
+        repeated = changes.repeated(self._limits.frame_expansion)
+        if repeated > self._limits.frame_expansion:
+            what = "the number of characters of long terms that a transaction repeats"
+            raise over(self._limits, "frame_expansion", repeated, what)
         for graph in changes.graphs:
             refuse_graph(graph)
         # Whoever else replays into the store waits here, and then finds that it has moved.
@@ -253,8 +362,11 @@ class StoreTarget:
             row = row_of(quad)
             reached = {row}
             left = self._left(before, after)
+            missed = 0
+            # What it may have already is applied once more, and changes nothing.
             if not behind:
                 changes.check(self._store)
+                missed = changes.match(self._store, blank_nodes=self._check_blank_nodes)
             old: set[Row] = set()
             new: set[Row] = set()
             if changes.namespaces:
@@ -262,6 +374,7 @@ class StoreTarget:
             update = changes.write(chain(old, left - reached), chain(new, reached - left))
             update.run(self._store)
             self._reached = quad, row
+        return missed
 
     def _is_behind(self, position: Position) -> bool:
         """Whether the store may be further than this in the log, because that was recorded in it.
@@ -293,7 +406,7 @@ class StoreTarget:
             # longer the more it had before: Oxigraph's memory keeps what was deleted for a while.
             return {self._reached[1]}
         quads = position_quads(self._store, after.log, self.graph)
-        found = position_of(quads, self.graph)
+        found = position_of(quads)
         if found != before:
             raise moved("store", after.log, before, found, by="another replay or recorder")
         return set(map(row_of, quads))

@@ -32,7 +32,7 @@ from ...patch.replay.position import Position, check_name
 from ...patch.replay.refusals import moved
 from ..labels import kept
 from ..plain_text import canonical_quads, has_blank_nodes, line_of, lines_of
-from ..terms import check_store, describe_kept
+from ..terms import check_store, describe_directed
 from . import staging
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
 from .lag import LAG, catch_up, catches_up, check_recorded, is_alone, is_left, lags
@@ -83,7 +83,8 @@ def record(
     :param exact: leave out additions of what is there and deletions of what is not, which takes a
         look at the store for each. Without it, what is asked for is recorded: replaying the log
         gives the same data all the same, but the opposite of a patch may take away what was there
-        before it.
+        before it. Deletions of statements with blank nodes that are not there are always left out:
+        a replay rejects them.
     :param options: of a new log; by default a Jelly-Patch stream of quads with ``rdf_star``.
     :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`. The store is flushed too.
     :param limits: what is believed of the log that is there.
@@ -104,7 +105,7 @@ def record(
     check_name(name)
     writer = LogWriter(
         log,
-        describe=describe_kept,
+        describe=describe_directed,
         options=options or PatchOptions(rdf_star=True),
         sync=sync,
         limits=limits,
@@ -270,7 +271,9 @@ class Recorder:
             behind = self._behind
             if behind is None or behind == LAG - 1:
                 return False
-            if self._exact and (quad in store) is there:
+            # See Transaction.staged.
+            looked_for = self._exact or (not there and b"_:" in line)
+            if looked_for and (quad in store) is there:
                 return True
             changes = ([], [quad]) if there else ([quad], [])
             self._begun = _new_begun((writer.place, changes, None, True))

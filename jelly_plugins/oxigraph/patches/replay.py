@@ -26,6 +26,7 @@ def replay(
     graph: GraphName = DEFAULT_GRAPH,
     named_graphs: bool = True,
     strict: bool = False,
+    check_blank_nodes: bool = True,
     check_prev: bool = True,
     name: str | None = None,
     until: str | None = None,
@@ -68,6 +69,9 @@ def replay(
         graph: the same log goes into another graph from its beginning.
     :param named_graphs: whether patches may have statements in other graphs.
     :param strict: adding what is there, or deleting what is not, is an error.
+    :param check_blank_nodes: deleting a statement with a blank node that is not there is an error:
+        the store has other labels than the patch, as after a load with new ones. Other deletions
+        that match nothing are counted: see ``Replayed.unmatched``.
     :param check_prev: whether a patch that names the one before it (``prev``) must come after that
         one. Without it, patches are applied in the order of the log. Then a source without
         ``name`` that begins further back than where the store stands, but not at the beginning of
@@ -100,8 +104,8 @@ def replay(
     :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
         nothing was applied of that patch and of those behind it. Or an id names two patches; the
         log has no patch ``until``, or the store is behind it; or another replay has moved on.
-    :raises ConflictError: with ``strict``, an operation does nothing; nothing was applied of its
-        transaction.
+    :raises ConflictError: with ``check_blank_nodes`` a deletion, or with ``strict`` an operation,
+        changes nothing; nothing was applied of its transaction.
     :raises JellyError: the log cannot be read, or says what the store cannot hold. What was applied
         before stays, and the message names the patch. Or ``name`` is empty, or no text, or
         ``group`` is less than 1.
@@ -115,7 +119,9 @@ def replay(
     (1, 0)
     """
     check_store(store)
-    target = StoreTarget(store, graph=graph, strict=strict)
+    target = StoreTarget(
+        store, graph=graph, strict=strict, check_blank_nodes=check_blank_nodes, limits=limits
+    )
     if until is not None:
         check_recorded(store)
     replayed = replay_log(

@@ -22,7 +22,7 @@ from ..plain_text import (
     rows_of,
 )
 from ..rows import Row, row_of
-from ..terms import DEFAULT_GRAPH, GraphName
+from ..terms import DEFAULT_GRAPH, GraphName, may_have_blank_nodes
 from .bookkeeping import BOOKKEEPING
 from .transaction import Update
 from .update_delta import UpdateDelta
@@ -181,9 +181,13 @@ class Transaction:
         changed = {**deletes.changed, **adds.changed}
         if changed and not self._exchange(changed):
             deletes, adds = map(self._stage, self._asked())
-        if not self._exact:
-            return deletes, adds
         store = self._store
+        if not self._exact:
+            # A replay rejects a deletion with a blank node that matches nothing.
+            left = [
+                quad for quad in deletes.quads if not may_have_blank_nodes(quad) or quad in store
+            ]
+            return self._left(deletes, left), adds
         return (
             self._left(deletes, [quad for quad in deletes.quads if quad in store]),
             self._left(adds, self._absent(adds.quads)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...codec import DEFAULT_GRAPH
 from ...codec.patch.operations import AnyOperation, OperationKind
 from ..model import BEGIN, COMMIT, ID, PREV, Patch, check_patches
 from .chain import check_follows
@@ -22,8 +23,13 @@ class _Net:
 
     def apply(self, operation: AnyOperation) -> None:
         kind, value = operation
-        # A name is bound once in each graph, whatever its IRI.
-        key = value if kind in _STATEMENTS else (None, value.name, value.graph)
+        key: tuple[Any, ...]
+        if kind in _STATEMENTS:
+            # A triple is the same statement as a quad in the default graph.
+            key = value if len(value) == 4 else (*value, DEFAULT_GRAPH)
+        else:
+            # A name is bound once in each graph, whatever its IRI.
+            key = (None, value.name, DEFAULT_GRAPH if value.graph is None else value.graph)
         first, _ = self._ends.get(key, (operation, operation))
         self._ends[key] = (first, operation)
 

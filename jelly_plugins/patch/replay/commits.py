@@ -96,10 +96,11 @@ class Target(Protocol[C]):
         """Where the changes of a transaction are gathered."""
         ...
 
-    def apply(self, changes: C, before: Position | None, after: Position, /) -> None:
+    def apply(self, changes: C, before: Position | None, after: Position, /) -> int:
         """Change the data and the position, both or none. The changes may be used up.
 
         :param before: where the store stands.
+        :return: number of deletions of statements that were not there.
         :raises ChainError: it does not stand there any more. Nothing was changed.
         """
         ...
@@ -152,6 +153,7 @@ class _Group(Generic[C]):
 
     :ivar joined: the changes of all of them, once they were put together.
     :ivar applied: those that are, with their positions as far as these are known.
+    :ivar unmatched: number of deletions in those that matched nothing.
     :ivar error: what has kept the others out.
     :ivar ended: whether nothing more becomes of them.
     :ivar thread: the one that was started for them.
@@ -161,6 +163,7 @@ class _Group(Generic[C]):
         self.entries: Final = entries
         self.joined: C | None = None
         self.applied: list[tuple[_Entry[C], Position | None]] = []
+        self.unmatched = 0
         self.error: BaseException | None = None
         self.ended = False
         self.thread: Thread | None = None
@@ -351,6 +354,7 @@ class Commits(Generic[C]):
         # theirs may lead back to it, lest the store live on.
         error, group.error = group.error, None
         done, progress = self.done, self._progress
+        done.unmatched += group.unmatched
         try:
             for entry, position in group.applied:
                 done.patches += entry.patches
@@ -400,7 +404,7 @@ class Commits(Generic[C]):
         if not self._dry_run:
             joined = group.join(self._target.changes())
             try:
-                self._target.apply(joined, self._before, last)
+                group.unmatched += self._target.apply(joined, self._before, last)
             except JellyError:
                 # One by one it will be seen which of them it is.
                 return False
@@ -418,7 +422,7 @@ class Commits(Generic[C]):
     def _apply(self, group: _Group[C], entry: _Entry[C], after: Position) -> None:
         if not self._dry_run:
             try:
-                self._target.apply(entry.changes, self._before, after)
+                group.unmatched += self._target.apply(entry.changes, self._before, after)
             except JellyError as error:
                 error.message = f"{name_of(after.patch, after.number)}: {error.message}"
                 raise

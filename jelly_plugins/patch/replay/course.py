@@ -18,15 +18,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final, Generic
 
 from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import ChainError, JellyError, OrderError, TruncatedError
-from ..content import MANY, NOTHING, Content, differ
+from ..content import NOTHING, Content, differ
 from ..model import BEHIND_HEADERS, ID, PREV
-from .batches import Batches
 from .commits import C, Changes, Commits, Progress, Reached, Target
 from .position import DIGEST, Position, Replayed, check_name
 
@@ -163,7 +161,7 @@ class Replay(Generic[C]):
 
     def _run_to_end(self, batches: Iterable[Iterable[AnyOperation]]) -> bool:
         try:
-            reached = self._run(Batches(batches))
+            reached = self._run(chain.from_iterable(batches))
         except Exception as error:
             if self._commits.failed:
                 raise
@@ -180,8 +178,7 @@ class Replay(Generic[C]):
             return f"patch {self._text(self._headers[ID])}"
         return f"patch number {self._number if self._entered else self._number + 1}"
 
-    def _run(self, batches: Batches) -> bool:
-        rows = batches.rows
+    def _run(self, rows: Iterator[AnyOperation]) -> bool:
         known = self._target.positions()
         self._growing = {
             (each.number if each.patch.startswith(DIGEST) else each.patch, each.transactions)
@@ -190,7 +187,7 @@ class Replay(Generic[C]):
         }
         changes = self._target.changes()
         inside = False
-        row = self._next_row(batches)
+        row = next(rows, None)
         while row is not None:
             kind = row.kind
             if kind in CHANGES:
@@ -220,69 +217,10 @@ class Replay(Generic[C]):
             if changes.operations:
                 changes = self._target.changes()
             inside = kind is _BEGIN
-            if kind is not _END:
-                row = next(rows, None)
-            elif self._end_patch():
+            if kind is _END and self._end_patch():
                 return True
-            else:
-                row = self._next_row(batches)
+            row = next(rows, None)
         return False
-
-    # Patches as nearly all of a log of small ones are
-
-    def _next_row(self, batches: Batches) -> AnyOperation | None:
-        """The first row behind patches that are applied as they are."""
-        if self._begun and not self._sought and not self._growing:
-            for batch in batches.lists():
-                if not self._take_usual(batch):
-                    batches.give_back(batch)
-                    break
-        return next(batches.rows, None)
-
-    def _take_usual(self, rows: list[AnyOperation]) -> bool:
-        """Apply a patch as the rest of this class would: one of an id and perhaps ``prev``, one
-        transaction of not too many additions and deletions, and its end, that follows what was
-        applied. Nothing happens if it is another one.
-
-        :return: whether it is such a patch.
-        """
-        first = 2 if len(rows) > 4 and rows[1].kind is _HEADER else 1
-        size = len(rows) - first - 3
-        if (
-            not 0 < size <= MANY
-            or rows[0].kind is not _HEADER
-            or rows[first].kind is not _BEGIN
-            or rows[-1].kind is not _END
-        ):
-            return False
-        key, value = rows[0].value
-        if key != ID:
-            return False
-        patch = self._text(value)
-        mark = hash(patch)
-        if patch == self._until or mark in self._ids:
-            return False
-        if first == 2:
-            key, value = rows[1].value
-            stands = self._stands
-            if key != PREV or stands is None:
-                return False
-            if self._check_prev and self._text(value) != stands.patch:
-                return False
-        changes = self._target.changes()
-        found = changes.gather(islice(rows, first + 1, None))
-        if found is not rows[-2] or found.kind is not _COMMIT or changes.operations != size:
-            return False
-        self._ids.add(mark)
-        self._number += 1
-        content = Content.of(changes)
-        closed = not self._unmarked()
-        log = self._log or patch
-        reached = Reached(log, patch, self._number, 1, self._graph, "", content, True, closed)
-        self._stands = reached
-        self._last = (patch, 1, content)
-        self._commits.put(changes, reached, transaction=True, patches=1)
-        return True
 
     def _header(self, header: Header) -> None:
         self._has_headers = True
@@ -372,8 +310,6 @@ class Replay(Generic[C]):
         root = self._id or self._chained(changes)
         name = root if self._log is None else self._log
         position = logs.get(name)
-        if position is None and self._log is None and (self._number or self._digest):
-            position = logs.get(self._blank_name())
         if position is None and self._log is None and follows is not None:
             position = heads.get(follows)
         if position is None and self._log is None and self._id is not None:
@@ -392,7 +328,6 @@ class Replay(Generic[C]):
             self._sought = heads
         elif follows != position.patch:
             self._sought = {position.patch: position}
-            self._seek_number()
         elif self._check_prev and not position.complete:
             raise ChainError(
                 f"it follows patch {follows}, of which the store has no more than the first "
@@ -627,8 +562,6 @@ class Replay(Generic[C]):
             if not self._sought and not self._is_at(end):
                 applied = not self._transactions and self._met is None
                 self._put(nothing, end, transaction=False, begins=applied)
-        if self._sought:
-            self._seek_number()
         self._start_patch()
         if key != self._until:
             return False
@@ -676,32 +609,7 @@ class Replay(Generic[C]):
         """The patch is none: it has no id, and changes nothing."""
         self._check_follows(self._follows())
         self._number += 1
-        self._seek_number()
         self._start_patch()
-
-    # Positions as they were before such patches were passed over
-
-    def _blank_name(self) -> str:
-        """What a log was called that begins with an empty transaction, or with a patch without id
-        and changes."""
-        digest = hashlib.sha256(self._target.changes().fingerprint())
-        return DIGEST + digest.hexdigest()
-
-    def _seek_number(self) -> None:
-        """Skip no more if the store stands at a patch that is passed over, here or before: there is
-        nothing but its number to know it by. What counts is the patch before that."""
-        for position in self._sought.values():
-            blank = position.patch.startswith(DIGEST) and not position.transactions
-            if blank and position.number <= self._number:
-                number = self._number
-                self._found(position)
-                self._number = number
-                if self._last is not None:
-                    key, transactions, _ = self._last
-                    known_as = replace(position, patch=key, transactions=transactions)
-                    self._stands = known_as
-                    self._commits.begin(position, known_as)
-                return
 
     # Changes
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from threading import Condition, RLock
 from typing import Final
 
 #: Two objects may share a lock; that costs no more than waiting. Whoever has one may take it again:
 #: what is done under the lock of one store may need another store's, which may be the same.
-_LOCKS: Final = tuple(RLock() for _ in range(64))
+_LOCKS: Final = [RLock() for _ in range(64)]
+
+
+def _renew() -> None:
+    """Have new locks in a child that was forked: the threads that hold the old ones, if any, are
+    not there to release them."""
+    _LOCKS[:] = [RLock() for _ in _LOCKS]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def lock_of(store: object) -> RLock:

@@ -31,8 +31,7 @@ What a position means, and what is known by what:
    that a row has ended (a mark, or the headers of the next one) has no more of them either. One
    that nothing but the end of its source has ended, or that was not complete, may have grown:
    what it has more is applied, if the store stands at this patch still. What earlier patches said
-   is not kept, nor what a recorder has written itself; and in a position of an earlier version
-   nothing is told of content or rows, so that nothing is compared and all patches may grow.
+   is not kept, nor what a recorder has written itself.
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ class Position:
     :ivar closed: whether a row has said so, a mark or the headers of the next patch, and not only
         the end of the source, which may grow.
     :ivar graph: name of the graph in the place of the default graph, in the syntax of N-Triples;
-        empty for the default graph itself, and None where it was not noted (version 0.1.0 did not
-        at first).
+        empty for the default graph itself.
     :ivar loose: of a transaction that was ended by nothing but the end of its source, so that it
         may grow: its number of operations, a colon, and a digest of them; otherwise empty.
     :ivar content: of a patch with an id: the number of operations in the transactions that were
@@ -91,7 +89,7 @@ class Position:
     number: int
     transactions: int
     complete: bool
-    graph: str | None = ""
+    graph: str = ""
     loose: str = ""
     closed: bool = False
     content: str = ""
@@ -110,6 +108,7 @@ class Replayed:
     :ivar patches: patches that were applied, or the rest of which was.
     :ivar transactions: transactions that were applied.
     :ivar operations: operations on statements and namespaces in them.
+    :ivar unmatched: deletions of statements among them that were not there.
     :ivar aborted: transactions that were passed over because they end with an abort.
     :ivar skipped: transactions that were passed over because they had been applied before.
     """
@@ -118,5 +117,6 @@ class Replayed:
     patches: int = 0
     transactions: int = 0
     operations: int = 0
+    unmatched: int = 0
     aborted: int = 0
     skipped: int = 0

@@ -29,3 +29,12 @@ def idle(kind: OperationKind, statement: str) -> ConflictError:
     if kind is OperationKind.DELETE:
         what = "deleted, but is not there"
     return ConflictError(f"the statement {statement[:200]} is {what}")
+
+
+def unmatched(statement: str) -> ConflictError:
+    """The error for a deletion with a blank node of a statement that is not there."""
+    return ConflictError(
+        f"the statement {statement[:200]} is deleted, but is not there: the target may have other "
+        "labels for blank nodes than the patch. A patch of two files fits a store that was loaded "
+        "with canonical labels; check_blank_nodes=False (--no-check-blank-nodes) ignores this"
+    )

@@ -27,6 +27,8 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
 #: A cache of terms that reaches this many entries starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+#: After these only Z shows that a patch is whole: after no rows, and after headers.
+_MARKED: Final = (PatchState.BETWEEN_MARKS, PatchState.PUNCTUATED_OPENING)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
 #: What the parts of terms are called in errors, and which of them a literal may lack.
@@ -96,7 +98,7 @@ class PatchTextWriter:
                 yield self.mark
             if kind is OperationKind.END:
                 self._repeated = 0
-                self._ended = self.inside_patch
+                self._ended = self._state not in _MARKED
                 if not self._ended:
                     yield self.mark
             else:

@@ -67,10 +67,11 @@ cdef class Generic:
         cdef Py_ssize_t at
         for statement in statements:
             if type(statement) is not tuple:
-                statement = tuple(statement)
+                statement = terms_of(statement)
             width = PyTuple_GET_SIZE(statement)
             made = PyTuple_New(width + more)
-            # Not before it is full: an item may be refused.
+            # Python code that takes a term apart does not see it before it is full.
+            PyObject_GC_UnTrack(made)
             for at in range(width):
                 term = self._term(tuple_item(statement, at))
                 set_tuple_item(made, at, <PyObject *> term)

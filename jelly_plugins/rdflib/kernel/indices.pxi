@@ -234,11 +234,15 @@ def set_contexts(dict contexts, dict triples, dict usual):
     cdef PyObject *_value
     cdef Py_ssize_t at = 0
     while PyDict_Next(triples, &at, &triple, &_value):
+        # Held: hashing and comparing may run Python code.
+        held = <object> triple
+        if not PyTuple_CheckExact(triple) or PyTuple_GET_SIZE(held) != 3:
+            raise TypeError("a triple is a tuple of three terms")
         set_known(
-            contexts, <object> triple, usual.copy(),
+            contexts, held, usual.copy(),
             hash_of_three(
-                term_hash(tuple_item(<object> triple, 0)),
-                term_hash(tuple_item(<object> triple, 1)),
-                term_hash(tuple_item(<object> triple, 2)),
+                term_hash(tuple_item(held, 0)),
+                term_hash(tuple_item(held, 1)),
+                term_hash(tuple_item(held, 2)),
             ),
         )

@@ -16,6 +16,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import chain, islice
 from typing import Any, Final
 
 from rdflib.graph import Graph
@@ -231,16 +232,22 @@ def _restore(
     members: dict[Any, set[_Triple]],
     key: Any,
 ) -> Callable[[], object]:
-    """What puts a triple that was there back into the contexts that it has now."""
+    """What undoes that a known triple is added to one more graph: only the entries that change are
+    remembered, because a triple may be in any number of graphs."""
     own = contexts.get(triple)
-    before = None if own is None else dict(own)
+    before = {} if own is None else {name: own.get(name) for name in (None, key)}
     absent = [name for name in (None, key) if triple not in members[name]]
 
     def restore() -> None:
-        if before is None:
+        if own is None:
             contexts.pop(triple, None)
         else:
-            contexts[triple] = before
+            for name, quoted in before.items():
+                if quoted is None:
+                    own.pop(name, None)
+                else:
+                    own[name] = quoted
+            contexts[triple] = own
         for name in absent:
             members[name].discard(triple)
 
@@ -364,7 +371,8 @@ class SubjectRuns:
     """Reads the triples of a graph out of its store's indices, subject by subject, in the order in
     which subjects, and predicates and objects of each, came into the store.
 
-    A graph that is a small part of its store is read in the order of its subjects' text.
+    A graph that is a small part of its store is read in the order of its triples' text, without the
+    indices: a store of many small graphs may have one subject in all of them.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -376,28 +384,27 @@ class SubjectRuns:
         self._contexts: dict[_Triple, Any] | None = None
         self._usual: Any = {}
         self._context: str | None = None
-        self._members: set[_Triple] | None = None
+        #: The triples of a small graph; None for any other.
+        self._few: set[_Triple] | None = None
         if type(graph.store) is Memory:
             self._context = store._Memory__ctx_to_str(graph)
             contexts, members, usual = _attributes(
                 store, "tripleContexts", "contextTriples", "defaultContexts"
             )
-            self._members = members.get(self._context, set())
             if contexts or self._context not in (usual or {}):
                 self._contexts = contexts
                 self._usual = usual or {}
-            self._small = len(self._members) * 2 < len(members[None])
-
-    def _subjects(self) -> list[Any]:
-        if self._members is None or self._contexts is None or not self._small:
-            return list(self._spo)
-        # Otherwise each of many small graphs would take the time of all of them.
-        return sorted({triple[0] for triple in self._members}, key=str)
+                own = members.get(self._context, set())
+                if len(own) * 2 < len(members[None]):
+                    self._few = own
 
     def __iter__(self) -> Iterator[list[_Triple]]:
         """Runs of triples, one for each subject."""
+        if self._few is not None:
+            yield from self._runs_of_few(self._few)
+            return
         contexts, usual, context = self._contexts, self._usual, self._context
-        for s in self._subjects():
+        for s in list(self._spo):
             run = [
                 (s, p, o)
                 for p, objects in list(self._spo.get(s, {}).items())
@@ -408,18 +415,33 @@ class SubjectRuns:
             if run:
                 yield run
 
+    def _runs_of_few(self, few: set[_Triple]) -> Iterable[list[_Triple]]:
+        runs: dict[Any, list[_Triple]] = {}
+        for triple in sorted(few, key=_texts):
+            runs.setdefault(triple[0], []).append(triple)
+        return runs.values()
+
     def generic(self, terms: Any, behind: tuple[Any, ...], size: int) -> Iterator[list[Any]]:
         """Batches of statements in generic terms.
 
         :param terms: a ``Generic`` of the compiled module.
-        :param behind: generic terms that are put behind those of each triple.
-        :param size: statements after which a batch ends; a subject is never divided.
+        :param behind: generic terms that follow those of each triple.
+        :param size: statements after which a batch ends.
         """
+        if self._few is not None:
+            triples = chain.from_iterable(self)
+            while batch := list(islice(triples, size)):
+                yield terms.statements(batch, behind)
+            return
         found: list[Any] = []
-        for s in self._subjects():
+        for s in list(self._spo):
             terms.subject(self._spo, s, behind, found, self._contexts, self._usual, self._context)
             if len(found) >= size:
                 yield found
                 found = []
         if found:
             yield found
+
+
+def _texts(triple: _Triple) -> tuple[str, ...]:
+    return tuple(map(str, triple))

@@ -177,6 +177,10 @@ def graph_exists(graph: Any) -> bool:
     # graph before it gives anything of it.
     if isinstance(store, Memory):
         filled = store.__len__(graph) > 0
+        # To look through all graphs for each new one would take quadratic time.
+        known = getattr(store, "_Memory__all_contexts", None)
+        if isinstance(known, set):
+            return filled or graph in known
     else:
         filled = next(iter(store.triples((None, None, None), graph)), None) is not None
     return filled or any(_name(context) == graph.identifier for context in store.contexts())
@@ -191,7 +195,8 @@ def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
         by_name, by_iri = tables
         # rdflib's stores take for granted that no IRI has two names, and fail where one has.
         _take_away(by_name, by_iri, name)
-        others = {other: bound for other, bound in by_name.items() if bound == iri}
+        if iri in by_iri:
+            others = {other: bound for other, bound in by_name.items() if bound == iri}
         for other in others:
             del by_name[other]
         by_iri.pop(iri, None)

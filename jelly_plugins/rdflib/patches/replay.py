@@ -20,6 +20,7 @@ from rdflib.term import BNode, Node, URIRef
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
+from ...codec.text.transcoding import LONG_TERM
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
@@ -28,7 +29,7 @@ from ...patch.replay.course import CHANGES
 from ...patch.replay.locks import lock_of
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Position, Replayed
-from ...patch.replay.refusals import idle, moved
+from ...patch.replay.refusals import idle, moved, unmatched
 from ...reserved import refuse_graph
 from ..callers import default_graph
 from ..namespaces import DeclaredNamespaces
@@ -86,6 +87,7 @@ def replay(
     log: Source | Iterable[Patch],
     *,
     strict: bool = False,
+    check_blank_nodes: bool = True,
     check_prev: bool = True,
     name: str | None = None,
     until: str | None = None,
@@ -115,7 +117,7 @@ def replay(
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
     :param strict: adding what is there, or deleting what is not, is an error.
-
+    :param check_blank_nodes: deleting a statement with a blank node that is not there is an error.
     :param group: over an Oxigraph store, how many transactions are applied together at most; any
         other store is changed by one at a time, unless it is given.
 
@@ -126,6 +128,7 @@ def replay(
     >>> replay(graph, log).transactions, replay(graph, log).transactions, len(graph)
     (1, 0, 1)
     """
+    checks = {"strict": strict, "check_blank_nodes": check_blank_nodes}
     settings: dict[str, Any] = {
         "check_prev": check_prev,
         "name": name,
@@ -143,11 +146,11 @@ def replay(
     if inner_store(graph) is not None:
         if is_watched(graph.store):
             raise OptionsError("the changes of this store are being recorded, and replays are not")
-        return oxigraph_patches.replay(into, log, whole=whole, strict=strict, **settings)
+        return oxigraph_patches.replay(into, log, whole=whole, **checks, **settings)
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     if group is None:
         settings["group"] = 1
-    target = GraphTarget(into, strict=strict)
+    target = GraphTarget(into, **checks)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
     with guarded():
         return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
@@ -193,14 +196,26 @@ class OrderedChanges(Changes):
 
     def fingerprint(self) -> bytes:
         """A digest of the operations, in which it makes no difference whether a statement is a
-        triple or a quad in the default graph."""
-        lines = []
+        triple or a quad in the default graph. It has the digests of long terms instead of the
+        terms, which many rows may repeat."""
+        digest = sha256()
+        # By identity, which is enough: the rows hold the terms.
+        long: dict[int, str] = {}
+
+        def text(term: Any) -> str:
+            if not isinstance(term, str) or len(term) <= LONG_TERM:
+                return repr(term)
+            key = id(term)
+            if key not in long:
+                long[key] = f"#{sha256(repr(term).encode()).hexdigest()}"
+            return long[key]
+
         for kind, value in self.rows:
             width = 2 if type(value) is Namespace else 3
             graph = value[width] if len(value) > width else None
-            place = "" if graph in (None, DATASET_DEFAULT_GRAPH_ID) else repr(graph)
-            lines.append(f"{kind.code} {value[:width]!r} {place}\n")
-        return sha256("".join(lines).encode()).digest()
+            place = "" if graph in (None, DATASET_DEFAULT_GRAPH_ID) else text(graph)
+            digest.update(f"{kind.code} {', '.join(map(text, value[:width]))} {place}\n".encode())
+        return digest.digest()
 
 
 class GraphTarget:
@@ -208,15 +223,18 @@ class GraphTarget:
 
     :param graph: the graph that takes statements of the default graph.
     :param strict: whether each operation on a statement must change something.
+    :param check_blank_nodes: whether each deletion with a blank node must.
     :ivar known: where the graph stands, by log.
     """
 
     changes = staticmethod(OrderedChanges)
 
-    def __init__(self, graph: Graph, *, strict: bool = False) -> None:
+    def __init__(self, graph: Graph, *, strict: bool, check_blank_nodes: bool) -> None:
         refuse_graph(str(graph.identifier), what="what is to be changed")
         self._graph = graph
         self._strict = strict
+        self._check_blank_nodes = check_blank_nodes
+        self._unmatched = 0
         self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
         self.known = known_positions(graph)
 
@@ -225,9 +243,10 @@ class GraphTarget:
         return list(self.known.values())
 
     @uninterrupted
-    def apply(self, changes: OrderedChanges, before: Position | None, after: Position) -> None:
+    def apply(self, changes: OrderedChanges, before: Position | None, after: Position) -> int:
         """Change the data, the namespaces and the position, or nothing.
 
+        :return: number of deletions of statements that were not there.
         :raises ChainError: the graph does not stand where it did: somebody else has moved it.
         :raises ConflictError: an operation does nothing, and that is not to be.
         :raises TermError: the store refuses a statement, or one is in the reserved graph.
@@ -237,7 +256,9 @@ class GraphTarget:
             found = self.known.get(after.log)
             if found != before:
                 raise moved("graph", after.log, before, found, by="another replay")
+            self._unmatched = 0
             self._apply(changes, after)
+            return self._unmatched
 
     def _apply(self, changes: OrderedChanges, after: Position) -> None:
         journal = Journal(self._graph.store)
@@ -263,8 +284,14 @@ class GraphTarget:
         else:
             self._namespace(journal, kind, value)
             return
-        if self._strict and not changed:
+        if changed:
+            return
+        if self._strict:
             raise idle(kind, " ".join(map(str, value)))
+        if kind is OperationKind.DELETE:
+            self._unmatched += 1
+            if self._check_blank_nodes and any(isinstance(term, BNode) for term in value):
+                raise unmatched(" ".join(map(_text, value)))
 
     def _namespace(
         self, journal: Journal, kind: OperationKind, namespace: Namespace[Any, Any]

@@ -7,12 +7,13 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, MutableMapping, Sequence
 from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.term import BNode
 
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Limits
@@ -25,7 +26,7 @@ from ..callers import dataset_parsing_into, default_graph
 from ..memory.indices import BulkWriter, writable
 from ..namespaces import DeclaredNamespaces
 from ..patches.watch import is_watched
-from ..terms import RdflibFactory, check_graph
+from ..terms import RdflibFactory
 
 
 class Target:
@@ -44,10 +45,11 @@ class Target:
         self._graphs: dict[Any, Graph] = {DATASET_DEFAULT_GRAPH_ID: self.default}
 
     def add(self, frames: Sequence[AnyFrame]) -> None:
-        """Add the statements of frames that were made for this target, and their graphs though
-        they be empty. A store in memory takes all of them or none.
+        """Add the statements of frames that were made for this target, and their graphs, empty
+        ones included. rdflib's stores in memory take all of them or none; any other store keeps
+        what it took before it rejected a statement.
 
-        :raises TermError: the store refuses a statement.
+        :raises TermError: the store rejects a statement.
         """
         filled = [frame.statements for frame in frames if frame.statements]
         if writable(self.default):
@@ -74,8 +76,9 @@ class Target:
                 self.add([frame])
             elif frame.statements or frame.empty_graphs:
                 held.append(frame)
-        namespaces.bind(self.default)
+        # Namespaces come last: rdflib cannot unbind them if the store rejects a statement.
         self.add(held)
+        namespaces.bind(self.default)
         return count
 
     def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
@@ -86,13 +89,18 @@ class Target:
             for width, run in groupby(batches, key=lambda statements: len(statements[0])):
                 statements = chain.from_iterable(run)
                 if width == 3:
-                    default.addN((s, p, o, default) for s, p, o in statements)
+                    _add_triples(default, statements)
+                elif oxigraph_store.overridden(default):
+                    for name, quads in groupby(statements, key=itemgetter(3)):
+                        _add_triples(graph(name), (quad[:3] for quad in quads))
                 else:
                     default.store.addN((s, p, o, graph(g)) for s, p, o, g in statements)
         except JellyError:
             raise
         except ValueError as error:
-            raise TermError(f"the store refuses a statement: {error}") from error
+            raise TermError(
+                f"the store rejected a statement: {error} (it may keep those added before)"
+            ) from error
 
     def _graph_or_default(self, name: Any) -> Graph:
         return self.default if name is None else self._graph(name)
@@ -109,6 +117,16 @@ class Target:
         return graph
 
 
+def _add_triples(graph: Graph, triples: Iterable[tuple[Any, ...]]) -> None:
+    """Add triples with the graph's ``add``, which rdflib's parsers call, if it overrides only that;
+    otherwise with its ``addN``."""
+    if oxigraph_store.overridden(graph) == {"add"}:
+        for triple in triples:
+            graph.add(triple)
+    else:
+        graph.addN((s, p, o, graph) for s, p, o in triples)
+
+
 def load(
     graph: Graph,
     src: Source,
@@ -119,6 +137,7 @@ def load(
     concatenated: bool = False,
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
+    bnode_context: MutableMapping[str, BNode] | None = None,
 ) -> int:
     """Read a Jelly-RDF source into a graph, and bind the namespaces that it declares.
 
@@ -130,10 +149,14 @@ def load(
     :param generalized: let generalized statements through, which rdflib holds and cannot write.
     :param atomic: leave the graph as it is unless the whole source can be read. The statements are
         held until then: about 100 bytes each, besides their terms. Without it, each frame goes in
-        as it comes, and what went in before an error stays.
+        as it comes, and what went in before an error stays. If the store itself raises, rdflib's
+        stores in memory and Oxigraph stores are as before; any other store keeps the statements
+        that it took. Namespaces are bound last.
     :param concatenated: options that stand first in a frame start a new stream.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :param limits: the limits on untrusted input.
+    :param bnode_context: blank nodes by label, as rdflib's N-Triples parser takes it: labels in it
+        stand for those nodes, and new ones are added. Readings that share it share their nodes.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, frame and row.
 
@@ -148,9 +171,10 @@ def load(
     target = Target(graph)
     whole = target.named_graphs
     if (
-        oxigraph_store.inner_store(graph) is not None
+        oxigraph_store.readable_into(target.default)
         and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
         and not is_watched(graph.store)
+        and bnode_context is None
     ):
         # A ConjunctiveGraph goes the long way: for Oxigraph its default graph is a named one. So
         # does what is to be recorded.
@@ -173,10 +197,9 @@ def load(
         concatenated=concatenated,
         strict=strict,
         limits=limits,
+        bnode_context=bnode_context,
     ) as frames:
-        checked = (
-            check_frame(frame, namespaces, frames.name, named_graphs=whole) for frame in frames
-        )
+        checked = (check_frame(frame, namespaces, frames.name) for frame in frames)
         return target.fill(checked, namespaces, atomic=atomic)
 
 
@@ -189,11 +212,23 @@ def open_frames(
     concatenated: bool,
     strict: bool = False,
     limits: Limits,
+    bnode_context: MutableMapping[str, BNode] | None = None,
 ) -> AnyFrameReader:
     """Open a source for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
-    make = partial(
-        RdflibFactory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
-    )
+
+    def make() -> RdflibFactory:
+        factory = RdflibFactory(
+            blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
+        )
+        if bnode_context is not None:
+            new = factory.blank_node
+            factory.blank_node = lambda label: (
+                bnode_context[label]
+                if label in bnode_context
+                else bnode_context.setdefault(label, new(label))
+            )
+        return factory
+
     # Each stream of a concatenated file has its own scope of labels.
     return FrameReader(
         src,
@@ -205,17 +240,15 @@ def open_frames(
     )
 
 
-def check_frame(
-    frame: AnyFrame, namespaces: DeclaredNamespaces, source: str, *, named_graphs: bool = True
-) -> AnyFrame:
-    """Refuse what stands beside the statements of a frame, and gather its namespaces.
+def check_frame(frame: AnyFrame, namespaces: DeclaredNamespaces, source: str) -> AnyFrame:
+    """Reject a reserved graph, and gather the namespaces of a frame.
 
     :return: the frame.
-    :raises JellyError: a graph's name or a namespace cannot be held.
+    :raises JellyError: a graph is reserved, or a namespace cannot be held.
     """
     try:
         for name in frame.graphs:
-            check_graph(name, named_graphs)
+            refuse_graph(str(name))
         for name, iri in frame.namespaces:
             namespaces.add(name, str(iri))
     except JellyError as error:

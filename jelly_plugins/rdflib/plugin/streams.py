@@ -97,8 +97,8 @@ def read_graphs(
             triples = frames.options.physical_type is PhysicalType.TRIPLES
             graph = Graph() if triples else Dataset()
             check_frame(frame, namespaces, frames.name)
-            namespaces.bind(graph)
             Target(graph).add([frame])
+            namespaces.bind(graph)
             yield graph
 
 

@@ -23,6 +23,7 @@ from ...codec import (
 )
 from ...codec.common.positions import POSITIONS
 from ...codec.patch.operations import BEGIN, COMMIT, END, header
+from ...codec.text.columns import EMPTY_GRAPH
 from ...codec.text.ntriples import Dialect, LineParser
 from ...errors import JellyError, StatementError, TextError
 from ...io.sinks import compressed
@@ -93,8 +94,11 @@ def _terms(batch: pa.RecordBatch, name: str, before: int) -> list[Any]:
     parser = LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
 
     def term(text: str | None) -> Any:
-        if not text and name == "graph":
-            return DEFAULT_GRAPH
+        if name == "graph":
+            if text is None:
+                return DEFAULT_GRAPH
+            if not text:
+                raise TextError(EMPTY_GRAPH)
         if text is None:
             raise TextError(f"the {name} is null")
         try:

@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _requirement  # noqa: F401  (first: it says what to install)
+from ...errors import MissingExtraError
+
+try:
+    import numpy as _numpy  # noqa: F401
+    import pyarrow as _pyarrow  # noqa: F401
+    import xxhash as _xxhash  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError(
+        f"sharded stores need a library ({error}): pip install 'jelly-plugins[spark]'"
+    ) from error
+
 from .apply import Applied
 from .cleaning import Vacuumed, vacuum
 from .commits import Commit, Shard
@@ -60,7 +70,7 @@ def __getattr__(name: str) -> Any:
     # These need Spark, the others do not.
     if name not in ("apply_patches", "batch_sink"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .. import _requirement as _  # noqa: F401  (first: it says what to install)
+    from .. import _requirement  # noqa: F401  (first: it says what to install)
     from . import driver
 
     return getattr(driver, name)

@@ -24,6 +24,7 @@ from ...arrow import QUADS, columns
 from ...codec import OperationColumns
 from ...codec.common.conversion import convert
 from ...codec.patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
+from ...codec.text.columns import EMPTY_GRAPH
 from ...codec.text.ntriples import parse_ntriples
 from ...errors import OptionsError, SourceError
 from ...oxigraph.canonical import KEPT_TERM, KNOWN_DATATYPE
@@ -328,6 +329,8 @@ class _Reading:
         terms = [statements[name] for name in QUADS.names]
         if any(column.null_count for column in terms[:3]):
             raise OptionsError("a statement lacks its subject, predicate or object")
+        if pc.any(pc.equal(terms[3], "")).as_py():
+            raise OptionsError(EMPTY_GRAPH)
         terms[2] = _canonical(terms[2])
         return OperationColumns(
             statements=columns(pa.RecordBatch.from_arrays(terms, schema=QUADS)),

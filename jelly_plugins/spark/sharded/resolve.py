@@ -315,8 +315,8 @@ class _Target:
         self.last = _Changes()
         return self.last
 
-    def apply(self, changes: _Changes, before: Position | None, after: Position) -> None:
-        """Take the changes of a transaction."""
+    def apply(self, changes: _Changes, before: Position | None, after: Position) -> int:
+        """Take the changes of a transaction; deletions that match nothing are not counted."""
         for run in changes.runs:
             self.taken.setdefault(run.part, Ranges()).add(run.transaction)
         self.statements += changes.statements
@@ -330,6 +330,7 @@ class _Target:
         if before is not None:
             self.logs.pop(before.log, None)
         self.logs[after.log] = after
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,8 @@ from ...errors import JellyError
 from ...io.sinks import Destination
 from ...io.streams import encode, write_delimited
 from ...oxigraph.rows import graph_text
-from ...oxigraph.terms import GraphName, describe
+from ...oxigraph.terms import GraphName, describe, describe_directed
+from ...sparql import ResultsFormat, write_results
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, CommitLog, Shard
 from .dumping import default_threads, dump_stores
@@ -276,6 +277,38 @@ class ShardedStore:
             if store is not None:
                 with self._reading(number):
                     yield from solutions(store, query)
+
+    def write_solutions(
+        self,
+        query: str,
+        dst: Destination,
+        *,
+        format: ResultsFormat | str | None = None,  # noqa: A002
+        unchecked: bool = False,
+        **settings: Any,
+    ) -> None:
+        """Write the solutions of a SELECT query as :func:`~jelly_plugins.sparql.write_results`
+        does, whose settings these are; :meth:`select` says which queries the shards can answer.
+
+        :raises QueryError: shards cannot answer the query alone, or it is not well-formed.
+        """
+        scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
+        write_results(
+            scope.variables,
+            self._solutions(scope, query),
+            dst,
+            format=format,
+            describe=describe_directed,
+            **settings,
+        )
+
+    def _solutions(self, scope: Scope, query: str) -> Iterator[tuple[Any, ...]]:
+        for number in self._numbers(scope):
+            store = self.shard(number)
+            if store is not None:
+                with self._reading(number):
+                    found: Any = store.query(query)
+                    yield from map(tuple, found)
 
     def select_dataframe(
         self, spark: SparkSession, query: str, *, unchecked: bool = False

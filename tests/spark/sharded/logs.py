@@ -111,7 +111,8 @@ def replayed(*logs: object) -> set[StoredQuad]:
     """The quads that a single store has after these logs."""
     store = Store()
     for log in logs:
-        replay(store, log)  # type: ignore[arg-type]
+        # Random logs delete statements that are not there.
+        replay(store, log, check_blank_nodes=False)  # type: ignore[arg-type]
     return {each for each in store if each.graph_name != BOOKKEEPING}
 
 

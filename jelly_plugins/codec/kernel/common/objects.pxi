@@ -54,6 +54,16 @@ cdef bint KNOWN_TERMS = min(
 cdef bint KNOWN_STATEMENTS = is_bare_tuple(terms.Triple) and is_bare_tuple(terms.Quad)
 
 
+cdef inline tuple terms_in(statement):
+    """See `terms.terms_of`; to be read by C's macros alone, which no subclass changes."""
+    cdef object kind = type(statement)
+    if kind is tuple or kind is Triple or kind is Quad:
+        return <tuple> statement
+    if PyTuple_Check(statement):
+        return PyTuple_GetSlice(statement, 0, PyTuple_GET_SIZE(statement))
+    return terms.terms_of(statement)
+
+
 cdef inline str text_with(Slice slice, uint64_t characters):
     """Valid UTF-8 of so many characters as a string."""
     if characters != slice.size or slice.size == 0:

@@ -86,10 +86,25 @@ cdef bint is_plain_datatype(Slice text) noexcept nogil:
 
 cdef bint is_untagged(Slice iri) noexcept nogil:
     """The same of the IRI itself."""
-    return (is_plain(iri)
-            and not same(iri.bytes, iri.size, LANG_STRING_TEXT.bytes, LANG_STRING_TEXT.size)
-            and not same(iri.bytes, iri.size, DIR_LANG_STRING_TEXT.bytes,
-                         DIR_LANG_STRING_TEXT.size))
+    return is_plain(iri) and not needs_tag(iri)
+
+
+cdef inline bint needs_tag(Slice datatype) noexcept nogil:
+    """Whether a literal of this datatype must have a language tag."""
+    return (same(datatype.bytes, datatype.size, LANG_STRING_TEXT.bytes, LANG_STRING_TEXT.size)
+            or same(datatype.bytes, datatype.size, DIR_LANG_STRING_TEXT.bytes,
+                    DIR_LANG_STRING_TEXT.size))
+
+
+cdef inline bint is_written(Slice langtag, Term *datatype) noexcept nogil:
+    """Whether N-Triples can express a literal's language tag or datatype.
+
+    :param datatype: its text is empty or opens with its `^^`.
+    """
+    if langtag.size:
+        return is_langtag(langtag)
+    return (datatype == NULL or datatype.text.size < 4
+            or not needs_tag(Slice(datatype.text.bytes + 3, datatype.text.size - 4)))
 
 
 cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:

@@ -19,6 +19,7 @@ cdef enum Status:
     AT_FRAME_END
     REFUSED
     NOT_RDF_1_2
+    NOT_A_GRAPH
     TOO_MUCH_TEXT
     TOO_MANY_ROWS
     TOO_MANY_REPEATS
@@ -744,7 +745,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     if not read_literal_parts(reader, wire.bytes, wire.bytes + wire.size, &parts):
         return NULL
     if reader.text:
-        if parts.langtag.size and not (reader.validator_writes or is_langtag(parts.langtag)):
+        if not (reader.validator_writes or is_written(parts.langtag, parts.datatype)):
             return <Term *> refuse(reader, REFUSED)
         reader.scratch.size = 0
         if not append_literal(&reader.scratch, parts.lex, parts.langtag, parts.datatype):
@@ -940,6 +941,8 @@ cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) no
     reader.graph = graph
     reader.has_before = False
     reader.graph_is_empty = True
+    if reader.validated and graph.kind == LITERAL:
+        return fail(reader, NOT_A_GRAPH)
     plan_graph(reader, GRAPH_START)
     return True
 

@@ -62,6 +62,17 @@ cdef object refused_statement(Reader *reader, validator):
     return TermError("a statement has a kind of term where RDF 1.2 has none of it")
 
 
+cdef object refused_graph(Reader *reader, validator):
+    """The validator's error for a graph's name that RDF 1.2 does not have."""
+    try:
+        validator.check_graph(validated_term(reader.graph, validator, {}))
+    except JellyError as error:
+        return error
+    except ValueError as error:
+        return TermError(str(error))
+    return TermError("a graph is named by a kind of term that names none in RDF 1.2")
+
+
 cdef object validated_term(Term *term, validator, dict triples):
     """What the validator makes of a term; of a quoted triple once, however many it is quoted in.
 

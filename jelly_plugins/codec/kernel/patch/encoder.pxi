@@ -55,6 +55,8 @@ cdef class PatchTermWriter(TermWriter):
             for operation in operations:
                 writing = True
                 kind, value = operation
+                if type(kind) is not OperationKind:
+                    kind = reference_patch_encoder.kind_of(kind)
                 if ready and (kind is ADD_KIND or kind is DELETE_KIND):
                     self._write_statement(encoder, kind, value, width)
                     self._close_row(encoder)
@@ -155,6 +157,8 @@ cdef class PatchTermWriter(TermWriter):
         cdef Written written
         cdef object reached = BETWEEN_MARKS
         for each in ids:
+            if type(each) is not str:
+                return None
             size += len(each)
         # No limit is in sight; there is nothing of another patch.
         if (
@@ -261,7 +265,7 @@ cdef class PatchTermWriter(TermWriter):
 
     cdef int _write_statement(self, encoder, kind, value, Py_ssize_t width) except -1:
         """Write the row of a statement."""
-        cdef object terms = value if isinstance(value, tuple) else tuple(value)
+        cdef tuple terms = terms_in(value)
         if PyTuple_GET_SIZE(terms) != width:
             check_width(terms, width)
         self._statement(terms)
@@ -290,7 +294,7 @@ cdef class PatchTermWriter(TermWriter):
         memset(&encoded, 0, sizeof(EncodedTerm))
         encoded.kind = IRI
         encoded.text = Slice(<const uint8_t *> PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
-        encoded.characters = len(iri)
+        encoded.characters = PyUnicode_GET_LENGTH(iri)
         cut_iri(&encoded, writer.prefixes.size > 0)
         writer.row += 1
         writer.body.size = 0
@@ -353,7 +357,7 @@ cdef class PatchTermWriter(TermWriter):
             self._give_entries()
             self._leave()
 
-    cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
+    cdef Written _single(self, tuple terms, int what) except? OUT_OF_MEMORY:
         """Write the IRI and the graph of a namespace, or the value of a header."""
         cdef Description description
         cdef Written written = DONE

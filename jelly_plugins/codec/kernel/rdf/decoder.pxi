@@ -28,6 +28,8 @@ cdef class ObjectDecoder:
     cdef object make_blank_node
     cdef object make_literal
     cdef object make_quoted_triple
+    # What checks the names of graphs; None where any name is valid.
+    cdef object check_graph
     # The class of tuple that statements are made as, and what makes something else of them, None
     # where nothing is to be made.
     cdef object statement_class
@@ -118,6 +120,8 @@ cdef class ObjectDecoder:
         self.make_blank_node = self.factory.blank_node
         self.make_literal = self.factory.literal
         self.make_quoted_triple = self.factory.quoted_triple
+        if self.factory.check_graph is not GenericFactory.check_graph:
+            self.check_graph = self.factory.check_graph
         self.plain_iri = KNOWN_TERMS and self.make_iri is Iri
         self.plain_blank_node = KNOWN_TERMS and self.make_blank_node is BlankNode
         self.plain_literal = KNOWN_TERMS and self.make_literal is Literal
@@ -323,9 +327,23 @@ cdef class Decoder(ObjectDecoder):
         elif planned.event == REPEAT:
             self.taken.append(self.before)
         elif planned.event == GRAPH_START:
-            frame.graphs.append(self._graph(planned.terms[3]))
+            self._start_graph(planned, frame)
         else:
             frame.empty_graphs.append(self._graph(planned.terms[3]))
+        return 0
+
+
+    cdef int _start_graph(self, Planned *planned, frame) except -1:
+        name = self._graph(planned.terms[3])
+        if self.check_graph is not None:
+            self.row = planned.row
+            try:
+                self.check_graph(name)
+            except JellyError:
+                raise
+            except ValueError as error:
+                raise TermError(str(error)) from error
+        frame.graphs.append(name)
         return 0
 
 

@@ -6,6 +6,8 @@
 cdef enum:
     # Terms that are known by identity.
     IDENTITIES = 1 << 13
+    # Terms of a statement.
+    MOST_TERMS = 4
 
 
 cdef enum:
@@ -45,8 +47,8 @@ cdef class Description:
     # What `encoded` points into.
     cdef object text
     cdef object datatype
-    # A quoted triple's terms.
-    cdef object parts
+    # A quoted triple's terms, three of them.
+    cdef tuple parts
     # Whether it describes a generic term, so that it says all that equality asks for.
     cdef bint generic
     # The equality cache it is in; two of the same that are not identical are of different terms.
@@ -187,7 +189,7 @@ cdef class TermWriter:
 
     def add(self, encoder, statements, uint8_t tag, Py_ssize_t width, bint in_graphs):
         """Write statements as rows of an encoder, and end its frames where they end."""
-        cdef object terms
+        cdef tuple terms
         # Not while the caller's iterator is at work: its errors are not of a row.
         cdef bint writing = False
         self._enter()
@@ -197,7 +199,7 @@ cdef class TermWriter:
                 writing = True
                 if not self.asked:
                     encoder._begin_restart()
-                terms = statement if isinstance(statement, tuple) else tuple(statement)
+                terms = terms_in(statement)
                 if PyTuple_GET_SIZE(terms) != width:
                     raise OrderError(
                         f"a statement of {len(terms)} terms {rules.WHERE[encoder._state]}"
@@ -440,11 +442,13 @@ cdef class TermWriter:
 
     def statement(self, terms):
         """Write the body of an RdfTriple or RdfQuad."""
-        terms = tuple(terms)
+        cdef tuple given = terms_in(terms)
+        if PyTuple_GET_SIZE(given) > MOST_TERMS:
+            raise TypeError("a statement has three terms or four")
         self._enter()
         try:
             self._speak()
-            self._statement(terms)
+            self._statement(given)
             return self._body()
         finally:
             self._give_entries()
@@ -459,7 +463,7 @@ cdef class TermWriter:
         self.reference.text(value, "an IRI")
         return self._single_row((Iri(value),), WRITE_IRI)
 
-    cdef bytes _single_row(self, terms, int what):
+    cdef bytes _single_row(self, tuple terms, int what):
         """Write the body of a row that is no statement."""
         self._enter()
         try:
@@ -491,7 +495,7 @@ cdef class TermWriter:
 
     # Rows, into the writer's `body` and, their entries, `rows`
 
-    cdef int _statement(self, terms) except -1:
+    cdef int _statement(self, tuple terms) except -1:
         cdef Py_ssize_t position
         self._row(terms, WRITE_STATEMENT)
         for position in range(PyTuple_GET_SIZE(terms)):
@@ -499,7 +503,7 @@ cdef class TermWriter:
             self.last_described[position] = self.describing[position]
         return 0
 
-    cdef int _row(self, terms, int what) except -1:
+    cdef int _row(self, tuple terms, int what) except -1:
         """Write one row, all of it or none."""
         cdef Writer *writer = &self.writer
         cdef uint64_t prefix_id = writer.prefix_id
@@ -530,7 +534,7 @@ cdef class TermWriter:
             self.in_row = False
         return 0
 
-    cdef Written _try_row(self, terms, int what) except? OUT_OF_MEMORY:
+    cdef Written _try_row(self, tuple terms, int what) except? OUT_OF_MEMORY:
         self.writer.row += 1
         self.writer.body.size = 0
         if what == WRITE_STATEMENT:
@@ -559,7 +563,7 @@ cdef class TermWriter:
 
     # Terms. These return what became of writing, and raise what the reference raises.
 
-    cdef Written _terms(self, terms, uint64_t depth) except? OUT_OF_MEMORY:
+    cdef Written _terms(self, tuple terms, uint64_t depth) except? OUT_OF_MEMORY:
         """Write the terms of a statement, or of a triple that is quoted `depth` deep."""
         cdef Py_ssize_t position = 0
         cdef PyObject *term
@@ -613,7 +617,7 @@ cdef class TermWriter:
             return written
         return write_wire(&self.writer, encoded)
 
-    cdef Written _single(self, terms, int what) except? OUT_OF_MEMORY:
+    cdef Written _single(self, tuple terms, int what) except? OUT_OF_MEMORY:
         """Write the name of a graph, or an IRI as it is."""
         term = terms[0]
         cdef Description description = (
@@ -629,8 +633,8 @@ cdef class TermWriter:
 
     cdef int _check_nesting(self, term) except -1:
         """Refuse a quoted triple that is nested too deeply; most hold no other."""
-        for part in term:
-            if isinstance(part, tuple):
+        for part in <tuple> term:
+            if PyTuple_Check(part):
                 self.reference._check_nesting(term)
                 return 0
         if self.nesting < 1 or self.row_bytes < LEAST_TRIPLE:
@@ -750,7 +754,7 @@ cdef class TermWriter:
             return self._from_caller(term)
         description = Description.__new__(Description)
         description.encoded.kind = TRIPLE
-        description.parts = term
+        description.parts = <tuple> term
         return description
 
     cdef Description _new_generic(self, term):

@@ -23,6 +23,8 @@ cdef bint count_kinds(const uint8_t *pos, const uint8_t *end, size_t *counts) no
             if content.number < FIELD_NUMBERS and IS_ROW[content.number]:
                 counts[content.number] += 1
                 break
+        else:
+            return False
     return True
 
 

@@ -51,7 +51,7 @@ cdef bint are_in_order(const uint8_t *offsets, uint64_t rows, uint64_t size) noe
 
 
 cdef inline Slice cell_of(Given *given, uint64_t row) noexcept nogil:
-    """A cell; its bytes are NULL where it is null."""
+    """A cell; its bytes are NULL only where it is null."""
     cdef int32_t start
     cdef uint64_t bit = given.first_bit + row
     if given.offsets == NULL or (
@@ -72,10 +72,10 @@ cdef bint parse_row(LineReader *lines, Given *given, uint64_t row,
         if cell.bytes == NULL or cell.size > longest or not parse_cell(lines, cell, position):
             return False
     cell = cell_of(&given[3], row)
+    if cell.bytes != NULL:
+        return lines.quads and 0 < cell.size <= longest and parse_cell(lines, cell, 3)
     if not lines.quads:
-        return cell.size == 0
-    if cell.size:
-        return cell.size <= longest and parse_cell(lines, cell, 3)
+        return True
     lines.repeated[3] = False
     lines.encoded[3].kind = DEFAULT_GRAPH
     lines.encoded[3].typed = False
@@ -102,26 +102,30 @@ cdef class ColumnSource:
 
     def __cinit__(self, columns):
         self.held = []
-        self.fits = 0 <= columns.rows < 1 << 40
+        rows = columns.rows
+        self.fits = 0 <= rows < 1 << 40
         if not self.fits:
             return
-        self.rows = columns.rows
+        self.rows = rows
         for position, name in enumerate(positions.POSITIONS):
             column = getattr(columns, name)
             if column is not None and self.fits:
-                self.fits = column.rows == columns.rows and 0 <= column.offset < 1 << 40
+                offset = column.offset
+                self.fits = column.rows == self.rows and 0 <= offset < 1 << 40
                 if self.fits and self.rows:
-                    self.fits = self._take(&self.given[<int> position], column)
+                    self.fits = self._take(&self.given[<int> position], column, offset)
 
-    cdef bint _take(self, Given *given, column) except -1:
-        cdef uint64_t offset = column.offset
+    cdef bint _take(self, Given *given, column, uint64_t offset) except -1:
         cdef HeldBuffer offsets = self._hold(column.offsets)
         cdef HeldBuffer data = self._hold(column.data)
         cdef HeldBuffer validity
         if <uint64_t> offsets.view.len < 4 * (offset + self.rows + 1):
             return False
         given.offsets = <const uint8_t *> offsets.view.buf + 4 * offset
+        # NULL is for what is null; a buffer of no bytes may have no address.
         given.data = <const uint8_t *> data.view.buf
+        if given.data == NULL:
+            given.data = given.offsets
         given.first_bit = offset
         if column.validity is not None:
             validity = self._hold(column.validity)

@@ -291,6 +291,8 @@ cdef class PieceDecoder:
                 validate_made(reader, self.validator)
             elif status == NOT_RDF_1_2:
                 raise refused_statement(reader, self.validator)
+            elif status == NOT_A_GRAPH:
+                raise refused_graph(reader, self.validator)
             elif status != AT_PLAN_END and status != AT_FRAME_END:
                 self._stopped(status)
             else:

@@ -308,7 +308,7 @@ cdef bint line_literal(Reader *reader, Buffer *out, const uint8_t *pos, const ui
     cdef LiteralParts parts
     if not read_literal_parts(reader, pos, end, &parts):
         return False
-    if parts.langtag.size and not is_langtag(parts.langtag):
+    if not is_written(parts.langtag, parts.datatype):
         return False
     if reader.validated and not is_plain_literal(parts.langtag, parts.datatype):
         return False

@@ -64,13 +64,9 @@ cdef struct LineReader:
 cdef uint8_t IRI_BYTES[256]
 cdef uint8_t STRING_BYTES[256]
 cdef uint8_t SHORT_ESCAPES[256]
-# Datatypes that some dialects refuse, and what their names point to.
-cdef Slice TAGGED_DATATYPES[2]
-cdef tuple TAGGED_NAMES
 
 
 cdef int load_line_rules() except -1:
-    global TAGGED_NAMES
     plain_iri = re.compile(lines.IRI)
     plain_string = re.compile(lines.STRING)
     for code in range(128):
@@ -83,9 +79,6 @@ cdef int load_line_rules() except -1:
             raise ImportError("the kernel's plain characters are not those of codec.text.lines")
     for letter, character in lines._ESCAPED_CHARACTERS.items():
         SHORT_ESCAPES[<int> ord(letter)] = ord(character)
-    TAGGED_NAMES = tuple(name.encode() for name in ntriples._TAGGED_DATATYPES)
-    for at in range(2):
-        TAGGED_DATATYPES[at] = slice_of_bytes(TAGGED_NAMES[at])
     return 0
 
 
@@ -378,7 +371,7 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
             pos = encoded.datatype.bytes + encoded.datatype.size + 1
         else:
             pos = parse_iri(lines, pos + 2, end, &encoded.datatype, &encoded.datatype_characters)
-        if pos == NULL or is_tagged_datatype(encoded.datatype):
+        if pos == NULL or needs_tag(encoded.datatype):
             return NULL
         encoded.typed = not same(encoded.datatype.bytes, encoded.datatype.size,
                               XSD_STRING_BYTES, XSD_STRING_SIZE)
@@ -397,13 +390,6 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
         put(wire, langtag.bytes, langtag.size)
     encoded.text = Slice(wire.bytes, wire.size)
     return pos
-
-
-cdef inline bint is_tagged_datatype(Slice iri) noexcept nogil:
-    for at in range(2):
-        if same(iri.bytes, iri.size, TAGGED_DATATYPES[at].bytes, TAGGED_DATATYPES[at].size):
-            return True
-    return False
 
 
 cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,

@@ -8,7 +8,16 @@ files a store of a shard has and in which objects they are; ``cache`` keeps thos
 
 from __future__ import annotations
 
-from . import _requirement  # noqa: F401  (first: it says what to install)
+from .....errors import MissingExtraError
+
+try:
+    import obstore as _obstore  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError(
+        f"roots in object stores need a library ({error}): "
+        "pip install 'jelly-plugins[spark,objects]'"
+    ) from error
+
 from .storage import ObjectStorage
 
 __all__ = ["ObjectStorage"]

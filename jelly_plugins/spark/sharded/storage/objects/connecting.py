@@ -41,7 +41,9 @@ _SECRET_VARIABLE: Final = re.compile(r"(AWS|AZURE|GOOGLE)_\w*(KEY|SECRET|TOKEN|S
 
 #: What may be in a URL behind a question mark lets whoever has it in.
 _QUERY: Final = re.compile(r"\?[^\s\"'>]+")
-_USER: Final = re.compile(r"//[^\s/@\"']+@")
+#: A password may have a slash in it; so all up to the last @ counts as a user and a password.
+_USER: Final = re.compile(r"//[^\s\"'<>]+@")
+_PASSWORD: Final = re.compile(r"//[^/:@]*:(.*)@")
 _LEAST_SECRET: Final = 4
 _HIDDEN: Final = "(hidden)"
 
@@ -53,9 +55,12 @@ def root_url(url: str) -> str:
 
     :raises RootError: it has a part that such a URL does not have.
     """
+    if _PASSWORD.search(url):
+        said = "the URL of a root cannot have a user or a password: storage_options take them"
+        raise RootError(said, source=_USER.sub("//", url).partition("?")[0])
     parts = urlsplit(url)
     place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
-    if parts.password is not None or (parts.username is not None and parts.scheme[:4] != "abfs"):
+    if parts.username is not None and parts.scheme[:4] != "abfs":
         said = "the URL of a root cannot have a user or a password: storage_options take them"
         raise RootError(said, source=place)
     if parts.query or parts.fragment:
@@ -96,7 +101,9 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
         )
     except (BaseError, ValueError, TypeError, OSError) as error:
         # A setting may be in another's place.
-        said = _without(_first_line(error), map(str, options.values()))
+        values = [str(value) for value in options.values()]
+        values += [found for value in values for found in _PASSWORD.findall(value)]
+        said = _without(_first_line(error), values)
     if found is None:
         # Outside of the handler: what it has caught may say what nobody is to read.
         raise OptionsError(f"the storage's settings cannot be used: {said}", source=url)
@@ -116,7 +123,9 @@ def whole(name: str, value: Any) -> int:
 
 def said_by(error: BaseException, options: Mapping[str, Any]) -> str:
     """The first line of what an object store's client says, without credentials."""
-    secrets = [str(value) for name, value in options.items() if not _PUBLIC.fullmatch(name)]
+    values = {name: str(value) for name, value in options.items()}
+    secrets = [value for name, value in values.items() if not _PUBLIC.fullmatch(name)]
+    secrets += [found for value in values.values() for found in _PASSWORD.findall(value)]
     return _without(_first_line(error), secrets)
 
 

@@ -1,0 +1,233 @@
+"""What the commands do with query results: convert, inspect, validate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any, Final
+
+from ..codec import Limits
+from ..errors import JellyError
+from ..sparql.formats import ResultsFormat, format_of
+from . import console
+from .console import WrongUsageError
+
+#: Types of columns, by their fields in a frame.
+_TYPES: Final = {7: "iri", 8: "bnode", 9: "literal", 10: "mixed"}
+
+
+def are_meant(sources: list[str], output: str, from_: str | None, to: str | None) -> bool:
+    """Whether a command line is about query results: by a format that it names, or else by the
+    name of a file."""
+    told = {each for each in (from_, to) if each is not None}
+    if told:
+        return not told.isdisjoint(ResultsFormat)
+    return any(format_of(name) is not None for name in (*sources, output))
+
+
+def _format(name: str, given: str | None) -> ResultsFormat | None:
+    """The format that an option names, or a file's name."""
+    if given is None:
+        return None if name == console.STANDARD else format_of(name)
+    try:
+        return ResultsFormat(given)
+    except ValueError:
+        raise WrongUsageError(f"{given} is not a format of query results") from None
+
+
+@contextmanager
+def _opened(name: str, doing: str, given: str | None, limits: Limits) -> Iterator[Any]:
+    from ..sparql import ResultsReader
+
+    with (
+        console.open_sources([name], doing) as [source],
+        ResultsReader(source, format=_format(name, given), limits=limits) as results,
+    ):
+        yield results
+
+
+def convert(
+    sources: list[str],
+    output: str,
+    from_: str | None,
+    to: str | None,
+    *,
+    force: bool,
+    frame_rows: int | None,
+    value_forms: bool,
+    tables: Mapping[str, Any],
+    limits: Limits,
+) -> None:
+    """Convert one file of results to another format."""
+    from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS
+    from ..sparql import ResultsOptions, write_boolean, write_results
+
+    if len(sources) != 1:
+        raise WrongUsageError("one file of query results is converted at a time")
+    target = _format(output, to)
+    if target is None:
+        if output != console.STANDARD:
+            raise WrongUsageError(f"the format of {output} is not one of query results: --to")
+        source_format = _format(sources[0], from_)
+        binary = source_format is not None and source_format.is_binary
+        target = ResultsFormat.JSON if binary else ResultsFormat.JELLY
+    dst = console.destination(output, force=force, binary=target.is_binary)
+    options = ResultsOptions(**{k: value for k, value in tables.items() if value is not None})
+    with _opened(sources[0], "convert", from_, limits) as results:
+        if results.boolean is not None:
+            write_boolean(results.boolean, dst, format=target, options=options)
+            return
+        width = max(1, len(results.variables))
+        write_results(
+            results.variables,
+            results,
+            dst,
+            format=target,
+            options=options,
+            frame_cells=DEFAULT_FRAME_CELLS if frame_rows is None else frame_rows * width,
+            value_forms=value_forms,
+            limits=limits,
+        )
+
+
+def inspect(source: str, *, frames: bool, as_json: bool, limits: Limits) -> None:
+    """Show what results are made of."""
+    with _opened(source, "inspect", None, limits) as results:
+        count = rows = size = 0
+        unbound = [0] * len(results.variables)
+        types: list[set[str]] = [set() for _ in results.variables]
+        for frame in results.frames():
+            count += 1
+            rows += frame.rows
+            size += frame.size
+            for at, cells in enumerate(frame.columns):
+                unbound[at] += cells.count(None)
+            for at, number in enumerate(frame.types):
+                types[at].add(_TYPES[number])
+            if frames:
+                columns = [_TYPES[number] for number in frame.types]
+                if as_json:
+                    console.print_json(
+                        {
+                            "frame": frame.index,
+                            "size": frame.size,
+                            "rows": frame.rows,
+                            "columns": columns,
+                            "metadata": frame.metadata,
+                        }
+                    )
+                else:
+                    print(
+                        f"frame {frame.index}: {console.counted(frame.rows, 'row')}, "
+                        f"{console.counted(frame.size, 'byte')}, {' '.join(columns)}"
+                    )
+        jelly = results.format is ResultsFormat.JELLY
+        options = results.options
+        report: dict[str, Any] = {
+            "source": results.name,
+            "format": str(results.format),
+            "compression": results.compression,
+            "boolean": results.boolean,
+            "variables": [
+                {
+                    "name": name,
+                    "unbound": unbound[at],
+                    **({"columns": sorted(types[at])} if jelly else {}),
+                }
+                for at, name in enumerate(results.variables)
+            ],
+            "rows": rows,
+        }
+        if options is not None:
+            report |= {
+                "frames": count,
+                "size": size,
+                "stream_name": options.stream_name,
+                "tables": [
+                    options.max_name_table_size,
+                    options.max_prefix_table_size,
+                    options.max_datatype_table_size,
+                ],
+                "version": options.version,
+            }
+    if as_json:
+        console.print_json(report)
+        return
+    names = report.pop("variables")
+    if options is not None:
+        report["frames"] = f"{count:,}"
+        report["size"] = console.size_text(size)
+        report["stream_name"] = options.stream_name or None
+        report["tables"] = " ".join(map(str, report["tables"]))
+    report["rows"] = f"{rows:,}" if results.boolean is None else None
+    console.print_fields(report)
+    for each in names:
+        held = [*each.get("columns", ()), f"{each['unbound']:,} unbound"]
+        print(f"?{each['name']}  {', '.join(held)}")
+
+
+def validate(source: str, *, as_json: bool, limits: Limits) -> None:
+    """Read results to their end."""
+    try:
+        with _opened(source, "validate", None, limits) as results:
+            rows = sum(frame.rows for frame in results.frames())
+    except JellyError as error:
+        if as_json:
+            console.print_json({"valid": False, "error": error_as_dict(error)})
+        raise
+    if as_json:
+        console.print_json(
+            {
+                "valid": True,
+                "source": results.name,
+                "format": str(results.format),
+                "compression": results.compression,
+                "variables": results.variables,
+                "boolean": results.boolean,
+                "solutions": rows,
+            }
+        )
+    elif results.boolean is not None:
+        print(f"{results.name}: valid, the result of an ASK query")
+    else:
+        print(
+            f"{results.name}: valid, {console.counted(rows, 'solution')} of "
+            f"{console.counted(len(results.variables), 'variable')}"
+        )
+
+
+def error_as_dict(error: JellyError) -> dict[str, Any]:
+    """An error for programs."""
+    return {
+        "type": type(error).__name__,
+        "message": error.message,
+        "source": error.source,
+        "frame": error.frame,
+        "row": error.row,
+    }
+
+
+#: Rows that decide how wide the columns of a table are, and the most that one may be.
+_SAMPLE: Final = 100
+_WIDEST: Final = 60
+
+
+def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
+    """Print solutions for people, as they come."""
+    sample = list(islice(rows, _SAMPLE))
+    heads = [f"?{name}" for name in names]
+    widths = [min(_WIDEST, max(map(len, cells))) for cells in zip(heads, *sample, strict=True)]
+    count = 0
+
+    def show(cells: list[str]) -> None:
+        shown = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        sys.stdout.write(shown.rstrip() + "\n")
+
+    show(heads)
+    show(["-" * width for width in widths])
+    for row in chain(sample, rows):
+        show(row)
+        count += 1
+    print(console.counted(count, "solution"))

@@ -1,0 +1,1 @@
+"""Jelly-SPARQL: frames of query results to columns of terms and back."""

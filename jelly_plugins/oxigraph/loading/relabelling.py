@@ -1,0 +1,56 @@
+"""Canonical labels for the blank nodes of a source that is loaded: see ``canonical_labels``.
+
+All quads with blank nodes are held in memory. Labels come from terms as the source has them, before
+the store changes any, so that other readers of the same source find the same labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, TypeAlias
+
+from pyoxigraph import BlankNode, Quad, Triple
+
+from ...backends import BlankNodes
+from ...codec.common.canonical_labels import canonical_labels
+from ..terms import DEFAULT_GRAPH, GraphName, describe_directed, may_have_blank_nodes
+
+#: What becomes of blank node labels in a load: new nodes, the labels as they are, or labels that
+#: depend on the statements alone.
+LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
+
+
+def read_as(blank_nodes: LoadedBlankNodes) -> BlankNodes:
+    """What becomes of labels while the source is read."""
+    return "keep" if blank_nodes == "canonicalize" else blank_nodes
+
+
+def relabelled(quads: Iterable[Quad], graph: GraphName | None) -> Iterator[Quad]:
+    """Quads with canonical labels for their blank nodes, in another order.
+
+    :param graph: the graph that a source of triples goes into, which is not part of the source.
+    :raises LimitError: the blank nodes are too symmetric.
+    """
+    held: list[Quad] = []
+    for quad in quads:
+        if may_have_blank_nodes(quad):
+            held.append(quad)
+        else:
+            yield quad
+    own_graphs = graph is None
+    labels = canonical_labels(
+        (tuple(quad) if own_graphs else (*quad.triple, DEFAULT_GRAPH) for quad in held),
+        describe_directed,
+    )
+
+    def term(old: Any) -> Any:
+        if isinstance(old, BlankNode):
+            return BlankNode(labels[describe_directed(old)[1]])
+        if isinstance(old, Triple):
+            return Triple(*map(term, old))
+        return old
+
+    for quad in held:
+        name = quad.graph_name
+        made = Triple(*map(term, quad.triple))
+        yield Quad(made.subject, made.predicate, made.object, term(name) if own_graphs else name)

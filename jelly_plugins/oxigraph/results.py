@@ -1,0 +1,128 @@
+"""SPARQL results in pyoxigraph's forms: :func:`read_solutions` and :func:`write_solutions`.
+
+pyoxigraph has no other way to make solutions than to parse them: they reach it as SPARQL JSON, a
+part at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyoxigraph import QueryBoolean, QuerySolutions
+
+from ..codec import Limits
+from ..codec.common.limits import over
+from ..codec.sparql.options import RESULTS_LIMITS
+from ..errors import TermError
+from ..io.sinks import Destination
+from ..io.sources import Source
+from ..sparql.formats import ResultsFormat
+from ..sparql.reader import ResultsReader, read_results
+from ..sparql.w3c import json_boolean, json_pieces, parse
+from ..sparql.writer import write_boolean, write_results
+from .terms import DirectedFactory, describe_directed
+
+
+def read_solutions(
+    src: Source,
+    *,
+    format: ResultsFormat | str | None = None,  # noqa: A002
+    limits: Limits = RESULTS_LIMITS,
+) -> QuerySolutions | QueryBoolean:
+    """Read SPARQL results as pyoxigraph's, which are read from the source as they are iterated;
+    blank node labels are kept.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
+        the source's name or content decides.
+    :param limits: the limits on untrusted input; ``frame_expansion`` also bounds the characters of
+        long terms in the solutions of a frame, each of which has copies of its terms.
+    :raises JellyError: here or while iterating, with the source, and with frame or row.
+    :raises TermError: likewise; Oxigraph cannot hold a term.
+
+    >>> rows = bytes.fromhex("191c18017300" "00" "191c1c180475726e3a000000")
+    >>> list(read_solutions(rows))
+    [<QuerySolution s=<NamedNode value=urn:>>]
+    """
+    factory = DirectedFactory(blank_nodes="keep")
+    results = read_results(src, format=format, factory=factory, limits=limits)
+    found: QuerySolutions | QueryBoolean = parse(_json(results, limits), ResultsFormat.JSON)
+    return found
+
+
+def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
+    with results:
+        if results.boolean is not None:
+            yield json_boolean(results.boolean)
+            return
+        copies = _Copies(results, limits)
+        solutions = copies.solutions()
+        yield from json_pieces(
+            results.variables, solutions, describe_directed, on_long=copies.count
+        )
+
+
+class _Copies:
+    """The solutions of results, of which each gets a copy of its terms.
+
+    A few bytes can repeat a term of megabytes: what long terms take in a frame is limited, as in
+    :class:`~.terms.QuadFactory`.
+    """
+
+    def __init__(self, results: ResultsReader, limits: Limits) -> None:
+        self._results = results
+        self._limits = limits
+        self._copied = 0
+        self._frame = 0
+        self._row = 0
+
+    def solutions(self) -> Iterator[tuple[Any, ...]]:
+        for frame in self._results.frames():
+            self._copied = 0
+            self._frame = frame.index
+            for solution in frame.solutions():
+                self._row += 1
+                yield solution
+
+    def count(self, size: int) -> None:
+        """Count a long term.
+
+        :raises LimitError: they are too much in this frame.
+        """
+        self._copied += size
+        if self._copied > self._limits.frame_expansion:
+            what = "what long terms of a frame take in its solutions"
+            error = over(self._limits, "frame_expansion", self._copied, what)
+            jelly = self._results.format is ResultsFormat.JELLY
+            place = {"frame": self._frame} if jelly else {"row": self._row}
+            raise error.locate(source=self._results.name, **place)
+
+
+def write_solutions(
+    solutions: QuerySolutions | QueryBoolean,
+    dst: Destination,
+    *,
+    format: ResultsFormat | str | None = None,  # noqa: A002
+    **settings: Any,
+) -> None:
+    """Write the result of a SELECT or ASK query; solutions as they are computed.
+
+    :param solutions: what ``Store.query``, ``parse_query_results`` or :func:`read_solutions` gives.
+    :param settings: ``options``, ``frame_cells``, ``value_forms``, ``limits``.
+
+    The other parameters, and what is raised: see :func:`~jelly_plugins.sparql.write_results`.
+    """
+    if isinstance(solutions, QueryBoolean):
+        write_boolean(bool(solutions), dst, format=format)
+        return
+    if not isinstance(solutions, QuerySolutions):
+        raise TermError("the result of a SELECT or ASK query is needed: triples are not one")
+    write_results(
+        [variable.value for variable in solutions.variables],
+        map(tuple, solutions),
+        dst,
+        format=format,
+        describe=describe_directed,
+        **settings,
+    )

@@ -1,0 +1,126 @@
+"""rdflib's plugins for SPARQL results: ``Result.parse(file, format="jelly-sparql")`` and
+``result.serialize(format="jelly-sparql")``; the same for Jena's ``srt`` and ``srp``."""
+
+from __future__ import annotations
+
+from typing import IO, Any, BinaryIO, ClassVar, Final, cast
+
+from rdflib.query import Result, ResultParser, ResultSerializer
+from rdflib.term import Variable
+
+from ...errors import TermError
+from ...sparql import ResultsFormat, read_results, write_boolean, write_results
+from ..terms import RdflibFactory, describe_node
+
+
+class _ResultParser(ResultParser):
+    format: ClassVar[ResultsFormat]
+
+    def parse(self, source: IO[Any], **kwargs: Any) -> Result:
+        """Read results; blank nodes are new ones in each reading.
+
+        :param kwargs: not used.
+        :raises JellyError: with the source, and with frame or row.
+        """
+        kwargs.clear()
+        factory: Any = RdflibFactory(generalized=True)
+        with read_results(cast(BinaryIO, source), format=self.format, factory=factory) as found:
+            if found.boolean is not None:
+                result = Result("ASK")
+                result.askAnswer = found.boolean
+                return result
+            result = Result("SELECT")
+            names = result.vars = [Variable(name) for name in found.variables]
+            result.bindings = [
+                {name: term for name, term in zip(names, solution, strict=True) if term is not None}
+                for solution in found
+            ]
+        return result
+
+
+class JellyResultParser(_ResultParser):
+    """Reads SPARQL results in Jelly-SPARQL.
+
+    >>> import io
+    >>> data = Result("ASK")
+    >>> data.askAnswer = True
+    >>> jelly = data.serialize(format="jelly-sparql")
+    >>> Result.parse(io.BytesIO(jelly), format="jelly-sparql").askAnswer
+    True
+    """
+
+    format: ClassVar = ResultsFormat.JELLY
+
+
+class ThriftResultParser(_ResultParser):
+    """Reads SPARQL results in RDF Thrift.
+
+    >>> rows = bytes.fromhex("191c18017300" "00" "191c1c180475726e3a000000")
+    >>> import io
+    >>> Result.parse(io.BytesIO(rows), format="srt").bindings
+    [{rdflib.term.Variable('s'): rdflib.term.URIRef('urn:')}]
+    """
+
+    format: ClassVar = ResultsFormat.THRIFT
+
+
+class ProtobufResultParser(_ResultParser):
+    """Reads SPARQL results in RDF Protobuf."""
+
+    format: ClassVar = ResultsFormat.PROTOBUF
+
+
+class _ResultSerializer(ResultSerializer):
+    format: ClassVar[ResultsFormat]
+
+    def serialize(self, stream: IO[Any], encoding: str = "utf-8", **kwargs: Any) -> None:
+        """Write results of SELECT or, in Jelly-SPARQL, of ASK.
+
+        :param encoding: not used: the format is binary.
+        :param kwargs: not used.
+        :raises TermError: the results are of another kind of query, or a term cannot be written.
+        """
+        del encoding
+        kwargs.clear()
+        if self.result.type == "ASK":
+            write_boolean(bool(self.result.askAnswer), stream, format=self.format)
+            return
+        if self.result.type != "SELECT":
+            raise TermError(f"results of {self.result.type} have no place in this format")
+        names = list(self.result.vars or ())
+        bindings = self.result.bindings
+        write_results(
+            [str(name) for name in names],
+            ([solution.get(name) for name in names] for solution in bindings),
+            stream,
+            format=self.format,
+            describe=describe_node,
+        )
+
+
+class JellyResultSerializer(_ResultSerializer):
+    """Writes SPARQL results in Jelly-SPARQL."""
+
+    format: ClassVar = ResultsFormat.JELLY
+
+
+class ThriftResultSerializer(_ResultSerializer):
+    """Writes SPARQL results in RDF Thrift."""
+
+    format: ClassVar = ResultsFormat.THRIFT
+
+
+class ProtobufResultSerializer(_ResultSerializer):
+    """Writes SPARQL results in RDF Protobuf."""
+
+    format: ClassVar = ResultsFormat.PROTOBUF
+
+
+__all__: Final = [
+    "JellyResultParser",
+    "JellyResultSerializer",
+    "ProtobufResultParser",
+    "ProtobufResultSerializer",
+    "ThriftResultParser",
+    "ThriftResultSerializer",
+]

@@ -1,0 +1,32 @@
+"""Results of SPARQL queries: Jelly-SPARQL (``.jellys``), Apache Jena's binary formats (``.srt``,
+``.srp``) and the W3C's (``.srj``, ``.srx``, ``.csv``, ``.tsv``).
+
+>>> import io
+>>> from jelly_plugins import Iri, Literal
+>>> file = io.BytesIO()
+>>> solutions = [(Iri("http://example.org/a"), Literal("A")), (Iri("http://example.org/b"), None)]
+>>> write_results(["person", "name"], solutions, file, format="jellys")
+>>> results = read_results(file.getvalue())
+>>> results.variables, list(results) == solutions
+(['person', 'name'], True)
+"""
+
+from __future__ import annotations
+
+from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
+from .formats import ResultsFormat, format_named, format_of
+from .reader import ResultsReader, read_results
+from .writer import encode_results, write_boolean, write_results
+
+__all__ = [
+    "RESULTS_LIMITS",
+    "ResultsFormat",
+    "ResultsOptions",
+    "ResultsReader",
+    "encode_results",
+    "format_named",
+    "format_of",
+    "read_results",
+    "write_boolean",
+    "write_results",
+]

@@ -1,0 +1,206 @@
+"""Results of SPARQL queries in any format: :func:`read_results`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from itertools import chain
+from typing import Any
+
+from ..codec import FrameSplitter, Limits, TermFactory
+from ..codec.common.detection import kind_of
+from ..codec.sparql.decoder import ResultsDecoder, ResultsFrame
+from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
+from ..errors import JellyError, SourceError, TruncatedError
+from ..io.sources import Closing, Input, Source
+from ..io.streams import GENERIC
+from ..jena.streams import batches
+from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
+from .jena import RowDecoder, Solution
+from .w3c import TextResults
+
+
+class ResultsReader(Closing):
+    """Reads results: an iterator of solutions, and a context manager that closes the source.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
+        the source's name or content decides.
+    :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
+    :param limits: the limits on untrusted input.
+    :ivar variables: names of the variables, in order; empty for a result of ASK.
+    :ivar boolean: the result of an ASK query; None if there are solutions.
+    :ivar format: the format of the source.
+    :ivar options: the options of a Jelly-SPARQL stream, otherwise None.
+    :raises JellyError: at once if the header cannot be read, otherwise while iterating; with the
+        source, and with frame (Jelly-SPARQL) or row (Jena's formats, where the variables are row
+        0).
+
+    A solution is a tuple of a term for each variable, None where it is unbound. Blank node labels
+    are those of the source. Memory does not grow with the number of solutions.
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        format: ResultsFormat | str | None = None,  # noqa: A002
+        factory: TermFactory[Any] = GENERIC,
+        limits: Limits = RESULTS_LIMITS,
+    ) -> None:
+        self.variables: list[str] = []
+        self.boolean: bool | None = None
+        self.options: ResultsOptions | None = None
+        self._factory = factory
+        self._limits = limits
+        self._input = Input(src)
+        self._items: Generator[ResultsFrame] | None = None
+        try:
+            head, self._pieces = _peek(self._input.pieces())
+            told = format_named(format) if format is not None else format_of(self.name)
+            found = detected(head)
+            if told is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
+                self._refuse(head, found)
+            form = told or found
+            if form is None:
+                raise SourceError(
+                    "the format of these results is not known: format names it"
+                    if head
+                    else "the results are empty: they have no header"
+                )
+            self.format = form
+            self._items = self._read()
+            # What comes with the first batch has the header before it.
+            self._frames = chain([next(self._items)], self._items)
+            self._solutions = chain.from_iterable(map(ResultsFrame.solutions, self._frames))
+        except BaseException as error:
+            if isinstance(error, JellyError):
+                error.locate(source=self.name)
+            self.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The source's name, as errors have it."""
+        return self._input.name
+
+    @property
+    def compression(self) -> str | None:
+        """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
+        return self._input.compression
+
+    def __iter__(self) -> Iterator[Solution]:
+        return self._solutions
+
+    def __next__(self) -> Solution:
+        return next(self._solutions)
+
+    def frames(self) -> Iterator[ResultsFrame]:
+        """The solutions by columns, instead of one by one: in the frames of Jelly-SPARQL, and in
+        parts of any size in other formats."""
+        return self._frames
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        if self._items is not None:
+            self._items.close()
+        self._input.close()
+
+    @staticmethod
+    def _refuse(head: bytes, found: ResultsFormat | None) -> None:
+        """Say what content is that should be Jelly-SPARQL, if it is known."""
+        kind = kind_of(head)
+        if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):
+            raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
+
+    def _read(self) -> Generator[ResultsFrame]:
+        try:
+            if self.format is ResultsFormat.JELLY:
+                yield from decoded(self._pieces, self._factory, self._limits, self._note)
+                return
+            for number, batch in enumerate(self._batches()):
+                columns = [list(cells) for cells in zip(*batch, strict=True)]
+                yield ResultsFrame(number, len(batch), columns or [[] for _ in self.variables])
+        except JellyError as error:
+            error.locate(source=self.name)
+            raise
+        finally:
+            self._input.close()
+
+    def _batches(self) -> Iterator[list[Solution]]:
+        """The solutions of a format without frames; the first batch comes with the header."""
+        if self.format.jena is not None:
+            rows = RowDecoder(self.format.jena, self._factory, self._limits)
+            for batch in batches(self._pieces, rows.decode, rows.finish):
+                self.variables = rows.variables
+                yield batch
+        else:
+            text = TextResults(self._pieces, self.format, self._factory, self._limits)
+            self.variables, self.boolean = text.variables or [], text.boolean
+            yield []
+            yield from text.batches()
+
+    def _note(self, decoder: ResultsDecoder) -> None:
+        self.options = decoder.options
+        self.variables, self.boolean = list(decoder.variables or ()), decoder.boolean
+
+
+def decoded(
+    pieces: Iterator[bytes],
+    factory: TermFactory[Any],
+    limits: Limits,
+    on_header: Callable[[ResultsDecoder], object],
+) -> Iterator[ResultsFrame]:
+    """The frames of a Jelly-SPARQL stream.
+
+    :param on_header: called with the decoder before the first frame is given out.
+    """
+    splitter = FrameSplitter(limits=limits)
+    decoder = ResultsDecoder(factory, limits=limits)
+
+    def frames() -> Iterator[bytes]:
+        for piece in pieces:
+            yield from splitter.feed(piece)
+        yield from splitter.finish()
+
+    try:
+        for number, data in enumerate(frames()):
+            frame = decoder.decode(data)
+            if number == 0:
+                on_header(decoder)
+            yield frame
+        decoder.finish()
+    except TruncatedError as error:
+        error.locate(frame=decoder.next_frame)
+        raise
+
+
+def _peek(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """A source's first bytes, and all its pieces."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        # What one read gives is enough for all formats, and a stream may wait after it.
+        if len(head) >= DETECTION_BYTES or detected(head) is not None:
+            break
+    return head, chain((head,), pieces)
+
+
+def read_results(
+    src: Source,
+    *,
+    format: ResultsFormat | str | None = None,  # noqa: A002
+    factory: TermFactory[Any] = GENERIC,
+    limits: Limits = RESULTS_LIMITS,
+) -> ResultsReader:
+    """Read the results of a SPARQL query, in generic terms by default; see :class:`ResultsReader`.
+
+    >>> import io
+    >>> from jelly_plugins import Iri
+    >>> from jelly_plugins.sparql import write_results
+    >>> file = io.BytesIO()
+    >>> write_results(["s", "o"], [(Iri("urn:s"), None)], file, format="jelly-sparql")
+    >>> with read_results(file.getvalue()) as results:
+    ...     results.variables, list(results)
+    (['s', 'o'], [(Iri(value='urn:s'), None)])
+    """
+    return ResultsReader(src, format=format, factory=factory, limits=limits)

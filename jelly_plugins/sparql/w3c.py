@@ -1,0 +1,243 @@
+"""The W3C's formats of SPARQL results: JSON is written here; everything else is pyoxigraph's work,
+and for reading CSV rdflib's.
+
+pyoxigraph has no other way to make solutions than to parse them, so that they reach it as JSON.
+
+References: SPARQL 1.2 Query Results JSON Format, SPARQL Query Results XML Format, SPARQL 1.1 Query
+Results CSV and TSV Formats.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from ..backends import get_backend
+from ..codec import Describe, Kind, Limits, TermFactory
+from ..codec.common.limits import over
+from ..codec.common.terms import build
+from ..codec.text.ntriples import written_label
+from ..codec.text.transcoding import LONG_TERM
+from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TermError, TextError
+from ..formats.reading import PieceFile, pyoxigraph_module, too_large
+from ..io.sources import PIECE
+from .formats import ResultsFormat
+
+_PARTS: Final = ("subject", "predicate", "object")
+
+#: Solutions that are given out at once.
+_BATCH: Final = 1024
+
+#: A cache of terms that reaches this many entries starts afresh.
+_CACHE_ENTRIES: Final = 1 << 16
+
+
+def json_pieces(
+    variables: Sequence[str],
+    solutions: Iterable[Sequence[Any]],
+    describe: Describe,
+    *,
+    on_long: Callable[[int], object] | None = None,
+) -> Iterator[bytes]:
+    """Solutions as SPARQL JSON, in chunks: memory grows with the longest solution only.
+
+    :param on_long: called with the length of each long term before it is copied.
+    :raises TermError: a term cannot be written.
+    """
+    yield _utf8('{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[')
+    known: dict[Any, str] = {}
+    keys = [_dumps(name) + ":" for name in variables]
+    parts: list[str] = []
+    size = 0
+    mark = ""
+    for solution in solutions:
+        bound = []
+        for key, term in zip(keys, solution, strict=True):
+            if term is None:
+                continue
+            text = known.get(term)
+            if text is None:
+                text = _dumps(_json(term, describe))
+                if len(text) <= LONG_TERM:
+                    if len(known) >= _CACHE_ENTRIES:
+                        known.clear()
+                    known[term] = text
+                elif on_long is not None:
+                    on_long(len(text))
+            bound.append(key + text)
+        part = mark + "{" + ",".join(bound) + "}"
+        parts.append(part)
+        size += len(part)
+        mark = ",\n"
+        if size >= PIECE:
+            yield _utf8("".join(parts))
+            parts.clear()
+            size = 0
+    yield _utf8("".join(parts) + "]}}\n")
+
+
+_dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise TermError("a term has a surrogate, which is not a character") from None
+
+
+def json_boolean(value: bool) -> bytes:
+    """The result of an ASK query as SPARQL JSON."""
+    return b'{"head":{},"boolean":%s}\n' % (b"true" if value else b"false")
+
+
+def _json(term: Any, describe: Describe) -> dict[str, Any]:
+    """A term as SPARQL JSON has it."""
+    kind, *parts = describe(term)
+    if kind == Kind.IRI:
+        return {"type": "uri", "value": parts[0]}
+    if kind == Kind.BLANK_NODE:
+        return {"type": "bnode", "value": written_label(parts[0])}
+    if kind == Kind.TRIPLE:
+        value = {name: _json(part, describe) for name, part in zip(_PARTS, parts, strict=True)}
+        return {"type": "triple", "value": value}
+    if kind != Kind.LITERAL:
+        raise TermError("the default graph is not a term of a solution")
+    lex, langtag, datatype = parts
+    literal = {"type": "literal", "value": lex}
+    if langtag is not None:
+        language, mark, direction = langtag.partition("--")
+        literal["xml:lang"] = language
+        if mark:
+            literal["its:dir"] = direction
+    elif datatype is not None:
+        literal["datatype"] = datatype
+    return literal
+
+
+def parse(pieces: Iterator[bytes], format: ResultsFormat) -> Any:  # noqa: A002
+    """pyoxigraph's ``QuerySolutions`` or ``QueryBoolean`` of a text, read as it is iterated.
+
+    :raises JellyError: it is not well-formed; while iterating, pyoxigraph's own errors.
+    """
+    ox = pyoxigraph_module()
+    formats = {
+        ResultsFormat.JSON: ox.QueryResultsFormat.JSON,
+        ResultsFormat.XML: ox.QueryResultsFormat.XML,
+        ResultsFormat.TSV: ox.QueryResultsFormat.TSV,
+    }
+    file = io.BufferedReader(PieceFile(pieces), PIECE)
+    try:
+        return ox.parse_query_results(file, formats[format])
+    except JellyError:
+        raise
+    except (SyntaxError, MemoryError, OSError, ValueError) as error:
+        raise as_ours(error) from error
+
+
+def as_ours(error: BaseException) -> JellyError:
+    """What pyoxigraph raises while it reads, as an error of this package."""
+    if isinstance(error, SyntaxError):
+        return TextError(error.msg or "malformed", line=error.lineno, column=error.offset)
+    if isinstance(error, MemoryError):
+        return LimitError(too_large(error))
+    return SourceError(str(error))
+
+
+class TextResults:
+    """Results in one of the W3C's formats, in a factory's terms.
+
+    :ivar variables: names of the variables, in order; None for a result of ASK.
+    :ivar boolean: the result of an ASK query, otherwise None.
+    """
+
+    def __init__(
+        self,
+        pieces: Iterator[bytes],
+        format: ResultsFormat,  # noqa: A002
+        factory: TermFactory[Any],
+        limits: Limits,
+    ) -> None:
+        self.boolean: bool | None = None
+        self.variables: list[str] | None = None
+        self._factory = factory
+        self._limits = limits
+        self._cache: dict[Any, Any] = {}
+        if format is ResultsFormat.CSV:
+            self._describe = get_backend("rdflib").describe
+            self._found: Any = self._of_csv(pieces)
+            return
+        self._describe = get_backend("oxigraph").describe
+        self._found = parse(pieces, format)
+        if hasattr(self._found, "variables"):
+            self.variables = [variable.value for variable in self._found.variables]
+        else:
+            self.boolean = bool(self._found)
+
+    def batches(self) -> Iterator[list[tuple[Any, ...]]]:
+        """The solutions, some at a time.
+
+        :raises JellyError: the text is not well-formed, or the factory rejects a term.
+        """
+        if self.boolean is not None:
+            return
+        get = self._cache.get
+        batch = []
+        try:
+            for solution in self._found:
+                batch.append(
+                    tuple(
+                        [
+                            None if term is None else get(term) or self._make(term, 0)
+                            for term in solution
+                        ]
+                    )
+                )
+                if len(batch) == _BATCH:
+                    yield batch
+                    batch = []
+        except JellyError:
+            raise
+        except (SyntaxError, MemoryError, OSError, ValueError) as error:
+            raise as_ours(error) from error
+        yield batch
+
+    def _make(self, term: Any, depth: int) -> Any:
+        if depth > self._limits.nesting:
+            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+        if getattr(term, "direction", None) is None:
+            kind, *parts = self._describe(term)
+        else:
+            # A base direction is part of the language tag, as in N-Triples.
+            kind, parts = Kind.LITERAL, [term.value, str(term).rpartition("@")[2], None]
+        makers: dict[Kind, Callable[..., Any]] = {
+            Kind.IRI: self._factory.iri,
+            Kind.BLANK_NODE: self._factory.blank_node,
+            Kind.LITERAL: self._factory.literal,
+            Kind.TRIPLE: self._factory.quoted_triple,
+        }
+        if kind is Kind.TRIPLE:
+            parts = [self._make(part, depth + 1) for part in parts]
+        made = build(makers[kind], *parts)
+        if len(self._cache) >= _CACHE_ENTRIES:
+            self._cache.clear()
+        self._cache[term] = made
+        return made
+
+    def _of_csv(self, pieces: Iterator[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Solutions by rdflib, which guesses the kind of each term: CSV does not have it."""
+        try:
+            from rdflib.query import Result
+        except ImportError:
+            raise MissingExtraError(
+                "reading CSV needs a library: pip install 'jelly-plugins[rdflib]'"
+            ) from None
+        try:
+            result = Result.parse(io.BytesIO(b"".join(pieces)), format="csv")
+        except (ValueError, StopIteration, RuntimeError) as error:
+            raise as_ours(error) from error
+        variables = result.vars or []
+        self.variables = [str(name) for name in variables]
+        return (tuple([row.get(name) for name in variables]) for row in result.bindings)

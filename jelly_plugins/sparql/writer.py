@@ -1,0 +1,162 @@
+"""Results of SPARQL queries into any format: :func:`write_results`, :func:`write_boolean`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from ..codec import Describe, Limits, delimit, describe
+from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS, ResultsEncoder, encode_boolean
+from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
+from ..errors import JellyError, TermError
+from ..formats.reading import pyoxigraph_module
+from ..io.sinks import Destination, Writable, open_output
+from .formats import ResultsFormat, format_named, format_of
+from .jena import encode_rows
+from .w3c import as_ours, json_boolean, json_pieces, parse
+
+_BATCH: Final = 4096
+
+
+def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsFormat:  # noqa: A002
+    """The format that is given, or that of a destination's name.
+
+    :raises ValueError: there is neither.
+    """
+    if format is not None:
+        return format_named(format)
+    name = dst if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
+    found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
+    if found is None:
+        raise ValueError(f"no format is given, and {name!r} has no ending of one")
+    return found
+
+
+def encode_results(
+    variables: Sequence[str],
+    solutions: Iterable[Sequence[Any]],
+    *,
+    options: ResultsOptions | None = None,
+    describe: Describe = describe,
+    frame_cells: int = DEFAULT_FRAME_CELLS,
+    limits: Limits = RESULTS_LIMITS,
+) -> Iterator[bytes]:
+    """Encode results as Jelly-SPARQL; the bytes of each frame come with their delimiter, as soon as
+    there are solutions enough for it.
+
+    :param frame_cells: cells (rows times variables) after which a frame ends.
+
+    See :func:`write_results` for the other parameters and for what is raised.
+    """
+    encoder = ResultsEncoder(
+        variables, options=options, describe=describe, frame_cells=frame_cells, limits=limits
+    )
+    iterator = iter(solutions)
+    step = max(1, min(frame_cells, _BATCH) // max(1, len(variables)))
+    while batch := list(islice(iterator, step)):
+        yield from map(delimit, encoder.add(batch))
+    yield from map(delimit, encoder.finish())
+
+
+def write_results(
+    variables: Sequence[str],
+    solutions: Iterable[Sequence[Any]],
+    dst: Destination,
+    *,
+    format: ResultsFormat | str | None = None,  # noqa: A002
+    options: ResultsOptions | None = None,
+    frame_cells: int = DEFAULT_FRAME_CELLS,
+    value_forms: bool = False,
+    describe: Describe = describe,
+    limits: Limits = RESULTS_LIMITS,
+) -> None:
+    """Write the solutions of a SELECT query, as they come.
+
+    :param variables: their names, in order.
+    :param solutions: a term for each variable, None where it is unbound.
+    :param dst: path or open binary file; a path is replaced only once everything is written.
+    :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
+        that of the destination's name.
+    :param options: of a Jelly-SPARQL stream: table sizes, name.
+    :param frame_cells: cells (rows times variables) after which a frame of Jelly-SPARQL ends.
+    :param value_forms: of Jena's formats, see :func:`~jelly_plugins.jena.write`.
+    :param describe: takes the terms apart, see ``codec.Describe``.
+    :param limits: bounds of what is written.
+    :raises ValueError: no format is given, and the name has none.
+    :raises JellyError: a term or a name cannot be written.
+    """
+    form = format_for(dst, format)
+    if form is ResultsFormat.JELLY:
+        pieces = encode_results(
+            variables,
+            solutions,
+            options=options,
+            describe=describe,
+            frame_cells=frame_cells,
+            limits=limits,
+        )
+    elif form.jena is not None:
+        pieces = encode_rows(
+            variables,
+            solutions,
+            form.jena,
+            value_forms=value_forms,
+            describe=describe,
+            limits=limits,
+        )
+    else:
+        if len(set(variables)) < len(variables):
+            raise TermError("two variables have the same name")
+        pieces = json_pieces(variables, solutions, describe)
+    with open_output(dst) as out:
+        _write(pieces, form, out)
+
+
+def write_boolean(
+    value: bool,
+    dst: Destination,
+    *,
+    format: ResultsFormat | str | None = None,  # noqa: A002
+    options: ResultsOptions | None = None,
+) -> None:
+    """Write the result of an ASK query; see :func:`write_results`.
+
+    :raises TermError: the format has no place for it, as Jena's binary ones.
+    """
+    form = format_for(dst, format)
+    if form.jena is not None:
+        raise TermError(f"the format {form} has no place for the result of an ASK query")
+    if form is ResultsFormat.JELLY:
+        data = delimit(encode_boolean(value, options=options))
+    else:
+        data = json_boolean(value)
+    with open_output(dst) as out:
+        _write(iter((data,)), form, out)
+
+
+def _write(pieces: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
+    """Write what is in the format already, or JSON for one of the other W3C formats."""
+    if form.is_binary or form is ResultsFormat.JSON:
+        for piece in pieces:
+            out.write(piece)
+        return
+    ox = pyoxigraph_module()
+    formats = {
+        ResultsFormat.XML: ox.QueryResultsFormat.XML,
+        ResultsFormat.CSV: ox.QueryResultsFormat.CSV,
+        ResultsFormat.TSV: ox.QueryResultsFormat.TSV,
+    }
+    found = parse(pieces, ResultsFormat.JSON)
+    try:
+        found.serialize(out, formats[form])
+    except JellyError:
+        raise
+    except SyntaxError as error:
+        raise TermError(f"the results cannot be written as {form}: {error}") from error
+    except (MemoryError, ValueError) as error:
+        raise as_ours(error) from error
+
+
+__all__ = ["encode_results", "format_for", "write_boolean", "write_results"]

@@ -1,0 +1,150 @@
+"""When a dimension is doubled, time and memory are at most doubled.
+
+The short form counts Python's instructions and allocations, which do not depend on the machine; of
+what C does it sees the memory only. The slow form measures CPU time with a wide margin, and repeats
+a measurement that exceeds it.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from .doubling import ENOUGH, Growth, grown
+from .doubling_cases import GROUPS, STARTS
+
+#: rdflib's own, inside its serializers.
+pytestmark = pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
+
+#: Sizes of the short form, as multiples of the first.
+_FIRST: Final = 32
+#: Of dimensions whose smaller sizes are one batch.
+_FIRSTS: Final = {"empty messages": 128}
+#: Instructions and bytes that a doubling may add in any case: of a constant amount of work.
+_INSTRUCTIONS: Final = 4_000
+_BYTES: Final = 1 << 18
+#: What the second doubling adds, in multiples of the first: 2 if linear, 4 if quadratic.
+_MOST: Final = 3.0
+#: The exponent that the slow form allows: figures of a busy machine are some tenths apart.
+_EXPONENT: Final = 1.6
+_ATTEMPTS: Final = 3
+
+#: Entries of the short form: those that do the most in Python.
+_SHORT: Final = {
+    "statements": (
+        "read",
+        "arrow.write",
+        "Dataset().parse jelly",
+        "Graph().serialize rt",
+        "oxigraph.load terms",
+    ),
+    "patches": ("compact", "write_patches jellyp", "oxigraph.replay", "rdflib.replay Dataset"),
+    "messages": (
+        "read_messages trig",
+        "read_messages yamlld",
+        "write_messages ndjsonld",
+        "convert_messages nt jelly",
+    ),
+    "results": ("read_solutions", "write_results rt"),
+}
+
+
+#: Lines of the short form that are worse than linear, and why they cannot be otherwise.
+_STEEP: Final = {
+    ("namespaces", "Dataset().parse jelly"): "rdflib's bind looks at all namespaces (insert_trie)",
+}
+
+
+def lines(entries: Any, steep: dict[tuple[str, str], str] | None = None) -> Iterator[Any]:
+    for group, (dimensions, _) in GROUPS.items():
+        for dimension in dimensions:
+            for entry in entries[group]:
+                reason = (steep or {}).get((dimension, entry))
+                marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+                yield pytest.param(group, dimension, entry, id=f"{dimension}-{entry}", marks=marks)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _frozen() -> Iterator[None]:
+    """Keep what was there before out of the collections, which take most of the time otherwise."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def executed(run: Callable[[], object]) -> int:
+    """Instructions of Python that a call executes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def allocated(run: Callable[[], object]) -> int:
+    """The most bytes that Python has allocated at once in a call, and in what it returns."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        kept = run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        del kept
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("group", "dimension", "entry"), list(lines(_SHORT, _STEEP)))
+def test_instructions_and_memory(group: str, dimension: str, entry: str) -> None:
+    dimensions, entries = GROUPS[group]
+    first = _FIRSTS.get(dimension, min(STARTS.get(dimension, _FIRST), _FIRST))
+    runs = []
+    for size in (first, 2 * first, 4 * first):
+        try:
+            runs.append(entries[entry](dimensions[dimension](size)))
+            runs[-1]()
+        except ValueError as error:
+            pytest.skip(f"has no place for it: {error}")
+    for what, count, least in (
+        ("instructions", executed, _INSTRUCTIONS),
+        ("bytes", allocated, _BYTES),
+    ):
+        # The first call pays for what is made once.
+        count(runs[0])
+        counts = [count(run) for run in runs]
+        added = counts[1] - counts[0], counts[2] - counts[1]
+        assert added[1] <= max(_MOST * added[0], least), (what, counts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("group", "dimension", "entry"),
+    list(lines({group: each[1] for group, each in GROUPS.items()})),
+)
+def test_time_and_memory(group: str, dimension: str, entry: str) -> None:
+    found: list[Growth] = []
+    while len(found) < _ATTEMPTS:
+        growth = grown(group, dimension, entry)
+        found.append(growth)
+        last = growth.points[-1]
+        assert not last.error.startswith("ended")
+        if last.seconds < ENOUGH or max(growth.time or 0, growth.memory or 0) <= _EXPONENT:
+            return
+    pytest.fail(str(found))

@@ -1,0 +1,93 @@
+"""Query results in ``jelly convert``, ``inspect``, ``validate`` and ``query``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Store
+
+from jelly_plugins import Iri, Literal
+from jelly_plugins.sparql import ResultsFormat, read_results, write_boolean, write_results
+
+from .command import assert_failed, jelly, quads_file
+
+ROWS = [(Iri("http://e.org/a"), Literal("x", "en")), (None, Literal("1")), (Iri("urn:b"), None)]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    write_results(["a", "b"], ROWS, tmp_path / "x.srj")
+    return tmp_path / "x.srj"
+
+
+@pytest.mark.parametrize("form", [each for each in ResultsFormat if each is not ResultsFormat.CSV])
+def test_convert(form: ResultsFormat, source: Path, tmp_path: Path) -> None:
+    target = tmp_path / f"y.{form}"
+    assert jelly("convert", source, "-o", target).code == 0
+    assert list(read_results(target)) == ROWS
+    done = jelly("convert", "-", "--from", form, "--to", "srj", stdin=target.read_bytes())
+    assert (done.code, done.out) == (0, source.read_bytes())
+
+
+def test_convert_by_default(source: Path, tmp_path: Path) -> None:
+    jellys = jelly("convert", source).out
+    assert list(read_results(jellys)) == ROWS
+    (tmp_path / "y.jellys").write_bytes(jellys)
+    assert jelly("convert", tmp_path / "y.jellys").out == source.read_bytes()
+    write_boolean(True, tmp_path / "ask.jellys")
+    assert json.loads(jelly("convert", tmp_path / "ask.jellys").out)["boolean"] is True
+    done = jelly("convert", source, "-o", tmp_path / "z.jellys", "--frame-rows", "1")
+    assert done.code == 0
+    report = json.loads(jelly("inspect", tmp_path / "z.jellys", "--json").out)
+    assert (report["frames"], report["rows"]) == (3, 3)
+
+
+def test_what_does_not_go_together(source: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ("convert", source, source, "-o", tmp_path / "y.jellys"),
+        ("convert", source, "-o", tmp_path / "y.nt"),
+        ("convert", source, "--to", "jellys", "--namespaces"),
+        ("inspect", source, "--detail"),
+        ("validate", source, "--ordered"),
+    ):
+        assert_failed(jelly(*arguments), 2)
+
+
+def test_inspect_and_validate(source: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.jellys"
+    write_results(["a", "b"], ROWS, path, frame_cells=4)
+    done = jelly("inspect", path, "--frames")
+    assert "frame 0: 2 rows" in done.text
+    assert "?b  literal, 1 unbound" in done.text
+    assert jelly("validate", path).text == f"{path}: valid, 3 solutions of 2 variables\n"
+    assert json.loads(jelly("validate", source, "--json").out)["solutions"] == 3
+    path.write_bytes(path.read_bytes()[:-1])
+    assert_failed(jelly("validate", path), 1, "frame 1", "ends inside a frame")
+    (tmp_path / "x.jelly").write_bytes(path.read_bytes())
+    assert_failed(jelly("validate", tmp_path / "x.jelly"), 1, "this is Jelly-SPARQL")
+
+
+def test_query(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    assert jelly("load", quads_file(tmp_path), "--store", folder).code == 0
+    query = "SELECT ?s ?o { GRAPH ?g { ?s ?p ?o } }"
+    target = tmp_path / "x.jellys"
+    done = jelly("query", query, "--store", folder, "-o", target)
+    assert (done.code, done.err) == (0, "")
+    solutions = list(read_results(target))
+    assert len(solutions) == len(list(Store.read_only(str(folder)).query(query)))  # type: ignore[arg-type]
+    assert jelly("query", query, "--store", folder).text.startswith("?s\t?o\n")
+    assert json.loads(jelly("query", "ASK {}", "--store", folder, "--to", "srj").out)["boolean"]
+    assert_failed(jelly("query", "nonsense", "--store", folder), 2, "not well-formed")
+    assert_failed(jelly("query", "CONSTRUCT WHERE {?s ?p ?o}", "--store", folder), 2, "SELECT")
+    assert_failed(jelly("query", query, "--store", folder, "-o", tmp_path / "x.nt"), 2, "--to")
+    assert_failed(jelly("query", query, "--store", tmp_path / "none"), 1)
+
+
+def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    from jelly_plugins.cli.results import print_table
+
+    print_table(["a", "long"], iter([["x" * 5, ""], ["y", "z"]]))
+    assert capsys.readouterr().out == ("?a     ?long\n-----  -----\nxxxxx\ny      z\n2 solutions\n")

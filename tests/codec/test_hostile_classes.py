@@ -1,0 +1,163 @@
+"""Statements of tuple subclasses whose methods do not say what is in them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from itertools import repeat
+from typing import Any
+
+import pytest
+import rdflib
+
+from jelly_plugins import BlankNode, Iri, JellyError, PhysicalType, Quad, StreamOptions, Triple
+from jelly_plugins.codec import GenericFactory, describe
+from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, add
+from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
+from jelly_plugins.jena.names import JenaFormat
+from jelly_plugins.jena.writer import RowEncoder
+from jelly_plugins.messages import boundaries
+from jelly_plugins.rdflib.terms import EncoderTerms
+
+from ..fuzz.comparison import native_of
+from ..fuzz.hostile import run
+from .conftest import Kernel
+
+S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
+
+
+class FourLong(tuple[Any, ...]):
+    """Says that it has four items."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 4
+
+
+class OtherItems(Quad):
+    """Gives other items to whoever asks its methods."""
+
+    def __len__(self) -> int:
+        return 7
+
+    def __iter__(self) -> Any:
+        return iter((O,) * 7)
+
+    def __getitem__(self, _: Any) -> Any:
+        return O
+
+
+class Endless:
+    """Has terms without end, and says that it has more than the memory."""
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+    def __iter__(self) -> Any:
+        return repeat(rdflib.URIRef("urn:s"))
+
+
+class Long(tuple[Any, ...]):
+    """Says that it has more items than the memory."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+
+def patch_module(kernel: Kernel, part: str) -> Any:
+    name = "_native" if kernel.name == "native" else f"patch.{part}"
+    return import_module(f"jelly_plugins.codec.{name}")
+
+
+OPTIONS = PatchOptions(
+    statement_type=PatchStatementType.QUADS, stream_type=PatchStreamType.PUNCTUATED
+)
+
+
+@pytest.mark.parametrize("terms", [(S, P, O, G, G), (S, P, O), (S,) * 300])
+def test_the_width_of_an_operation_is_that_of_its_tuple(kernel: Kernel, terms: Any) -> None:
+    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
+    for kind in (OperationKind.ADD, OperationKind.DELETE):
+        with pytest.raises(JellyError, match=f"a statement of {len(terms)} terms"):
+            encoder.add([Operation(kind, FourLong(terms))])
+
+
+@pytest.mark.parametrize("physical", [PhysicalType.QUADS, PhysicalType.GRAPHS])
+def test_the_terms_of_a_statement_are_those_of_its_tuple(
+    kernel: Kernel, physical: PhysicalType
+) -> None:
+    quads = [Quad(S, P, O, G), OtherItems(S, P, BlankNode("b"), G), FourLong((S, P, O, G))]
+    frames = kernel.encode(quads, StreamOptions(physical_type=physical))
+    expected = [Quad(S, P, O, G), Quad(S, P, BlankNode("b"), G), Quad(S, P, O, G)]
+    assert kernel.statements(*frames) == expected
+    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
+    frames = encoder.add([*map(add, quads), END])
+    [frame] = map(patch_module(kernel, "decoder").PatchDecoder(GenericFactory()).decode, frames)
+    assert [value for _, value in frame.operations[:3]] == expected
+
+
+@pytest.mark.parametrize("width", [2, 4, 5, 300])
+def test_a_quoted_triple_has_three_terms(kernel: Kernel, width: int) -> None:
+    quoted = tuple.__new__(Triple, (S,) * width)
+    with pytest.raises(JellyError, match=f"a quoted triple of {width} terms"):
+        kernel.encode([Triple(S, P, quoted)], StreamOptions(rdf_star=True))
+
+
+def test_a_length_reserves_no_memory(kernel: Kernel) -> None:
+    options = StreamOptions(physical_type=PhysicalType.QUADS)
+    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
+    pick = native_of if kernel.name == "native" else lambda reference: reference
+    jena = pick(RowEncoder)(JenaFormat.PROTOBUF, describe, generalized=True)
+    for statement in (Endless(), Long((S,) * 5)):
+        for attempt in (
+            lambda each: kernel.encode([each], options),
+            lambda each: encoder.add([Operation(OperationKind.ADD, each)]),
+            lambda each: jena.add([each]),
+        ):
+            with pytest.raises(JellyError, match="a statement of 5 terms"):
+                attempt(statement)
+        with pytest.raises(TypeError, match="three terms"):
+            pick(boundaries.in_default_graph)([statement])
+
+
+def test_a_length_reserves_no_memory_for_rdflib() -> None:
+    terms, uri = EncoderTerms(), rdflib.URIRef("urn:s")
+    [batch] = terms.statements([(uri,) * 3, Long((uri,) * 3)], (terms.term(uri),))
+    assert list(map(len, batch)) == [4, 4]
+    [batch] = terms.statements([Endless()], (terms.term(uri),))
+    assert list(map(len, batch)) == [6]
+
+
+def test_kinds_of_operations_may_be_numbers(kernel: Kernel) -> None:
+    statement = Quad(S, P, O, G)
+    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
+    numbers = encoder.add([Operation(2, statement), Operation(3, statement), Operation(15)])  # type: ignore[arg-type]
+    decoder = patch_module(kernel, "decoder").PatchDecoder(GenericFactory())
+    operations = [each for frame in numbers for each in decoder.decode(frame).operations]
+    assert operations[:2] == [
+        Operation(OperationKind.ADD, statement),
+        Operation(OperationKind.DELETE, statement),
+    ]
+
+
+def test_counts_that_grow_while_they_are_read() -> None:
+    counts: list[Any] = []
+
+    class Growing:
+        def __int__(self) -> int:
+            if len(counts) < 5000:
+                counts.extend([0] * 4999)
+            return 0
+
+    counts.append(Growing())
+    native_of(boundaries.weave)(b"", counts)
+    counts[:] = [Growing()]
+    native_of(boundaries.cut_rows)(b"", b"", 0, 0, counts, 1 << 20, 1 << 20)
+
+
+@pytest.mark.parametrize("name", ["python", "native"])
+def test_hostile_classes(name: str) -> None:
+    """Some seconds of ``tests.fuzz.hostile``."""
+    assert run(range(140), name) == 140

@@ -1,0 +1,177 @@
+"""Compares what RDF files say with what is read of them, by every way that reads them here.
+
+The files are those of the W3C's test suites, or any others: ``python -m tests.formats.differential
+FOLDER…``. A statement that is missing without an error is a finding.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import rdflib
+from pyoxigraph import RdfFormat, Store, parse, serialize
+
+from jelly_plugins import convert, oxigraph
+from jelly_plugins.errors import JellyError
+from jelly_plugins.formats.conversion import as_jelly
+from jelly_plugins.formats.names import Format, format_of
+from jelly_plugins.formats.reading import TextReader
+
+#: rdflib's names of the formats.
+RDFLIB = {
+    Format.N_TRIPLES: "nt11",
+    Format.N_QUADS: "nquads",
+    Format.TURTLE: "turtle",
+    Format.TRIG: "trig",
+    Format.RDF_XML: "xml",
+    Format.JSON_LD: "json-ld",
+}
+#: What the base of a suite's files is where nothing else is known.
+BASE = "https://w3c.github.io/rdf-tests/"
+
+
+class Result(NamedTuple):
+    """What came of one way to read a file.
+
+    :ivar way: the way.
+    :ivar statements: how many statements it gave; None if it rejected the file.
+    :ivar expected: how many there are, as far as the way can tell them apart.
+    """
+
+    way: str
+    statements: int | None
+    expected: int
+
+    @property
+    def lost(self) -> bool:
+        """Whether statements are missing without an error."""
+        return self.statements is not None and self.statements < self.expected
+
+
+def files(folder: Path) -> Iterator[tuple[Path, Format]]:
+    """The files below a folder in formats of RDF text."""
+    for path in sorted(folder.rglob("*")):
+        form = format_of(path.name)
+        if form in RDFLIB and path.is_file() and not path.name.startswith("manifest"):
+            yield path, form
+
+
+def peer(path: Path, form: Format, base: str) -> tuple[str, bytes, Format]:
+    """What a file says, as something that needs no base: the suite's own, or what rdflib reads, or
+    pyoxigraph, where it knows a version of RDF that rdflib does not; and whose it is.
+
+    :raises ValueError: each of them rejects the file.
+    """
+    name = path.name.replace("-in.", "-out.")
+    for ending, lines in ((".nq", Format.N_QUADS), (".nt", Format.N_TRIPLES)):
+        said = path.with_name(name).with_suffix(ending)
+        if said != path and said.exists():
+            return "suite", said.read_bytes(), lines
+    data = path.read_bytes()
+    dataset = rdflib.Dataset(default_union=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dataset.parse(data=data, format=RDFLIB[form], publicID=base)
+        return "rdflib", dataset.serialize(format="nquads", encoding="utf-8"), Format.N_QUADS
+    except Exception:  # It rejects the file, whatever it raises.
+        lines = RdfFormat.N_QUADS
+        media_type = RdfFormat.from_extension(form.value)
+        said = serialize(parse(data, media_type, base_iri=base), format=lines)
+        assert said is not None
+        return "pyoxigraph", said, Format.N_QUADS
+
+
+def results(path: Path, form: Format, base: str | None, said: bytes, lines: Format) -> list[Result]:
+    """What comes of every way to read a file here."""
+    data = path.read_bytes()
+    number = len(set(parse(said, RdfFormat.from_extension(lines.value))))
+    stored = Store()
+    stored.load(said, RdfFormat.from_extension(lines.value))
+    graph = rdflib.Dataset(default_union=False)
+    with suppress(Exception):  # Of RDF 1.2, it reads nothing.
+        graph.parse(data=said, format=RDFLIB[lines])
+    return [
+        Result("read", _number(lambda: TextReader(data, form, base=base)), number),
+        Result("to jelly", _number(partial(_converted, data, form, base, Format.JELLY)), number),
+        Result("to nq", _number(partial(_converted, data, form, base, Format.N_QUADS)), number),
+        Result("to rt", _number(partial(_converted, data, form, base, Format.RDF_THRIFT)), number),
+        Result("oxigraph", _number(partial(_loaded, data, form, base)), len(stored)),
+        Result("rdflib", _number(partial(_parsed, data, form, base)), len(set(graph.quads()))),
+    ]
+
+
+def _number(read: Callable[[], Any]) -> int | None:
+    try:
+        return len(set(read()))
+    except JellyError:
+        return None
+
+
+def _converted(data: bytes, form: Format, base: str | None, target: Format) -> Any:
+    out = io.BytesIO()
+    convert(data, out, source_format=form, target_format=target, base=base)
+    if not target.is_binary:
+        return TextReader(out.getvalue(), target)
+    lines = io.BytesIO()
+    convert(out.getvalue(), lines, source_format=target, target_format=Format.N_QUADS)
+    return lines.getvalue().splitlines()
+
+
+def _loaded(data: bytes, form: Format, base: str | None) -> Any:
+    store = Store()
+    oxigraph.load(store, as_jelly(data, form, base=base))
+    return store
+
+
+def _parsed(data: bytes, form: Format, base: str | None) -> Any:
+    out = io.BytesIO()
+    convert(data, out, source_format=form, target_format=Format.JELLY, base=base)
+    dataset = rdflib.Dataset(default_union=False)
+    dataset.parse(data=out.getvalue(), format="jelly-plugins")
+    return dataset.quads()
+
+
+def compared(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
+    """The files below a folder, with a base and without one; see :func:`peer` and
+    :func:`results`."""
+    for path, form in files(folder):
+        base = f"{BASE}{path.relative_to(folder).as_posix()}"
+        try:
+            whose, said, lines = peer(path, form, base)
+            list(parse(said, RdfFormat.from_extension(lines.value)))
+        except (ValueError, SyntaxError):
+            continue  # A file that is malformed on purpose.
+        for given in (base,) if form in (Format.N_TRIPLES, Format.N_QUADS) else (base, None):
+            kind = f"{form} {'with' if given else 'without'} a base, by {whose}"
+            yield path, kind, results(path, form, given, said, lines)
+
+
+def main(folders: list[str]) -> None:
+    """Print what is missing, and figures: files, statements, and what each way has rejected."""
+    logging.disable()
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for folder in map(Path, folders):
+        for path, kind, found in compared(folder):
+            counts[kind]["files"] += 1
+            counts[kind]["statements"] += found[0].expected
+            for each in found:
+                counts[kind][f"rejected {each.way}"] += each.statements is None
+                counts[kind]["LOST"] += each.lost
+                if each.lost:
+                    print(f"{path} ({kind}), {each.way}: {each.statements}, not {each.expected}")
+    for kind, count in sorted(counts.items()):
+        print(f"{kind}: {', '.join(f'{what} {n:,}' for what, n in count.items())}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,218 @@
+"""Generalized streams with graphs of every kind, into every target.
+
+Graphs are named by IRIs, blank nodes, literals or the default graph's name, reserved or not, filled
+or empty, whole or over several frames. Whatever a target cannot hold it rejects with an error of
+ours, and then has nothing of the stream. Where both kernels run, they say the same.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import pyoxigraph as ox
+import rdflib
+
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Literal, StreamOptions, Triple
+from jelly_plugins import arrow as jelly_arrow
+from jelly_plugins.codec import Encoder, PhysicalType, Quad, delimit
+from jelly_plugins.formats.convert import convert
+from jelly_plugins.formats.names import Format
+from jelly_plugins.grpc.sinks import FrameSink, StoreSink
+from jelly_plugins.oxigraph import load, read_quads
+from jelly_plugins.rdflib import read_statements
+from jelly_plugins.rdflib.plugin.load import load as load_graph
+from jelly_plugins.reserved import BOOKKEEPING_IRI
+
+from .comparison import describe_error
+
+
+class Stream(NamedTuple):
+    """A stream, and its frames without delimiters."""
+
+    data: bytes
+    frames: list[bytes]
+
+
+def stream(rng: random.Random) -> Stream:
+    """A stream of graphs or quads."""
+    physical = rng.choice((PhysicalType.GRAPHS, PhysicalType.GRAPHS, PhysicalType.QUADS))
+    options = StreamOptions(physical_type=physical, generalized_statements=True, rdf_star=True)
+    encoder = Encoder(options, frame_rows=rng.choice((1, 3, 10, 1000)))
+    # Usual names most of the time: what is wrong comes late, once much was read.
+    odd = rng.choice((0.0, 0.1, 0.5))
+    frames: list[bytes] = []
+    for _ in range(rng.randrange(1, 6)):
+        name = _name(rng, odd)
+        if physical is PhysicalType.GRAPHS:
+            encoder.start_graph(name)
+        size = rng.choice((0, 0, 1, 3, 30))
+        frames += encoder.add([Quad(*_triple(rng, odd), name) for _ in range(size)])
+    frames += encoder.finish()
+    return Stream(b"".join(map(delimit, frames)), frames)
+
+
+def _name(rng: random.Random, odd: float) -> Any:
+    if rng.random() < odd:
+        names = Literal("x"), Literal("x", "en"), Literal("1", None, "urn:d"), Iri(BOOKKEEPING_IRI)
+        return rng.choice((*names, Iri("no iri"), Iri("relative"), Literal("x" * 3000)))
+    return rng.choice((Iri("urn:g"), Iri("urn:h"), BlankNode("g"), BlankNode("a b"), DEFAULT_GRAPH))
+
+
+def _triple(rng: random.Random, odd: float) -> Triple:
+    subject: Any = Iri(f"urn:{rng.randrange(50)}")
+    predicate: Any = Iri("urn:p")
+    object_: Any = rng.choice((Literal("o"), BlankNode("b"), Iri("urn:o"), Literal("o", "en")))
+    if rng.random() < odd / 20:
+        return rng.choice(
+            (
+                Triple(Literal("s"), predicate, object_),
+                Triple(subject, BlankNode("p"), object_),
+                Triple(Triple(subject, predicate, object_), predicate, object_),
+                Triple(subject, predicate, Triple(subject, predicate, object_)),
+            )
+        )
+    return Triple(subject, predicate, object_)
+
+
+class Published:
+    """What a sink gets of a client."""
+
+    def __init__(self, frames: list[bytes]) -> None:
+        self._frames = frames
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._frames)
+
+    def check(self) -> None:
+        """The client has not gone."""
+
+
+#: What a target has: all that it may have of a stream.
+Found = set[Any]
+
+
+def _in_store(store: ox.Store) -> Found:
+    return {*map(str, store), *map(str, store.named_graphs())}
+
+
+def _into_store(put: Callable[[ox.Store, Stream], object]) -> Callable[[Stream], Found]:
+    def target(given: Stream) -> Found:
+        store = ox.Store()
+        store.add(ox.Quad(ox.NamedNode("urn:0"), ox.NamedNode("urn:0"), ox.NamedNode("urn:0")))
+        before = _in_store(store)
+        try:
+            put(store, given)
+        except JellyError:
+            assert _in_store(store) == before, "something of a rejected stream was added"
+            raise
+        return _in_store(store)
+
+    return target
+
+
+def _into_dataset(make: Callable[[], Any], **settings: Any) -> Callable[[Stream], Found]:
+    def found(graph: Any) -> Found:
+        names = {context.identifier for context in graph.store.contexts()}
+        return {*(triple for triple, _ in graph.store.triples((None, None, None))), *names}
+
+    def target(given: Stream) -> Found:
+        graph = make()
+        before = found(graph)
+        try:
+            load_graph(graph, io.BytesIO(given.data), **settings)
+        except JellyError:
+            assert found(graph) == before, "something of a rejected stream was added"
+            raise
+        return found(graph)
+
+    return target
+
+
+def _converted(target_format: Format) -> Callable[[Stream], Found]:
+    def target(given: Stream) -> Found:
+        out = io.BytesIO()
+        convert([given.data], out, source_format=Format.JELLY, target_format=target_format)
+        return {out.getvalue()}
+
+    return target
+
+
+#: What a target has of a stream; it raises what it rejects the stream with.
+TARGETS: Final[dict[str, Callable[[Stream], Found]]] = {
+    "load": _into_store(lambda store, given: load(store, given.data)),
+    "load, keep": _into_store(lambda store, given: load(store, given.data, blank_nodes="keep")),
+    "load, reify": _into_store(
+        lambda store, given: load(store, given.data, quoted_triples="reify", blank_nodes="keep")
+    ),
+    "read_quads": lambda given: set(map(str, read_quads(given.data))),
+    "read_quads, reify": lambda given: set(
+        map(str, read_quads(given.data, quoted_triples="reify"))
+    ),
+    "sink": _into_store(
+        lambda store, given: StoreSink(store).publish(Published(given.frames))  # type: ignore[arg-type]
+    ),
+    "frame sink": _into_store(
+        # Frames before an error stay: only streams of one are all or nothing.
+        lambda store, given: FrameSink(store).publish(Published(given.frames[:1]))  # type: ignore[arg-type]
+    ),
+    "rdflib": _into_dataset(rdflib.Dataset, blank_nodes="keep"),
+    "rdflib, generalized": _into_dataset(rdflib.Dataset, blank_nodes="keep", generalized=True),
+    "rdflib graph": _into_dataset(rdflib.Graph, blank_nodes="keep"),
+    "rdflib, Oxigraph": _into_dataset(lambda: rdflib.Dataset(store="Oxigraph")),
+    "read_statements": lambda given: set(
+        read_statements(io.BytesIO(given.data), blank_nodes="keep")
+    ),
+    "arrow": lambda given: {repr(jelly_arrow.read(given.data).read_all().to_pylist())},
+    "nq": _converted(Format.N_QUADS),
+    "trig": _converted(Format.TRIG),
+}
+
+#: Targets whose blank nodes are new each time.
+_FRESH: Final = ("load", "sink", "frame sink", "rdflib, Oxigraph")
+
+
+def outcome(given: Stream, target: str) -> Any:
+    """What a target has of a stream, or the error.
+
+    :raises AssertionError: the target has something of a stream that it rejected.
+    """
+    try:
+        found = TARGETS[target](given)
+    except JellyError as error:
+        return describe_error(error)
+    return len(found) if target in _FRESH else sorted(map(repr, found))
+
+
+def run(cases: range) -> dict[str, int]:
+    """Run the cases of these numbers into every target.
+
+    :return: by target, how many streams it rejected.
+    """
+    rejected = dict.fromkeys(TARGETS, 0)
+    for case in cases:
+        given = stream(random.Random(case))
+        for target in TARGETS:
+            try:
+                rejected[target] += isinstance(outcome(given, target), tuple)
+            except Exception as error:
+                raise AssertionError(f"case {case} ({target}): {error!r}") from error
+    return rejected
+
+
+def outcomes(cases: Iterable[int]) -> Iterator[str]:
+    """What each case came to, as text, to be compared between two processes of a kernel each."""
+    for case in cases:
+        given = stream(random.Random(case))
+        for target in TARGETS:
+            yield f"{case} {target}: {outcome(given, target)!r}"
+
+
+if __name__ == "__main__":
+    import sys
+
+    first, number = map(int, sys.argv[1:3])
+    for text in outcomes(range(first, first + number)):
+        print(text)

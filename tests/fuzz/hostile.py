@@ -1,0 +1,476 @@
+"""Statements of classes that lie about themselves, given to every encoder of all kernels.
+
+A subclass of tuple, str, bytes or int says other things of itself than what C finds in it: its
+length, its items, its hash, what it equals; and its methods change what is being encoded. Whatever
+comes of it, the process lives, and what was written can be read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Final
+
+from jelly_plugins import BlankNode, Iri, JellyError, Literal, Quad, StreamOptions, Triple
+from jelly_plugins.codec import DEFAULT_GRAPH, GenericFactory, PhysicalType
+from jelly_plugins.codec.common.terms import describe
+from jelly_plugins.codec.patch.decoder import PatchDecoder
+from jelly_plugins.codec.patch.encoder import PatchEncoder
+from jelly_plugins.codec.patch.operations import END, Header, Operation, OperationKind
+from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
+from jelly_plugins.codec.rdf.decoder import Decoder
+from jelly_plugins.codec.rdf.encoder import Encoder
+from jelly_plugins.codec.text.columns import Column, ColumnEncoder, Columns
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser
+from jelly_plugins.codec.text.transcoding import TextEncoder
+from jelly_plugins.jena import reader as jena_reader
+from jelly_plugins.jena.names import JenaFormat
+from jelly_plugins.jena.writer import RowEncoder
+from jelly_plugins.messages import boundaries
+
+from .comparison import native_of
+
+#: What a lie ends in, if it does not go unnoticed: errors of ours, and those of Python that a
+#: caller gets for an argument of a wrong type.
+EXPECTED: Final = (
+    *(JellyError, TypeError, ValueError, AttributeError, IndexError),
+    *(OverflowError, RecursionError, UnicodeError, KeyError, StopIteration, MemoryError),
+)
+
+
+class Lies:
+    """What the methods of hostile classes return, and do to what is being encoded."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        #: Containers that are being encoded, and may change.
+        self.shared: list[list[Any]] = []
+        #: Calls that are made while something is encoded.
+        self.calls: list[Callable[[], Any]] = []
+        #: Whether encoders reject calls while they write a row, as the compiled ones do.
+        self.guarded = False
+        self.acts = 0
+
+    def act(self) -> None:
+        """Change something that is being encoded, now and then."""
+        rng = self.rng
+        self.acts += 1
+        if self.acts > 200:
+            # A list that changes for ever is iterated over for ever.
+            return
+        if self.shared and rng.random() < 0.2:
+            victim = rng.choice(self.shared)
+            change = rng.randrange(3)
+            if change == 0:
+                victim.clear()
+            elif change == 1 and len(victim) < 50:
+                victim.extend(victim[:3])
+            elif victim:
+                victim.pop()
+        if self.calls and rng.random() < 0.1 and self.guarded:
+            with suppress(*EXPECTED):
+                rng.choice(self.calls)()
+
+    def length(self) -> int:
+        return self.rng.choice((0, 1, 2, 3, 4, 5, 7, 1 << 31, (1 << 63) - 1))
+
+    def value(self) -> Any:
+        """What may be found where a term is looked for."""
+        return self.rng.choice(
+            (None, 1, "x", b"x", (), [], Iri("urn:i"), (Iri("urn:i"),) * 5, Triple)
+        )
+
+
+def lying(base: type, lies: Lies, names: Iterable[str]) -> type:
+    """A subclass whose methods of these names lie."""
+
+    def method(name: str) -> Callable[..., Any]:
+        def lie(self: Any, *arguments: Any) -> Any:
+            lies.act()
+            rng = lies.rng
+            honest = getattr(base, name)
+            if rng.random() < 0.3:
+                return honest(self, *arguments)
+            if name == "__len__":
+                return lies.length()
+            if name == "__hash__":
+                return rng.choice((0, 1, hash(Iri("urn:s"))))
+            if name in ("__eq__", "__ne__", "__contains__"):
+                return rng.random() < 0.5
+            if name == "__iter__":
+                return iter([lies.value() for _ in range(rng.randrange(7))])
+            if name in ("__index__", "__int__"):
+                return rng.randrange(4)
+            if name in ("encode", "__bytes__"):
+                return rng.choice((b"", b"xyz", b"\xff" * 300))
+            if name in ("__str__", "__radd__", "__add__", "__getitem__", "rfind", "isascii"):
+                return lies.value()
+            return honest(self, *arguments)
+
+        return lie
+
+    return type(f"Lying{base.__name__}", (base,), {name: method(name) for name in names})
+
+
+TUPLE_METHODS: Final = ("__len__", "__iter__", "__getitem__", "__hash__", "__eq__", "__contains__")
+STR_METHODS: Final = (
+    *("__len__", "__iter__", "__getitem__", "__hash__", "__eq__", "encode", "__str__", "__add__"),
+    *("__radd__", "rfind", "isascii"),
+)
+BYTES_METHODS: Final = ("__len__", "__iter__", "__getitem__", "__add__", "__radd__", "__bytes__")
+INT_METHODS: Final = ("__index__", "__int__", "__hash__", "__eq__")
+
+
+class Maker:
+    """Makes terms and statements, of which some lie."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.lies = Lies(rng)
+
+    def of(self, base: type, methods: tuple[str, ...]) -> type:
+        names = {name for name in methods if self.rng.random() < 0.5} or {methods[0]}
+        if base.__hash__ is not None and "__eq__" in names:
+            names.add("__hash__")
+        if "__hash__" in names and base in (tuple, Triple, Quad, str, int):
+            names.add("__eq__")
+        return lying(base, self.lies, sorted(names))
+
+    def text(self, text: str) -> str:
+        made: str = text
+        if self.rng.random() < 0.3:
+            made = self.of(str, STR_METHODS)(text)
+        return made
+
+    def term(self, position: int, depth: int = 0) -> Any:
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.03:
+            return self.lies.value()
+        if kind < 0.15 and depth < 3:
+            parts = [self.term(at, depth + 1) for at in range(rng.choice((2, 3, 3, 3, 3, 4, 5)))]
+            return self.tuple_of(parts, Triple)
+        if position == 3 and kind < 0.3:
+            return DEFAULT_GRAPH
+        if position == 2 and kind < 0.6:
+            datatype = rng.choice((None, None, "urn:d"))
+            return Literal(self.text("lex"), datatype=datatype and self.text(datatype))
+        if position != 1 and kind < 0.7:
+            return BlankNode(self.text("b"))
+        return Iri(self.text(rng.choice(("urn:a", "urn:b#c", "http://e/é"))))
+
+    def tuple_of(self, parts: list[Any], usual: type) -> Any:
+        rng = self.rng
+        base: Any = rng.choice((tuple, usual))
+        if rng.random() < 0.5:
+            base = self.of(base, TUPLE_METHODS)
+        return tuple.__new__(base, parts)
+
+    def statement(self, width: int) -> Any:
+        rng = self.rng
+        real = rng.choice((width, width, width, width, width + 1, 3, 5, 0, 200))
+        parts = [self.term(min(at, 3)) for at in range(min(real, 5))]
+        parts += [Iri("urn:x")] * (real - len(parts))
+        if rng.random() < 0.1:
+            self.lies.shared.append(parts)
+            return parts
+        return self.tuple_of(parts, Triple if width == 3 else Quad)
+
+    def statements(self, width: int) -> list[Any]:
+        made = [self.statement(width) for _ in range(self.rng.randrange(1, 6))]
+        self.lies.shared.append(made)
+        return made
+
+    def describe(self, term: Any) -> Any:
+        """A caller's function whose results lie."""
+        found = describe(term)
+        if self.rng.random() < 0.2:
+            return self.rng.choice((list, lambda parts: self.tuple_of(list(parts), tuple)))(found)
+        if self.rng.random() < 0.05:
+            return (*found, *found)
+        return found
+
+
+def _tried(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except EXPECTED:
+        return None
+
+
+def _frames(add: Callable[[], Any], finish: Callable[[], Any]) -> list[bytes]:
+    frames = []
+    for call in (add, add, finish):
+        frames += _tried(call) or []
+    frames += _tried(finish) or []
+    return frames
+
+
+def _readable(decoder: Any, frames: list[bytes]) -> None:
+    """What was written is a stream; whatever Python's limits let it say."""
+    for frame in frames:
+        assert type(frame) is bytes
+        decoder.decode(frame)
+
+
+def encoder_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+    maker = Maker(rng)
+    maker.lies.guarded = pick is native_of
+    physical = rng.choice(list(PhysicalType))
+    options = StreamOptions(physical_type=physical, generalized_statements=True, rdf_star=True)
+    describing = rng.choice((describe, maker.describe))
+    encoder = pick(Encoder)(options, describing, frame_rows=rng.choice((1, 4, 200)))
+    width = 3 if physical is PhysicalType.TRIPLES else 4
+    lies = maker.lies
+    lies.calls += (
+        lambda: encoder.add(maker.statements(width)),
+        lambda: encoder._writer.forget_repeats(),
+        lambda: encoder._writer.statement((Iri("urn:x"),) * 9),
+        encoder.restart,
+    )
+
+    def add() -> Any:
+        if rng.random() < 0.2:
+            key = maker.of(bytes, BYTES_METHODS)(b"value")
+            frames = encoder.add(())
+            return [*frames, encoder.flush({maker.text("key"): key})]
+        if rng.random() < 0.2 and physical is PhysicalType.GRAPHS:
+            encoder.start_graph(maker.term(3))
+        return encoder.add(maker.statements(width))
+
+    frames = _frames(add, encoder.finish)
+    if encoder._frames == len(frames):
+        _readable(pick(Decoder)(GenericFactory()), frames)
+
+
+def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+    maker = Maker(rng)
+    maker.lies.guarded = pick is native_of
+    kind = rng.choice(list(PatchStatementType))
+    options = PatchOptions(
+        statement_type=kind,
+        stream_type=PatchStreamType.PUNCTUATED,
+        generalized_statements=True,
+        rdf_star=True,
+    )
+    describing = rng.choice((describe, maker.describe))
+    encoder = pick(PatchEncoder)(options, describing)
+    width = 4 if kind is PatchStatementType.QUADS else 3
+    kinds = (OperationKind.ADD, OperationKind.DELETE, 2, maker.of(int, INT_METHODS)(3))
+    lies = maker.lies
+    lies.calls.append(lambda: encoder.add([Operation(OperationKind.ADD, maker.statement(width))]))
+    parser = LineParser(Dialect.RDF_STAR, False, False, encoder._limits, quads=width == 4)
+
+    def add() -> Any:
+        sort = rng.random()
+        if sort < 0.15:
+            ids = [maker.text("urn:1"), maker.text("urn:0")]
+            lies.shared.append(ids)
+            line = b"<urn:s> <urn:p> <urn:o> .\n"
+            encoder.add([END] if encoder.inside_patch else [])
+            return [encoder.add_single(ids, OperationKind.ADD, line, parser)][:0]
+        batch = [Operation(rng.choice(kinds), each) for each in maker.statements(width)]
+        if sort < 0.4:
+            header = Header(maker.text("key"), maker.term(2))
+            batch.insert(0, Operation(rng.choice((OperationKind.HEADER, 14)), header))
+        lies.shared.append(batch)
+        return encoder.add(batch)
+
+    def finish() -> Any:
+        return encoder.add([END]) + encoder.finish()
+
+    frames = _frames(add, finish)
+    decoder = pick(PatchDecoder)(GenericFactory())
+    if encoder._frames == len(frames):
+        _readable(decoder, frames)
+
+
+def jena_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+    maker = Maker(rng)
+    maker.lies.guarded = pick is native_of
+    format_ = rng.choice(list(JenaFormat))
+    describing = rng.choice((describe, describe, maker.describe))
+    encoder = pick(RowEncoder)(format_, describing, generalized=True)
+    maker.lies.calls.append(lambda: encoder.add(maker.statements(3)))
+    for _ in range(3):
+        rows = _tried(lambda: encoder.add(maker.statements(rng.choice((3, 4)))))
+        if rows is not None:
+            decoder = jena_reader.RowDecoder(GenericFactory(), format_, generalized=True)
+            decoder.decode(rows, 0)
+
+
+def text_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+    maker = Maker(rng)
+    data = b"<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> << <urn:s> <urn:p> _:b >> .\n"
+    hostile = maker.of(bytes, BYTES_METHODS)(data)
+    encoder: Any = pick(TextEncoder)(StreamOptions(rdf_star=True))
+    _readable(
+        pick(Decoder)(GenericFactory()),
+        _frames(lambda: encoder.feed(hostile), encoder.finish),
+    )
+
+
+class LyingColumn:
+    """A column whose parts are others each time, and whose buffers change."""
+
+    def __init__(self, maker: Maker, offsets: bytearray, data: bytearray, rows: int) -> None:
+        self._maker = maker
+        self._offsets = offsets
+        self.data = data
+        self._rows = rows
+        self.validity = None
+
+    def _act(self) -> None:
+        rng = self._maker.rng
+        if rng.random() < 0.3:
+            self._offsets[rng.randrange(len(self._offsets))] = rng.choice((0, 1, 127, 255))
+
+    @property
+    def offsets(self) -> bytearray:
+        self._act()
+        return self._offsets
+
+    @property
+    def rows(self) -> int:
+        self._act()
+        return self._rows
+
+    @property
+    def offset(self) -> int:
+        self._act()
+        return self._maker.rng.choice((0, 0, 0, 0, 0, 1, (1 << 62) - 1, 1 << 63))
+
+    def values(self) -> Any:
+        self._act()
+        return [b"<urn:x>"] * self._rows
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+def columns_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+    maker = Maker(rng)
+    rows = 8
+    cells = [rng.choice((b"<urn:x>", b"_:b", b"odd", b'"x"@en')) for _ in range(rows)]
+    ends = [0]
+    for cell in cells:
+        ends.append(ends[-1] + len(cell))
+    offsets = b"".join(end.to_bytes(4, "little") for end in ends)
+
+    def column() -> Any:
+        if rng.random() < 0.5:
+            return LyingColumn(maker, bytearray(offsets), bytearray(b"".join(cells)), rows)
+        return Column(rows=rows, offsets=offsets, data=b"".join(cells))
+
+    columns = Columns(rows=rows, subject=column(), predicate=column(), object=column())
+    encoder: Any = pick(ColumnEncoder)(StreamOptions(generalized_statements=True), generalized=True)
+    _tried(lambda: encoder.add(columns))
+    _tried(encoder.finish)
+
+
+def messages_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+    maker = Maker(rng)
+    counts: list[Any] = []
+
+    class Number:
+        def __int__(self) -> int:
+            if len(counts) < 2000:
+                counts.extend([0] * 2000)
+            return rng.randrange(2)
+
+    counts += [rng.choice((0, 1, Number())) for _ in range(rng.randrange(5))]
+    _tried(lambda: pick(boundaries.weave)(b"a\nb\n" * rng.randrange(3), counts))
+    counts += [Number()]
+    _tried(lambda: pick(boundaries.cut_rows)(b"", b"", 0, 0, counts, 1 << 20, 1 << 20))
+    triples = [maker.statement(3) for _ in range(4)]
+    maker.lies.shared.append(triples)
+    for quad in _tried(lambda: pick(boundaries.in_default_graph)(triples)) or ():
+        assert tuple.__len__(quad) == 4
+
+
+def rdflib_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+    import rdflib
+
+    from jelly_plugins.rdflib.memory import compiled
+    from jelly_plugins.rdflib.terms import describe_node, generic_term
+
+    if pick is _reference or (module := compiled.compiled()) is None:
+        return
+    maker = Maker(rng)
+    lies = maker.lies
+    lies.guarded = True
+
+    def term() -> Any:
+        base = rng.choice((rdflib.URIRef, rdflib.BNode, rdflib.Literal))
+        if rng.random() < 0.5:
+            names = ("__len__", "__hash__", "__eq__", "__str__", "__getitem__")
+            base = lying(base, lies, rng.sample(names, 2))
+        made = base("urn:x")
+        if isinstance(made, rdflib.Literal) and rng.random() < 0.3:
+            part = rng.choice(("_language", "_datatype", "_value"))
+            setattr(made, part, lies.value())
+        return made
+
+    def statements(width: int) -> list[Any]:
+        made = []
+        for _ in range(rng.randrange(1, 6)):
+            parts = [term() for _ in range(rng.choice((width, width, 2, 5)))]
+            made.append(tuple(parts) if rng.random() < 0.7 else maker.tuple_of(parts, tuple))
+        lies.shared.append(made)
+        return made
+
+    generic = module.Generic(describe_node, generic_term)
+    writer = module.IndexWriter({}, {}, {})
+    lies.calls += (lambda: writer.add(statements(3)), lambda: generic.statements(statements(3)))
+    width = rng.choice((3, 4))
+    _tried(lambda: generic.statements(statements(width), (Iri("urn:g"),) * rng.randrange(3)))
+    _tried(lambda: writer.add(statements(width)))
+    for added in list(writer.graphs.values()):
+        _tried(lambda added=added: module.set_contexts({}, added.new, {None: None}))
+    _tried(lambda: module.hashes(tuple(statements(3)[0])))
+
+
+def _reference(reference: Any) -> Any:
+    return reference
+
+
+#: Cases by what they are given to.
+SORTS: Final = {
+    "rdf": encoder_case,
+    "patch": patch_case,
+    "jena": jena_case,
+    "text": text_case,
+    "columns": columns_case,
+    "messages": messages_case,
+    "rdflib": rdflib_case,
+}
+
+KERNELS: Final[dict[str, Callable[[Any], Any]]] = {"python": _reference, "native": native_of}
+
+
+def run(cases: range, kernel: str) -> int:
+    """Run the cases of these numbers on a kernel; a failure names its case.
+
+    :return: how many were run.
+    """
+    sorts = list(SORTS.items())
+    for case in cases:
+        name, check = sorts[case % len(sorts)]
+        try:
+            check(random.Random(case), KERNELS[kernel])
+        except Exception as error:
+            raise AssertionError(f"case {case} ({name}, {kernel}): {error!r}") from error
+    return len(cases)
+
+
+if __name__ == "__main__":
+    import sys
+    import time
+
+    kernel, seconds, first = sys.argv[1], float(sys.argv[2]), int((*sys.argv, "0")[3])
+    end = time.monotonic() + seconds
+    number = first
+    while time.monotonic() < end:
+        number += run(range(number, number + 70), kernel)
+    print(f"{kernel}: {number - first} cases from {first} on without a finding")

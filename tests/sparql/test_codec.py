@@ -1,0 +1,245 @@
+"""Frames of Jelly-SPARQL: there and back, held against an implementation over protoc's classes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import pytest
+
+from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple
+from jelly_plugins.codec import GenericFactory
+from jelly_plugins.codec.sparql import decoder, encoder, kernel, layouts, term_reader
+from jelly_plugins.codec.sparql.decoder import IRIS, LITERALS, MIXED, ResultsDecoder
+from jelly_plugins.codec.sparql.encoder import ResultsEncoder, encode_boolean
+from jelly_plugins.codec.sparql.layouts import expand, squeeze
+from jelly_plugins.codec.sparql.options import ResultsOptions
+from jelly_plugins.errors import JellyError, LimitError, OptionsError, StatementError, TermError
+from jelly_plugins.proto import sparql_pb2
+
+from ..fuzz.streams import damaged
+from . import oracle
+from .random_results import options, results
+
+S = Iri("http://e.org/s")
+
+
+def as_tuple(term: Any) -> Any:
+    """A generic term as the oracle has it."""
+    if term is None:
+        return None
+    if isinstance(term, Iri):
+        return ("iri", term.value)
+    if isinstance(term, BlankNode):
+        return ("bnode", term.label)
+    return ("literal", term.lex, term.langtag, term.datatype)
+
+
+def written(variables: list[str], rows: Any, **settings: Any) -> list[bytes]:
+    writer = ResultsEncoder(variables, **settings)
+    return writer.add(rows) + writer.finish()
+
+
+def read(frames: list[bytes], **settings: Any) -> list[tuple[Any, ...]]:
+    reader = ResultsDecoder(GenericFactory(), **settings)
+    return [row for frame in frames for row in reader.decode(frame).solutions()]
+
+
+def check_random(seed: int) -> None:
+    draw = Random(seed)
+    variables, rows = results(draw)
+    frames = written(variables, rows, options=options(draw), frame_cells=draw.choice([1, 7, 4096]))
+    assert read(frames) == rows
+    expected = [tuple(map(as_tuple, row)) for row in rows]
+    other = oracle.Reader()
+    assert [row for frame in frames for row in other.frame(frame)] == expected
+    assert other.variables == variables
+    theirs = oracle.encode(draw, variables, expected)
+    limits = Limits(name_table=10_000)
+    assert read([theirs], limits=limits) == rows
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_random_results(part: int) -> None:
+    for seed in range(part * 100, part * 100 + 100):
+        check_random(seed)
+
+
+@pytest.mark.slow
+def test_many_random_results() -> None:
+    for seed in range(100_000):
+        check_random(seed)
+
+
+def check_damaged(seed: int, cases: int) -> None:
+    draw = Random(seed)
+    variables, rows = results(draw)
+    frames = written(variables, rows, frame_cells=50)
+    for _ in range(cases):
+        hurt = [damaged(draw, frame) if draw.random() < 0.5 else frame for frame in frames]
+        with suppress(JellyError):
+            read(hurt, limits=Limits(frame_cells=100_000, frame_rows=100_000))
+
+
+def test_damaged_streams_end_in_one_error() -> None:
+    for seed in range(50):
+        check_damaged(seed, 40)
+
+
+@pytest.mark.slow
+def test_many_damaged_streams_end_in_one_error() -> None:
+    for seed in range(10_000):
+        check_damaged(seed, 100)
+
+
+def outcome(frames: list[bytes]) -> Any:
+    """What reading gives: solutions, and the error that ends it."""
+    reader = ResultsDecoder(GenericFactory(), limits=SMALL)
+    found: list[Any] = []
+    try:
+        for frame in frames:
+            found.append(reader.decode(frame).solutions())
+    except JellyError as error:
+        found.append((type(error), str(error)))
+    return found
+
+
+SMALL = Limits(frame_cells=500, string_bytes=60, frame_expansion=3000, lookup_characters=2000)
+
+
+def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On what is read, and to the letter on what is rejected and where; and on what is written."""
+    if not kernel.native:
+        pytest.skip("the compiled module is not built")
+    draw = Random(5)
+    cases = []
+    for _ in range(150):
+        variables, rows = results(draw)
+        frames = written(variables, rows, frame_cells=50)
+        for _ in range(8):
+            cases.append([damaged(draw, f) if draw.random() < 0.6 else f for f in frames])
+        cases.append(frames)
+        with monkeypatch.context() as patch:
+            for name in ("described", "joined", "pack", "squeeze"):
+                patch.setattr(encoder, name, getattr(layouts, name))
+            assert written(variables, rows, frame_cells=50) == frames
+    compiled = [outcome(case) for case in cases]
+    monkeypatch.setattr(decoder, "read_column", lambda *_: None)
+    monkeypatch.setattr(term_reader, "enter_packed", lambda *_: False)
+    for case, found in zip(cases, compiled, strict=True):
+        assert outcome(case) == found
+
+
+def test_runs() -> None:
+    cells = ["a"] * 17 + ["b"] + [None] * 16 + ["c", None, "d", "d", None]
+    values, layouts = squeeze(cells)
+    assert values == ["a", "b", "c", "d"]
+    # Both kinds of run have their longest inline length one below the first extension.
+    assert layouts == [15, 0, 1 << 5 | 16 | 15, 0, 1 << 5 | 16, 0]
+    assert expand(values, layouts, len(cells)) == cells
+    assert squeeze(["a"] * 16)[1] == [14]
+    assert squeeze([None] * 15 + ["a"])[1] == [16 | 14]
+    assert squeeze([None, None]) == ([], [])
+
+
+def test_a_variable_moves_to_the_column_that_it_needs() -> None:
+    """From none to that of its first value, then to a mixed one; the header says so each time."""
+    steps = [None, Literal("1"), Literal("2"), S, Literal("3")]
+    frames = written(["a", "b"], [(S, value) for value in steps], frame_cells=2)
+    decoder = ResultsDecoder(GenericFactory())
+    found = [decoder.decode(frame) for frame in frames]
+    assert [frame.types for frame in found] == [
+        (IRIS, IRIS),
+        (IRIS, LITERALS),
+        (IRIS, LITERALS),
+        (IRIS, MIXED),
+        (IRIS, MIXED),
+    ]
+    headers = [bool(sparql_pb2.SparqlResultsFrame.FromString(data).variables) for data in frames]
+    assert headers == [True, True, False, True, False]
+    assert [frame.columns[1][0] for frame in found] == steps
+
+
+def test_literals_of_one_datatype_state_it_once() -> None:
+    for terms, form in (
+        ([Literal("1", None, "urn:d"), Literal("2", None, "urn:d")], "lex_values"),
+        ([Literal(""), Literal("2")], "lex_values"),
+        ([Literal("1", None, "urn:d"), Literal("2")], "values"),
+        ([Literal("1", "en"), Literal("2", "en")], "values"),
+    ):
+        [data] = written(["a"], [(term,) for term in terms])
+        [column] = sparql_pb2.SparqlResultsFrame.FromString(data).literal_columns
+        assert len(getattr(column, form)) == 2
+        assert [term for (term,) in read([data])] == terms
+
+
+def test_a_frame_holds_no_more_entries_than_its_tables() -> None:
+    small = ResultsOptions(max_name_table_size=128, max_prefix_table_size=1)
+    rows = [(Iri(f"http://e.org/{n}"), Iri(f"http://e.org/{n + 1}")) for n in range(1000)]
+    frames = written(["a", "b"], rows, options=small)
+    assert len(frames) == 8
+    assert read(frames) == rows
+    # A row with two prefixes and a table of one has IRIs that are written whole.
+    two = [(Iri("urn:a#x"), Iri("urn:b#y"))]
+    assert read(written(["a", "b"], two, options=small)) == two
+    wide = [tuple(Iri(f"urn:{n}") for n in range(129))]
+    with pytest.raises(TermError, match="max_name_table_size"):
+        written([f"v{n}" for n in range(129)], wide, options=small)
+
+
+def test_frames_end_by_bytes_too() -> None:
+    rows = [(Literal(str(n) * 1000),) for n in range(100)]
+    frames = written(["a"], rows, frame_bytes=10_000)
+    assert len(frames) > 10
+    assert read(frames) == rows
+    with pytest.raises(LimitError, match="frame_bytes"):
+        written(["a"], [(Literal("x" * 1000),)], limits=Limits(name_table=8192, frame_bytes=900))
+
+
+def test_no_rows_and_no_variables() -> None:
+    [data] = written(["a"], [])
+    decoder = ResultsDecoder(GenericFactory())
+    assert decoder.decode(data).solutions() == []
+    assert decoder.variables == ("a",)
+    assert read(written([], [()] * 5000)) == [()] * 5000
+
+
+def test_ask() -> None:
+    for value in (True, False):
+        decoder = ResultsDecoder(GenericFactory())
+        assert decoder.decode(encode_boolean(value)).solutions() == []
+        assert (decoder.boolean, decoder.variables) == (value, None)
+        other = oracle.Reader()
+        other.frame(encode_boolean(value))
+        assert other.boolean is value
+
+
+def test_what_cannot_be_written() -> None:
+    for variables, row, error, match in (
+        (["a"], (S, S), StatementError, "2 terms for 1"),
+        (["a"], (Triple(S, S, S),), TermError, "quoted"),
+        (["a"], ("x",), TermError, "not a term"),
+        (["a"], ([],), TermError, "not a term"),
+        (["a"], (Iri("\ud800"),), TermError, "surrogate"),
+        (["a", "a"], (S, S), TermError, "same name"),
+        ([""], (S,), TermError, "no name"),
+    ):
+        with pytest.raises(error, match=match):
+            written(variables, [row])
+    with pytest.raises(OptionsError, match="128"):
+        ResultsEncoder(["a"], options=ResultsOptions(max_name_table_size=127))
+
+
+def test_a_few_bytes_do_not_become_a_billion_cells() -> None:
+    frame = sparql_pb2.SparqlResultsFrame(row_count=1 << 31)
+    frame.options.version = 1
+    frame.options.max_name_table_size = 128
+    with pytest.raises(LimitError, match="frame_rows"):
+        read([frame.SerializeToString()])
+    frame.row_count = 1_000_000
+    for number in range(1000):
+        frame.variables.add(name=str(number), column_index=number)
+        frame.iri_columns.add()
+    with pytest.raises(LimitError, match="frame_cells"):
+        read([frame.SerializeToString()])

@@ -1,0 +1,134 @@
+"""Results of Oxigraph: of its queries, of its parser, of sharded stores."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyoxigraph")
+
+from pyoxigraph import (
+    BaseDirection,
+    BlankNode,
+    Literal,
+    NamedNode,
+    Quad,
+    QueryBoolean,
+    QueryResultsFormat,
+    QuerySolutions,
+    Store,
+    parse_query_results,
+)
+
+from jelly_plugins import Iri
+from jelly_plugins.errors import TermError
+from jelly_plugins.oxigraph import read_solutions, write_solutions
+from jelly_plugins.sparql import ResultsFormat, encode_results, read_results, write_results
+
+P = NamedNode("http://e.org/p")
+QUERY = "SELECT ?s ?o ?none { ?s ?p ?o }"
+
+
+def store(count: int = 100) -> Store:
+    made = Store()
+    made.extend(
+        Quad(NamedNode(f"http://e.org/{n}"), P, Literal(n) if n % 2 else BlankNode())
+        for n in range(count)
+    )
+    made.add(Quad(P, P, Literal("x", language="en", direction=BaseDirection.RTL)))
+    return made
+
+
+def found(query: str = QUERY, count: int = 100) -> Any:
+    return store(count).query(query)
+
+
+def test_there_and_back() -> None:
+    source = store()
+    file = io.BytesIO()
+    write_solutions(source.query(QUERY), file, format="jellys")  # type: ignore[arg-type]
+    copy = read_solutions(file.getvalue())
+    assert isinstance(copy, QuerySolutions)
+    again: Any = source.query(QUERY)
+    assert sorted(map(str, copy)) == sorted(map(str, again))
+    parsed: Any = parse_query_results(
+        source.query(QUERY).serialize(format=QueryResultsFormat.XML),  # type: ignore[union-attr]
+        QueryResultsFormat.XML,
+    )
+    write_solutions(parsed, io.BytesIO(), format="jellys")
+
+
+def test_booleans() -> None:
+    for query in ("ASK {}", "ASK { <urn:no> ?p ?o }"):
+        file = io.BytesIO()
+        write_solutions(found(query), file, format="jellys")
+        copy = read_solutions(file.getvalue())
+        assert isinstance(copy, QueryBoolean)
+        assert bool(copy) is bool(found(query))
+    with pytest.raises(TermError, match="triples"):
+        write_solutions(found("CONSTRUCT WHERE { ?s ?p ?o }"), io.BytesIO(), format="jellys")
+
+
+def test_terms_that_oxigraph_cannot_hold() -> None:
+    rows = [(Iri(f"urn:{n}"),) for n in range(30_000)] + [(Iri("not absolute"),)]
+    file = io.BytesIO()
+    write_results(["s"], rows, file, format="jellys")
+    solutions = read_solutions(file.getvalue())
+    with pytest.raises(TermError, match="Oxigraph refuses the IRI") as caught:
+        list(solutions)  # type: ignore[arg-type]
+    assert caught.value.frame == 7
+
+
+def test_solutions_are_read_as_they_are_iterated() -> None:
+    taken = 0
+
+    def frames() -> Any:
+        nonlocal taken
+        for frame in encode_results(["s"], ((Iri(f"urn:{n}"),) for n in range(100_000))):
+            taken += 1
+            yield frame
+
+    class File(io.RawIOBase):
+        pieces = frames()
+
+        def readable(self) -> bool:
+            return True
+
+        def read(self, _: int = -1) -> bytes:
+            return next(self.pieces, b"")
+
+    solutions: Any = read_solutions(File())
+    assert str(next(solutions)["s"]) == "<urn:0>"
+    assert taken < 5
+    assert sum(1 for _ in solutions) == 99_999
+
+
+def test_a_sharded_store(tmp_path: Path) -> None:
+    pytest.importorskip("xxhash")
+    from jelly_plugins.spark import ShardedStore
+
+    from ..spark.sharded.logs import apply
+
+    rows = "".join(f'A <http://e.org/{n}> <http://e.org/p> "{n}" .\n' for n in range(100))
+    apply(tmp_path / "shards", f"TX .\n{rows}TC .\n".encode())
+    sharded = ShardedStore(tmp_path / "shards")
+    sharded.write_solutions("SELECT ?o ?s { ?s ?p ?o }", tmp_path / "x.jellys")
+    with read_results(tmp_path / "x.jellys") as results:
+        assert results.variables == ["o", "s"]
+        solutions = list(results)
+    assert len(solutions) == len(set(solutions)) == 100
+    expected = sharded.select("SELECT ?o ?s { ?s ?p ?o }")
+    assert [str(row["s"]) for row in expected] == [f"<{s.value}>" for _, s in solutions]
+
+
+def test_results_into_every_format() -> None:
+    for form in ResultsFormat:
+        file = io.BytesIO()
+        query = "SELECT ?s { ?s ?p ?o } ORDER BY ?s"
+        write_solutions(found(query), file, format=form)
+        if form is not ResultsFormat.CSV:
+            rows = list(read_results(file.getvalue(), format=form))
+            assert len(rows) == 101

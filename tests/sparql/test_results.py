@@ -1,0 +1,181 @@
+"""Results in every format: read, written, told apart, rejected."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import BlankNode, Iri, Limits, Literal, SourceError, TruncatedError, write
+from jelly_plugins.errors import (
+    LimitError,
+    LookupTableError,
+    OptionsError,
+    TermError,
+    TextError,
+)
+from jelly_plugins.sparql import (
+    ResultsFormat,
+    ResultsOptions,
+    encode_results,
+    format_named,
+    read_results,
+    write_boolean,
+    write_results,
+)
+
+INT = "http://www.w3.org/2001/XMLSchema#integer"
+NAMES = ["a", "b"]
+SOLUTIONS: list[tuple[Any, ...]] = [
+    (Iri("http://e.org/a"), Literal('x"\n', "en")),
+    (None, Literal("1", None, INT)),
+    (BlankNode("b"), Literal("")),
+    (Iri("http://e.org/é"), None),
+]
+EXACT = [each for each in ResultsFormat if each is not ResultsFormat.CSV]
+WITH_BOOLEAN = [each for each in EXACT if each.jena is None]
+
+
+def written(
+    form: ResultsFormat, names: list[str] = NAMES, rows: Any = SOLUTIONS, **settings: Any
+) -> bytes:
+    file = io.BytesIO()
+    write_results(names, rows, file, format=form, **settings)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("form", EXACT)
+def test_there_and_back(form: ResultsFormat, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{form}.gz"
+    write_results(NAMES, SOLUTIONS, path)
+    assert gzip.decompress(path.read_bytes()) == written(form)
+    with read_results(path) as results:
+        assert (results.variables, results.boolean, results.format) == (NAMES, None, form)
+        assert list(results) == SOLUTIONS
+    many = [(Iri(f"urn:{number % 999}"), None) for number in range(10_000)]
+    with read_results(io.BytesIO(written(form, rows=many)), format=form.media_type) as results:
+        assert list(results) == many
+
+
+@pytest.mark.parametrize("form", [each for each in EXACT if each is not ResultsFormat.TSV])
+def test_content_tells(form: ResultsFormat) -> None:
+    assert read_results(written(form)).format is form
+
+
+@pytest.mark.parametrize("form", WITH_BOOLEAN)
+def test_ask(form: ResultsFormat) -> None:
+    for value in (True, False):
+        file = io.BytesIO()
+        write_boolean(value, file, format=form)
+        with read_results(file.getvalue(), format=form) as results:
+            assert (results.boolean, results.variables, list(results)) == (value, [], [])
+
+
+def test_csv_has_no_kinds() -> None:
+    found = list(read_results(written(ResultsFormat.CSV), format="csv"))
+    assert found[1] == (None, Literal("1"))
+
+
+def test_what_others_are_is_said() -> None:
+    jelly = io.BytesIO()
+    write([(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], jelly)
+    for data, form, error, match in (
+        (jelly.getvalue(), "jellys", SourceError, "this is Jelly-RDF, not Jelly-SPARQL"),
+        (b"{}", "jellys", SourceError, "this is srj"),
+        (b"nothing at all", None, SourceError, "not known"),
+        (b"", None, SourceError, "empty"),
+        (b"", "jellys", OptionsError, "no options"),
+        (written(ResultsFormat.JELLY)[:-1], None, TruncatedError, "inside a frame"),
+        (b'{"head": {"vars": ["a"]}, "results": {"bindings": [', "srj", TextError, None),
+        (b"<?xml ", None, TextError, None),
+    ):
+        with pytest.raises(error, match=match) as caught:
+            list(read_results(data, format=form))
+        assert caught.value.source == "<bytes>"
+    with pytest.raises(ValueError, match="not one of the formats"):
+        format_named("nonsense")
+    with pytest.raises(ValueError, match="no format is given"):
+        write_results(["a"], [], io.BytesIO())
+    with pytest.raises(TermError, match="no place"):
+        write_boolean(True, io.BytesIO(), format="srt")
+
+
+def test_an_error_names_frame_and_column() -> None:
+    data = written(ResultsFormat.JELLY, rows=[(Iri("urn:x"), Iri("urn:y"))])
+    # The second name's id, 65 instead of 2.
+    hurt = data.replace(bytes.fromhex("0a0102"), bytes.fromhex("0a0141"))
+    assert hurt != data
+    with pytest.raises(LookupTableError) as caught:
+        list(read_results(hurt))
+    assert str(caught.value).startswith("<bytes>: frame 0: column 1 (?b): name entry 65")
+    small = Limits(string_bytes=10, name_table=8192)
+    with pytest.raises(LimitError, match=r"frame 0: column 1 \(\?b\)|frame 0: .*string_bytes"):
+        list(read_results(written(ResultsFormat.JELLY), limits=small))
+
+
+def test_solutions_stream() -> None:
+    """Frames come out while solutions are computed, and solutions while frames arrive."""
+    taken = 0
+
+    def solutions() -> Iterator[tuple[Any, ...]]:
+        nonlocal taken
+        for number in range(100_000):
+            taken += 1
+            yield (Iri(f"urn:{number}"),)
+
+    frames = encode_results(["s"], solutions())
+    first = next(frames)
+    assert taken == 4096
+
+    class Slow(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, _: Any) -> int:
+            raise AssertionError("more was read than was there")
+
+        def read(self, _: int = -1) -> bytes:
+            nonlocal first
+            data, first = first, b""
+            if not data:
+                raise AssertionError("more was read than was needed")
+            return data
+
+    with read_results(Slow()) as results:
+        assert next(results) == (Iri("urn:0"),)
+
+
+def test_options_are_written() -> None:
+    options = ResultsOptions(stream_name="n", max_name_table_size=128)
+    with read_results(written(ResultsFormat.JELLY, options=options)) as results:
+        assert results.options == options
+
+
+def test_results_of_the_w3c_suite() -> None:
+    """``JELLY_PLUGINS_W3C`` names a folder with the W3C's tests of SPARQL."""
+    folder = os.environ.get("JELLY_PLUGINS_W3C")
+    if not folder:
+        pytest.skip("JELLY_PLUGINS_W3C is not set")
+    files = [path for path in Path(folder).rglob("*") if path.suffix in (".srj", ".srx")]
+    read = 0
+    for path in files:
+        try:
+            with read_results(path) as results:
+                names, boolean, rows = results.variables, results.boolean, list(results)
+        except TextError:
+            # Not for pyoxigraph either: other versions of the formats.
+            continue
+        read += 1
+        file = io.BytesIO()
+        if boolean is not None:
+            write_boolean(boolean, file, format="jellys")
+        else:
+            write_results(names, rows, file, format="jellys")
+        with read_results(file.getvalue()) as results:
+            assert (results.variables, results.boolean, list(results)) == (names, boolean, rows)
+    assert read > 0.9 * len(files) > 10
