@@ -14,7 +14,6 @@ from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..rdflib import oxigraph_store
 from ..rdflib.namespaces import DeclaredNamespaces
-from ..rdflib.patches.watch import is_watched
 from ..rdflib.plugin.dump import Namespaces, namespaces_of, parts_of
 from ..rdflib.plugin.load import Target
 from ..rdflib.plugin.parser import BytesParser
@@ -55,7 +54,6 @@ def load(
         inner is not None
         and oxigraph_store.readable_into(target.default)
         and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
-        and not is_watched(graph.store)
         and not generalized
     ):
         from .oxigraph import load as load_into_oxigraph

@@ -213,6 +213,11 @@ class LogWriter:
         """Whether this process has opened the log, and is not a child that was forked since."""
         return self._forks == _forks
 
+    @property
+    def closed(self) -> bool:
+        """Whether the log was closed."""
+        return self._file.closed
+
     def check_open(self) -> None:
         """Refuse to go on with a log that was closed, or that another process has opened.
 
@@ -220,7 +225,7 @@ class LogWriter:
         """
         if not self.is_of_this_process:
             raise SourceError("the log is recorded by another process", source=self.name)
-        if self._file.closed:
+        if self.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
 
     def _look(self) -> None:

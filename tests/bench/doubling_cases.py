@@ -239,9 +239,9 @@ def _record_rdflib(data: Data) -> Callable[[], object]:
     def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
             dataset = rdflib.Dataset()
-            with jelly_rdflib.record(dataset, Path(folder) / "log.jellyp"):
+            with jelly_rdflib.record(dataset, Path(folder) / "log.jellyp") as recorder:
                 for row in rows:
-                    dataset.add(row)
+                    recorder.graph.add(row)
 
     return run
 

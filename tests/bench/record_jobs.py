@@ -180,8 +180,8 @@ def record_add_rdflib(data: Data) -> Runs:
             graph.add(triple)
 
     def record(graph: rdflib.Graph) -> None:
-        with _folder() as folder, jelly_rdflib.record(graph, folder / "log.jellyp"):
-            add(graph)
+        with _folder() as folder, jelly_rdflib.record(graph, folder / "log.jellyp") as recorder:
+            add(recorder.graph)
 
     return Runs(
         {"ours": Prepared(_graph, record), "rdflib, not recorded": Prepared(_graph, add)},

@@ -24,6 +24,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.backends import get_backend
 from jelly_plugins.codec.text.ntriples import term_text
+from jelly_plugins.rdflib.plugin.load import load
 
 from .support import (
     DEFAULT_GRAPH,
@@ -136,11 +137,13 @@ def test_a_graph_of_a_dataset_takes_triples_alone(calls: Calls) -> None:
 
 def test_a_conjunctive_graph_has_its_own_default_graph() -> None:
     graph = make("ConjunctiveGraph")
-    parse(graph, jelly(STATEMENTS), blank_nodes="keep")
+    load(graph, jelly(STATEMENTS), blank_nodes="keep")
     assert set(default_graph(graph)) == {TRIPLE}
     assert set(graph.get_context(URIRef(EX + "g"))) == {TRIPLE}
+    with pytest.raises(OptionsError, match="names its graphs itself"):
+        parse(graph, jelly(STATEMENTS))
     with pytest.raises(TermError, match="the store rejected"):
-        parse(graph, jelly([Triple(Iri("no IRI"), P, O)]))
+        load(graph, jelly([Triple(Iri("no IRI"), P, O)]))
     data = to_bytes(graph)
     assert quads_of(parse(Dataset(), data, blank_nodes="keep")) == {
         (*TRIPLE, None),

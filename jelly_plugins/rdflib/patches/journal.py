@@ -1,251 +1,260 @@
-"""Changes to an rdflib store that can be taken back, whatever store it is.
+"""Changes to an rdflib store that can be undone, whatever store it is.
 
-rdflib's own ``commit`` and ``rollback`` do nothing in stores in memory. A journal notes what undoes
-a change before it is made, so that an exception at any point leaves nothing behind; interrupts only
-come between two changes, see ``interrupts``.
+rdflib's own ``commit`` and ``rollback`` do nothing in stores in memory. A journal notes each change
+before it is made, so that an exception in the middle leaves nothing behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from typing import Any, Final, TypeAlias
 
-from rdflib import namespace
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
-from rdflib.plugins.stores.memory import Memory
+from rdflib.graph import Graph
 from rdflib.store import Store
-from rdflib.term import Literal, Node, URIRef
+from rdflib.term import Literal, URIRef
 
-from ..terms import other_form
-from .interrupts import uninterrupted
+from ...codec import Describe
+from ...reserved import refuse_graph
+from ..terms import describe, read_form
+from .stores import (
+    Triple,
+    bind_beside,
+    graph_exists,
+    membership,
+    name_of,
+    namespace_restorer,
+    twin_finder,
+    unbind,
+)
 
-#: A triple, as rdflib has it.
-Triple = tuple[Node, Node, Node]
+
+class ChangeKind(Enum):
+    """What a change does."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    #: The graph did not exist before.
+    MAKE_GRAPH = "make graph"
+    #: The graph does not exist any more.
+    DROP_GRAPH = "drop graph"
+
+
+#: What was done, the triple, and its graph; changes of graphs have no triple.
+Change: TypeAlias = tuple[ChangeKind, Any, Any]
+
+STATEMENTS: Final = (ChangeKind.ADD, ChangeKind.REMOVE)
+#: Where a value is not known yet.
+_UNKNOWN: Final = ("unknown",)
 
 
 class Journal:
-    """Notes how to undo changes; see :meth:`undo`.
+    """Changes a store, and notes what it changes; see :meth:`undo`.
 
-    Each change says whether it was one: adding what is there, or removing what is not, is none. A
-    literal of type xsd:string is there in either of the two forms that rdflib has for it, and is
-    removed in both.
+    Adding a triple that is there, or removing one that is not, is no change.
 
-    :param store: what is changed.
+    :ivar store: what is changed.
+    :ivar changes: the changes to statements and graphs, in order.
+    :cvar describe: describes the terms that :meth:`net_changes` gives.
     """
 
+    describe: Describe = staticmethod(describe)
+
     def __init__(self, store: Store) -> None:
+        self.store = store
+        self._has = membership(store)
         self._twin = twin_finder(store)
-        self._undo: list[Callable[[], object]] = []
-        #: Names of graphs that are known to exist.
-        self._graphs: set[Node] = set()
-        #: Stores whose namespaces are known as they were before the first change, by id.
-        self._namespaces: set[int] = set()
+        self.changes: list[Change] = []
+        #: Names of graphs that are known to exist, and the last graph that was found to.
+        self._graphs: set[Any] = set()
+        self._last_graph: Any = None
+        self._restore_namespaces: Callable[[], None] | None = None
 
-    @uninterrupted
-    def add(self, graph: Graph, triple: Triple) -> bool:
-        """Add a triple to a graph."""
-        if triple in graph or self._twin(triple, graph) is not None:
+    def name_of(self, graph: Any) -> Any:
+        """The name of a graph, as :meth:`net_changes` gives it to ``place``."""
+        return name_of(graph)
+
+    def add(self, triple: Triple, graph: Any, quoted: bool = False) -> bool:
+        """Add a triple to a graph.
+
+        :return: whether it was not there.
+        :raises TermError: the graph is reserved.
+        """
+        if self._has(triple, graph):
             return False
-        self._note_graph(graph)
-        self._undo.append(lambda: graph.store.remove(triple, graph))
-        graph.add(triple)
+        if graph is not self._last_graph:
+            self.note_graph(graph)
+        self.changes.append((ChangeKind.ADD, triple, graph))
+        self.store.add(triple, graph, quoted)
         return True
 
-    @uninterrupted
-    def remove(self, graph: Graph, triple: Triple) -> bool:
-        """Remove a triple from a graph, and from no other."""
-        twin = self._twin(triple, graph)
-        if twin is not None:
-            self._remove(graph, twin)
-        if triple in graph:
-            self._remove(graph, triple)
-        elif twin is None:
+    def remove(self, triple: Triple, graph: Any) -> bool:
+        """Remove a triple from a graph.
+
+        :return: whether it was there.
+        """
+        if not self._has(triple, graph):
             return False
+        self.changes.append((ChangeKind.REMOVE, triple, graph))
+        self.store.remove(triple, graph)
         return True
 
-    def _remove(self, graph: Graph, triple: Triple) -> None:
-        self._note_graph(graph)
-        self._undo.append(lambda: graph.store.add(triple, graph))
-        graph.store.remove(triple, graph)
+    def remove_matching(self, pattern: Any, graph: Any) -> None:
+        """Remove what a pattern matches in a graph, or in all graphs if it is None."""
+        for triple, graphs in list(self.store.triples(pattern, graph)):
+            # A store without contexts gives none for its only graph.
+            for each in [graph] if graph is not None else list(graphs) or [None]:
+                self.changes.append((ChangeKind.REMOVE, triple, each))
+        self.store.remove(pattern, graph)
 
-    @uninterrupted
+    def add_graph(self, graph: Graph) -> None:
+        """Add a graph, which may be empty."""
+        self.note_graph(graph)
+        self.store.add_graph(graph)
+
+    def remove_graph(self, graph: Graph) -> None:
+        """Remove a graph with its statements."""
+        there = graph_exists(graph)
+        self.remove_matching((None, None, None), graph)
+        if there:
+            self.changes.append((ChangeKind.DROP_GRAPH, None, graph))
+        self._graphs.clear()
+        self._last_graph = None
+        self.store.remove_graph(graph)
+
+    def note_graph(self, graph: Any) -> None:
+        """Note that a graph does not exist, so that :meth:`undo` removes it.
+
+        :raises TermError: it is reserved.
+        """
+        name = self.name_of(graph)
+        if name not in self._graphs:
+            refuse_graph(str(name))
+            if self.store.graph_aware and not graph_exists(graph):
+                self.changes.append((ChangeKind.MAKE_GRAPH, None, graph))
+            self._graphs.add(name)
+        self._last_graph = graph
+
     def bind(self, graph: Graph, name: str, iri: URIRef) -> None:
         """Bind a namespace, in place of what its name was bound to."""
         self._note_namespaces(graph)
         bind_beside(graph, name, iri)
 
-    @uninterrupted
     def unbind(self, graph: Graph, name: str) -> None:
-        """Take a namespace's binding away, if the store is one that can do that."""
+        """Remove the binding of a namespace, if the store is one that can do that."""
         self._note_namespaces(graph)
-        tables = _tables(graph)
-        if tables is not None:
-            _take_away(*tables, name)
+        unbind(graph, name)
 
-    @uninterrupted
+    def update(self, update: Any, *settings: Any, **more: Any) -> None:
+        """Run a SPARQL update in the store's own engine, if it has one that tells its changes.
+
+        :raises NotImplementedError: it has none; rdflib's own engine calls the other methods.
+        """
+        raise NotImplementedError("the changes of this update cannot be recorded")
+
     def undo(self) -> None:
-        """Take all changes back, the last one first."""
-        while self._undo:
-            self._undo[-1]()
-            self._undo.pop()
+        """Undo all changes, the last one first."""
+        while self.changes:
+            self._undo_change(*self.changes[-1])
+            self.changes.pop()
+        if self._restore_namespaces is not None:
+            self._restore_namespaces()
+        self.keep()
 
-    def _note_graph(self, graph: Graph) -> None:
-        """Note that a graph is not there, so that it will not be there again."""
-        name = graph.identifier
-        if name in self._graphs:
-            return
-        self._graphs.add(name)
-        if graph.store.graph_aware and not graph_exists(graph):
-            self._undo.append(lambda: graph.store.remove_graph(graph))
+    def net_changes(
+        self, place: Callable[[Any], tuple[Any, ...] | None]
+    ) -> Iterable[tuple[ChangeKind, tuple[Any, ...]]]:
+        """The statements that are there and were not (ADD), or were there and are not (REMOVE),
+        since :meth:`keep`.
+
+        Literals are in the form in which they are read back. Two forms of one literal count as one:
+        with and without the datatype xsd:string, and a form that rdflib's constructor would change
+        beside the form that it gives.
+
+        :param place: gets the name of a graph, and returns the terms that follow the triple in its
+            statements; None leaves them out.
+        """
+        places: dict[int, tuple[Any, ...] | None] = {}
+        noted = []
+        removed = False
+        for what, triple, context in self.changes:
+            if what not in STATEMENTS:
+                continue
+            # Graphs live as long as they are noted here, and their names are slow to find.
+            behind = places.get(id(context), _UNKNOWN)
+            if behind is _UNKNOWN:
+                behind = places[id(context)] = place(self.name_of(context))
+            if behind is not None:
+                removed = removed or what is ChangeKind.REMOVE
+                noted.append((what, (*triple, *behind), context))
+        if not removed and all(
+            read_form(statement[2]) is statement[2]
+            and self._twin(statement[:3], graph, present=True) is None
+            for _, statement, graph in noted
+            if type(statement[2]) is Literal
+        ):
+            # Each was missing before it was added.
+            return [(what, statement) for what, statement, _ in noted]
+        return self._net(noted)
+
+    def _net(
+        self, noted: Iterable[tuple[ChangeKind, tuple[Any, ...], Any]]
+    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
+        """The net effect of changes.
+
+        :param noted: what each did, its statement, and its graph.
+        """
+        before: dict[tuple[Any, ...], bool] = {}
+        after: dict[tuple[Any, ...], bool] = {}
+        graphs = {}
+        for what, statement, graph in noted:
+            before.setdefault(statement, what is ChangeKind.REMOVE)
+            after[statement] = what is ChangeKind.ADD
+            graphs[statement] = graph
+        # Of the forms of a literal that are read back as one, each is as good as another.
+        merged: dict[tuple[Any, ...], tuple[bool, bool]] = {}
+        for statement, was in before.items():
+            triple, behind = statement[:3], statement[3:]
+            stays = any(
+                (*form, *behind) not in before
+                for form in self._other_forms(triple, graphs[statement])
+            )
+            key = (*triple[:2], read_form(triple[2]), *behind)
+            was_other, is_other = merged.get(key, (False, False))
+            merged[key] = (was or stays or was_other, after[statement] or stays or is_other)
+        for statement, (was, is_now) in merged.items():
+            if was is not is_now:
+                yield ChangeKind.ADD if is_now else ChangeKind.REMOVE, statement
+
+    def _other_forms(self, triple: Triple, graph: Any) -> Iterator[Triple]:
+        """The triples of a graph that are read back as the same as a triple, as far as they can be
+        found."""
+        twin = self._twin(triple, graph)
+        if twin is not None:
+            yield twin
+        object_ = read_form(triple[2])
+        read = (triple[0], triple[1], object_)
+        if object_ is not triple[2] and read != twin and self._has(read, graph):
+            yield read
+
+    def _undo_change(self, what: ChangeKind, triple: Any, graph: Any) -> None:
+        if what is ChangeKind.ADD:
+            self.store.remove(triple, graph)
+        elif what is ChangeKind.REMOVE:
+            self.store.add(triple, graph)
+        elif what is ChangeKind.MAKE_GRAPH:
+            self.store.remove_graph(graph)
+        else:
+            self.store.add_graph(graph)
+
+    def keep(self) -> None:
+        """Forget all changes, so that they stay."""
+        self.changes.clear()
+        self._graphs.clear()
+        self._last_graph = None
+        self._restore_namespaces = None
 
     def _note_namespaces(self, graph: Graph) -> None:
-        # Once: a copy of them for each change would be too much.
-        if id(graph.store) not in self._namespaces:
-            self._namespaces.add(id(graph.store))
-            self._undo.append(namespace_restorer(graph))
-
-
-def membership(store: Store) -> Callable[[Triple, Any], bool]:
-    """A function that says whether a triple is in a graph of a store."""
-
-    def has(triple: Triple, graph: Any) -> bool:
-        return next(iter(store.triples(triple, graph)), None) is not None
-
-    # rdflib's store in memory makes generators of generators for that. What its index does not
-    # have at all, as most triples that are added, is in no graph.
-    index = _index(store)
-    if index is None:
-        return has
-
-    def has_indexed(triple: Triple, graph: Any) -> bool:
-        subject, predicate, object_ = triple
-        of_subject = index.get(subject)
-        if of_subject is None:
-            return False
-        objects = of_subject.get(predicate)
-        return objects is not None and object_ in objects and has(triple, graph)
-
-    return has_indexed
-
-
-class TwinFinder(Protocol):
-    """Gives the triple with the other form of a triple's literal, see ``terms.other_form``, if that
-    is in a graph.
-
-    :param present: whether the triple itself is known to be there.
-    """
-
-    def __call__(self, triple: Triple, graph: Any, *, present: bool = False) -> Triple | None: ...
-
-
-def twin_finder(store: Store) -> TwinFinder:
-    """See :class:`TwinFinder`."""
-    has = membership(store)
-    index = _index(store)
-
-    def twin(triple: Triple, graph: Any, *, present: bool = False) -> Triple | None:
-        subject, predicate, object_ = triple
-        if type(object_) is not Literal or object_.language is not None:
-            return None
-        if object_.datatype is not None and object_.datatype != namespace.XSD.string:
-            return None
-        if index is not None:
-            objects = index.get(subject, {}).get(predicate)
-            # Its own hash, which is slow to find, is in vain where there is nothing else.
-            if not objects or (len(objects) == 1 and (present or object_ in objects)):
-                return None
-        other = other_form(object_)
-        assert other is not None
-        found = (subject, predicate, other)
-        return found if has(found, graph) else None
-
-    return twin
-
-
-def _index(store: Store) -> dict[Any, dict[Any, dict[Any, Any]]] | None:
-    """By subject and predicate, the objects of rdflib's store in memory."""
-    index = getattr(store, "_Memory__spo", None) if type(store) is Memory else None
-    return index if isinstance(index, dict) else None
-
-
-def graph_exists(graph: Any) -> bool:
-    """Whether a store has a graph, be it empty. A default graph always exists."""
-    if not isinstance(graph, Graph) or graph.identifier == DATASET_DEFAULT_GRAPH_ID:
-        return True
-    store = graph.store
-    # Most graphs have something in them, and graphs are many. rdflib's store in memory copies a
-    # graph before it gives anything of it.
-    if isinstance(store, Memory):
-        filled = store.__len__(graph) > 0
-        # To look through all graphs for each new one would take quadratic time.
-        known = getattr(store, "_Memory__all_contexts", None)
-        if isinstance(known, set):
-            return filled or graph in known
-    else:
-        filled = next(iter(store.triples((None, None, None), graph)), None) is not None
-    return filled or any(_name(context) == graph.identifier for context in store.contexts())
-
-
-def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
-    """Bind a namespace in place of what its name was bound to, and leave other names of the same
-    IRI as they are, if the store is one that can do that: rdflib would take them away."""
-    tables = _tables(graph)
-    others: dict[Any, Any] = {}
-    if tables is not None:
-        by_name, by_iri = tables
-        # rdflib's stores take for granted that no IRI has two names, and fail where one has.
-        _take_away(by_name, by_iri, name)
-        if iri in by_iri:
-            others = {other: bound for other, bound in by_name.items() if bound == iri}
-        for other in others:
-            del by_name[other]
-        by_iri.pop(iri, None)
-    graph.bind(name, iri, override=True, replace=True)
-    if tables is not None:
-        by_name.update(others)
-
-
-def _take_away(by_name: dict[Any, Any], by_iri: dict[Any, Any], name: str) -> None:
-    """Take a name out of a store's tables; another name of its IRI takes its place."""
-    iri = by_name.pop(name, None)
-    if iri is not None and by_iri.get(iri) == name:
-        del by_iri[iri]
-        by_iri.update((bound, other) for other, bound in by_name.items() if bound == iri)
-
-
-def namespace_restorer(graph: Graph) -> Callable[[], None]:
-    """A function that gives a graph the namespaces back that it has now, if its store is one that
-    can do that."""
-    tables = _tables(graph)
-    before = [dict(table) for table in tables or ()]
-
-    def restore() -> None:
-        for table, content in zip(tables or (), before, strict=True):
-            table.clear()
-            table.update(content)
-        graph.namespace_manager.reset()
-
-    return restore
-
-
-def _name(context: Any) -> Any:
-    return context.identifier if isinstance(context, Graph) else context
-
-
-def _tables(graph: Graph) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
-    """A store's namespaces by name and its names by namespace, where it has such tables.
-
-    rdflib knows no way to unbind, so that its stores have to be looked into: its own in memory, and
-    oxrdflib's.
-    """
-    store = graph.store
-    pairs = [("_namespace_for_prefix", "_prefix_for_namespace")]
-    pairs += [
-        (f"_{kind.__name__}__namespace", f"_{kind.__name__}__prefix")
-        for kind in type(store).__mro__
-    ]
-    for first, second in pairs:
-        by_name, by_iri = getattr(store, first, None), getattr(store, second, None)
-        if isinstance(by_name, dict) and isinstance(by_iri, dict):
-            return by_name, by_iri
-    return None
+        # Once: a copy of them for each change would take quadratic time.
+        if self._restore_namespaces is None:
+            self._restore_namespaces = namespace_restorer(graph)

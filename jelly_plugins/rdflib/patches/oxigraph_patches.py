@@ -14,7 +14,7 @@ from rdflib.term import URIRef
 from ...backends import get_backend
 from ...patch.replay.position import Position, Replayed
 from ..oxigraph_store import graph_name, inner_store
-from .journal import bind_beside
+from .stores import bind_beside
 
 
 def replay(graph: Graph, log: Any, *, whole: bool, **settings: Any) -> Replayed:

@@ -1,18 +1,17 @@
-"""Changes to rdflib graphs that are written to a log of patches as they are made.
+"""Changes to rdflib graphs, written to a log of patches as they are made.
 
-The graph changes first, the log when the transaction ends; if it cannot be written, the graph is as
-it was before the transaction. Whoever needs log and store to agree after a crash has a store on
-disk, and :func:`jelly_plugins.oxigraph.record`.
+The graph changes first, the log when the transaction ends; if the log cannot be written, the graph
+is as it was before the transaction. Whoever needs log and store to agree after a crash uses a store
+on disk and :func:`jelly_plugins.oxigraph.record`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, Final, Self
 
-from rdflib.graph import ConjunctiveGraph, Graph
+from rdflib.graph import ConjunctiveGraph, Dataset, Graph
+from rdflib.plugins.stores.memory import Memory
 from rdflib.store import Store
 from rdflib.term import URIRef
 
@@ -24,18 +23,17 @@ from ...codec.patch.operations import (
     add_namespace,
     delete_namespace,
 )
+from ...errors import OptionsError
 from ...patch.recording import LogWriter
 from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
 from ...patch.replay.refusals import moved
 from ...reserved import is_reserved
-from ..callers import default_graph
 from ..oxigraph_store import inner_store_of
-from ..terms import refuse_no_graph
-from .interrupts import guard, interruptible, unguard, uninterrupted
-from .journal import namespace_restorer
-from .replay import positions, replay, set_position
-from .watch import ChangeKind, StoreWatch
+from .journal import ChangeKind, Journal
+from .recording_store import RecordingStore
+from .replay import main_graph, positions, replay, set_position
+from .stores import namespace_restorer
 
 _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
 
@@ -50,199 +48,153 @@ def record(
     sync: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> GraphRecorder:
-    """Record what changes a graph, in a ``with`` block or through the object's own methods.
+    """Record the changes that are made through the recorder's graph.
 
-    In a ``with`` block every change to the graph is recorded, whoever makes it and through whatever
-    object of the same store: one transaction, and one patch, up to the end of the block or to
-    :meth:`GraphRecorder.commit`. An exception in the block takes the transaction back. Namespaces
-    that are bound are recorded too.
+    :attr:`GraphRecorder.graph` is a graph of the same kind over the same statements. Whatever
+    changes it, SPARQL Update and parsers included, is recorded, and so are changes to its other
+    graphs and to namespaces. Changes made through ``graph`` itself are not recorded.
 
     Literals are written as they are read back. Of two forms of one literal that rdflib keeps apart
     (``"x"`` with and without the datatype xsd:string; ``"01"^^xsd:integer``, as SPARQL makes it,
     and ``"1"^^xsd:integer``, as rdflib's constructor does) the log has one: it is added with the
-    first and deleted with the last of them. So a replica may have fewer statements, that say the
-    same.
+    first and deleted with the last of them. So a replica may have fewer statements with the same
+    meaning.
 
-    :param graph: a Graph, whose changes are recorded as triples; or a Dataset or ConjunctiveGraph,
-        whose changes are recorded as quads.
-    :param log: path of the log; made if there is none. Only one recorder at a time may have it.
-    :param name: what the log is called, see :func:`.replay`.
+    :param graph: a Graph, whose changes are recorded as triples; or a Dataset, whose changes are
+        recorded as quads.
+    :param log: path of the log; created if it does not exist. It has one recorder at a time.
+    :param name: the name of the log, see :func:`.replay`.
     :param catch_up: apply patches first that the log has and the graph has not.
     :param options: of a new log; by default a Jelly-Patch stream of triples or of quads.
     :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`.
-    :param limits: what is believed of the log that is there.
+    :param limits: the limits for reading the log.
     :raises JellyError: the log cannot be read, or not be written to.
+    :raises OptionsError: the graph is a ConjunctiveGraph that is no Dataset, or a recorder's graph.
 
     >>> import tempfile
     >>> graph, copy = Graph(), Graph()
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with record(graph, f"{folder}/log.jellyp"):
-    ...         _ = graph.update("INSERT DATA { <urn:s> <urn:p> 1, 2 }")
-    ...     replay(copy, f"{folder}/log.jellyp").operations, len(copy)
-    (2, 2)
+    ...     with record(graph, f"{folder}/log.jellyp") as recorder:
+    ...         _ = recorder.graph.update("INSERT DATA { <urn:s> <urn:p> 1, 2 }")
+    ...     replay(copy, f"{folder}/log.jellyp").operations, len(graph), len(copy)
+    (2, 2, 2)
     """
-    refuse_no_graph(graph)
+    main_graph(graph)
+    if isinstance(graph, ConjunctiveGraph) and not isinstance(graph, Dataset):
+        raise OptionsError("a ConjunctiveGraph cannot be recorded: use rdflib.Dataset")
     check_name(name)
     if options is None:
-        quads = isinstance(graph, ConjunctiveGraph)
+        quads = isinstance(graph, Dataset)
         statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
         options = PatchOptions(statement_type=statements)
-    watch = _watch(graph.store)
-    writer = LogWriter(log, describe=watch.describe, options=options, sync=sync, limits=limits)
+    journal = _journal(graph.store)
+    writer = LogWriter(log, describe=journal.describe, options=options, sync=sync, limits=limits)
     try:
         if writer.patches and catch_up:
             replay(graph, log, name=name, limits=limits)
-        return GraphRecorder(graph, writer, watch, name=name)
+        return GraphRecorder(graph, writer, journal, name=name)
     except BaseException:
         writer.close()
         raise
 
 
-@interruptible
-def _call(change: Callable[[], object]) -> None:
-    change()
-
-
-def _watch(store: Store) -> StoreWatch:
+def _journal(store: Store) -> Journal:
     if inner_store_of(store) is None:
-        return StoreWatch(store)
-    from .oxigraph_watch import OxigraphWatch
+        return Journal(store)
+    from .oxigraph_journal import OxigraphJournal
 
-    return OxigraphWatch(store)
+    return OxigraphJournal(store)
 
 
 class GraphRecorder:
-    """Records what changes a graph; made by :func:`record`.
+    """Records the changes to a graph; made by :func:`record`.
 
-    Outside of a ``with`` block, each of the methods :meth:`add`, :meth:`addN`, :meth:`remove` and
-    :meth:`update` is one transaction, and nothing else is recorded.
+    A transaction, and so a patch, ends at :meth:`commit` or at the end of a ``with`` block, which
+    also closes the log. An exception in the block undoes the transaction. A transaction that
+    changes nothing writes no patch.
 
-    Threads may share it, as far as they may share the graph's store: what changes a graph is
-    recorded in the order in which it does, and a transaction of one thread outside of a ``with``
-    block waits for that of another. An interrupt (Ctrl-C) waits for a change that is being made.
+    It is for one thread at a time, as rdflib's stores are.
 
-    :ivar graph: the graph.
+    :ivar graph: the graph to change. It is of no use once the recorder is closed.
     """
 
     def __init__(
-        self, graph: Graph, writer: LogWriter, watch: StoreWatch, *, name: str | None
+        self, graph: Graph, writer: LogWriter, journal: Journal, *, name: str | None
     ) -> None:
-        self.graph: Final = graph
+        self._recorded = graph
         self._writer = writer
+        self._journal = journal
         self._name = name
-        main = graph
-        self._whole = isinstance(graph, ConjunctiveGraph)
-        if isinstance(graph, ConjunctiveGraph):
-            main = default_graph(graph)
-        self._watch = watch
-        self._main: Final = watch.name_of(main)
-        self._inside = False
+        self._whole = isinstance(graph, Dataset)
+        self._main: Final = journal.name_of(main_graph(graph))
+        store = RecordingStore(journal, writer.check_open)
+        self.graph: Final = (
+            Dataset(store, default_union=graph.default_union)
+            if isinstance(graph, Dataset)
+            else Graph(store, graph.identifier, base=graph.base)
+        )
+        # Its first use binds rdflib's own namespaces, which is no change.
+        self.graph.namespace_manager = graph.namespace_manager
         inner = inner_store_of(graph.store)
-        #: Held by whoever moves the graph in a log. What is recorded comes with the watch's lock,
-        #: and a replay of another log takes that one second.
+        #: Held by whoever moves the graph in a log.
         self._moving = lock_of(graph.store if inner is None else inner)
         #: Where the graph stood after the last transaction that was recorded here.
         self._reached: Position | None = None
-        # Its first use binds rdflib's own namespaces, which is no change.
-        _ = graph.namespace_manager
+        #: Whether a patch was written, and the number of statements when the block began.
+        self._written = False
+        self._size: int | None = None
         self._begin()
 
-    @uninterrupted
     def __enter__(self) -> Self:
         self._writer.check_open()
-        with self._moving, self._watch.lock:
-            # First: where it is refused, a block that runs keeps what it has changed.
-            self._watch.attach()
-            try:
-                self._begin()
-            except BaseException:
-                self._watch.detach()
-                raise
-            self._inside = True
+        self._size = self._count()
         return self
 
-    @uninterrupted
     def __exit__(self, kind: object, *_: object) -> None:
         try:
-            # Another thread's transaction comes before all of it, or behind.
-            with self._moving, self._watch.lock:
-                self._inside = False
-                try:
-                    if kind is None:
-                        self.commit()
-                    else:
-                        self.rollback()
-                finally:
-                    self._watch.detach()
+            if kind is not None:
+                self.rollback()
         finally:
             self.close()
 
     def close(self) -> None:
-        """Close the log."""
-        self._writer.close()
+        """End the transaction as :meth:`commit` does, and close the log.
 
-    def add(self, statement: Any) -> None:
-        """Add a triple, or a quad to a Dataset."""
-        self._run(partial(self.graph.add, statement))
-
-    def addN(self, quads: Iterable[Any]) -> None:  # noqa: N802
-        """Add quads, as ``Graph.addN`` does."""
-        self._run(partial(self.graph.addN, quads))
-
-    def remove(self, pattern: Any) -> None:
-        """Remove what a pattern matches, as the graph's own ``remove`` does."""
-        self._run(partial(self.graph.remove, pattern))
-
-    def update(self, update: Any, **settings: Any) -> None:
-        """Run a SPARQL update as ``Graph.update`` does, in rdflib's own engine unless it is for a
-        Dataset over an Oxigraph store."""
-        self._run(partial(self.graph.update, update, **settings))
-
-    @uninterrupted
-    def _run(self, change: Callable[[], object]) -> None:
-        """Make a change: a transaction of its own, unless there is one already.
-
-        :raises SourceError: the recorder is closed.
+        :raises OptionsError: nothing was recorded in the ``with`` block, and the graph that was
+            given to :func:`record` has changed.
         """
-        self._writer.check_open()
-        guard()
         try:
-            with self._moving, self._watch.lock:
-                if self._inside:
-                    _call(change)
-                else:
-                    self._run_alone(change)
+            if not self._writer.closed:
+                self.commit()
+                self._check_recorded()
         finally:
-            unguard()
+            self._writer.close()
 
-    @uninterrupted
-    def _run_alone(self, change: Callable[[], object]) -> None:
-        self._watch.attach()
-        try:
-            self._begin()
-            try:
-                _call(change)
-            except BaseException:
-                self.rollback()
-                raise
-            self.commit()
-        finally:
-            self._watch.detach()
+    def _check_recorded(self) -> None:
+        if self._size is not None and not self._written and self._count() != self._size:
+            raise OptionsError(
+                "nothing was recorded, but the graph has changed: change the recorder's graph, "
+                "not the one that was given to record()"
+            )
+
+    def _count(self) -> int | None:
+        """The number of statements, where the store knows it."""
+        store = self._journal.store
+        return len(store) if isinstance(store, Memory) else None
 
     def _begin(self) -> None:
-        self._namespaces = dict(self.graph.store.namespaces())
-        self._restore_namespaces = namespace_restorer(self.graph)
-        self._watch.keep()
+        self._namespaces = dict(self._journal.store.namespaces())
+        self._restore_namespaces = namespace_restorer(self._recorded)
+        self._journal.keep()
 
-    @uninterrupted
     def commit(self) -> None:
-        """End the transaction, and start another: write what has changed as a patch.
+        """End the transaction and start another: write what has changed as a patch.
 
-        :raises JellyError: the log cannot say a statement; the transaction was taken back.
-        :raises OSError: the log cannot be written; the transaction was taken back.
+        :raises JellyError: a statement cannot be written to the log; the transaction was undone.
+        :raises OSError: the log cannot be written; the transaction was undone.
         """
         # Whoever else moves the graph waits here, and then finds that it has moved.
-        with self._moving, self._watch.lock:
+        with self._moving:
             try:
                 rows = self._namespace_changes()
                 rows += self._changes()
@@ -253,28 +205,27 @@ class GraphRecorder:
                 self.rollback()
                 raise
             if rows:
+                self._written = True
                 self._move()
             self._begin()
 
-    @uninterrupted
     def rollback(self) -> None:
-        """Take the transaction back, and start another."""
-        with self._watch.lock:
-            self._watch.undo()
-            if dict(self.graph.store.namespaces()) != self._namespaces:
-                self._restore_namespaces()
-            self._begin()
+        """Undo the transaction and start another."""
+        self._journal.undo()
+        if dict(self._journal.store.namespaces()) != self._namespaces:
+            self._restore_namespaces()
+        self._begin()
 
     def _changes(self) -> list[AnyOperation]:
-        """What has changed in the end."""
+        """The net changes to statements."""
         return [
             Operation(_KINDS[what], statement)
-            for what, statement in self._watch.changed(self._place)
+            for what, statement in self._journal.net_changes(self._place)
         ]
 
     def _place(self, name: Any) -> tuple[Any, ...] | None:
-        """What a statement of a graph has behind its triple; None if it is not recorded."""
-        # What an Oxigraph store keeps for itself goes with all the rest, and is no data.
+        """The terms that follow the triple in a statement; None if it is not recorded."""
+        # Positions that an Oxigraph store keeps are no data.
         if is_reserved(str(name)):
             return None
         main = name is None or name == self._main
@@ -285,7 +236,7 @@ class GraphRecorder:
 
     def _namespace_changes(self) -> list[AnyOperation]:
         before = self._namespaces
-        now = dict(self.graph.store.namespaces())
+        now = dict(self._journal.store.namespaces())
         graph = DEFAULT_GRAPH if self._whole else None
         gone = [delete_namespace(name, None, graph) for name in before if name not in now]
         return gone + [
@@ -295,12 +246,12 @@ class GraphRecorder:
         ]
 
     def _move(self) -> None:
-        """Have replays know that the graph has what was recorded."""
+        """Set the position of the graph, so that replays skip what was recorded."""
         writer = self._writer
         assert writer.head is not None
         assert writer.root is not None
         if self._name is None:
-            known = [each.log for each in positions(self.graph) if each.patch == writer.before]
+            known = [each.log for each in positions(self._recorded) if each.patch == writer.before]
             self._name = known[0] if known else writer.root
         self._reached = Position(
             log=self._name,
@@ -310,17 +261,17 @@ class GraphRecorder:
             complete=True,
             closed=True,
         )
-        set_position(self.graph, self._reached)
+        set_position(self._recorded, self._reached)
 
     def _check_position(self) -> None:
-        """Refuse to go on where somebody else has moved the graph.
+        """Check that nobody else has moved the graph.
 
         :raises ChainError: it stands elsewhere in the log.
         """
         reached = self._reached
         if reached is None:
             return
-        found = next((each for each in positions(self.graph) if each.log == reached.log), None)
+        found = next((each for each in positions(self._recorded) if each.log == reached.log), None)
         # Where it is not known any more, all of the store was cleared: a change like others.
         if found is not None and found.patch != reached.patch:
             by = "a replay or another recorder"

@@ -31,15 +31,16 @@ from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.refusals import idle, moved, unmatched
 from ...reserved import refuse_graph
-from ..callers import default_graph
+from ..graphs import default_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import inner_store
 from ..terms import RdflibFactory, refuse_no_graph
 from . import oxigraph_patches
-from .interrupts import guarded, interruptible, uninterrupted
 from .journal import Journal
-from .watch import is_watched
+from .recording_store import RecordingStore
+from .stores import twin_finder
 
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Where graphs stand, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
 
@@ -48,7 +49,7 @@ def positions(graph: Graph) -> list[Position]:
     """Where a graph stands: in the logs that were replayed into it or recorded from it by this
     process or, over an Oxigraph store, by any. For a Dataset or ConjunctiveGraph, in those that
     were replayed into or recorded from all of it."""
-    main = _main(graph)
+    main = main_graph(graph)
     if inner_store(graph) is not None:
         return oxigraph_patches.positions(main)
     return list(known_positions(main).values())
@@ -57,7 +58,7 @@ def positions(graph: Graph) -> list[Position]:
 def set_position(graph: Graph, position: Position) -> None:
     """Say where a graph stands in a log, in place of what was known. The position may be that of
     another graph."""
-    main = _main(graph)
+    main = main_graph(graph)
     if inner_store(graph) is not None:
         oxigraph_patches.set_position(main, position)
     else:
@@ -76,9 +77,16 @@ def graph_text(graph: Graph) -> str:
     return "" if name == DATASET_DEFAULT_GRAPH_ID else _text(name)
 
 
-def _main(graph: Graph) -> Graph:
-    """The graph in the place of the default graph."""
+def main_graph(graph: Graph) -> Graph:
+    """The graph in the place of the default graph.
+
+    :raises OptionsError: the graph is a recorder's.
+    """
     refuse_no_graph(graph)
+    if isinstance(graph.store, RecordingStore):
+        raise OptionsError(
+            "the changes of this graph are being recorded: use the graph given to record()"
+        )
     return default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
 
 
@@ -102,12 +110,19 @@ def replay(
     """Apply a log of patches to a graph, from where its store stands in it.
 
     Each transaction is applied whole or not at all: on any error the graph, its namespaces
-    included, is as it was before that transaction. Blank node labels are kept.
+    included, is as it was before that transaction. Blank node labels are kept. What an interrupt
+    (Ctrl-C) leaves of a graph in memory is undefined, as for every change to such a graph: rebuild
+    it from the log. Over an Oxigraph store an interrupted transaction is applied or not at all.
 
     Where a graph stands is known for as long as its store object lives, and told by the result; for
     a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
     position is in the store itself, and moves in the same transaction. The same log into another
     graph of the store goes there from its beginning.
+
+    Over an Oxigraph store literals keep the lexical forms of the log, so that its deletions match
+    what other programs have stored. rdflib lists such a literal in the form that its constructor
+    gives (``"5"`` for ``" 5 "^^xsd:integer``), and then cannot remove it: remove it by SPARQL
+    Update, or replay into a store in memory.
 
     A literal of type xsd:string is one literal, whether rdflib has that datatype for it or none:
     what is there in one form is not added in the other, and is deleted in both.
@@ -142,18 +157,15 @@ def replay(
         "limits": limits,
     }
     whole = isinstance(graph, ConjunctiveGraph)
-    into = _main(graph)
+    into = main_graph(graph)
     if inner_store(graph) is not None:
-        if is_watched(graph.store):
-            raise OptionsError("the changes of this store are being recorded, and replays are not")
         return oxigraph_patches.replay(into, log, whole=whole, **checks, **settings)
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     if group is None:
         settings["group"] = 1
     target = GraphTarget(into, **checks)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
-    with guarded():
-        return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
+    return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
 
 
 def _text(term: Node) -> str:
@@ -232,6 +244,7 @@ class GraphTarget:
     def __init__(self, graph: Graph, *, strict: bool, check_blank_nodes: bool) -> None:
         refuse_graph(str(graph.identifier), what="what is to be changed")
         self._graph = graph
+        self._twin = twin_finder(graph.store)
         self._strict = strict
         self._check_blank_nodes = check_blank_nodes
         self._unmatched = 0
@@ -242,7 +255,6 @@ class GraphTarget:
         """Where the graph stands."""
         return list(self.known.values())
 
-    @uninterrupted
     def apply(self, changes: OrderedChanges, before: Position | None, after: Position) -> int:
         """Change the data, the namespaces and the position, or nothing.
 
@@ -271,19 +283,23 @@ class GraphTarget:
                 raise TermError(f"the store refuses a statement: {error}") from error
             raise
 
-    @interruptible
     def _change_all(self, journal: Journal, changes: OrderedChanges) -> None:
         for kind, value in changes.rows:
             self._change(journal, kind, value)
 
     def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:
-        if kind is OperationKind.ADD:
-            changed = journal.add(self._named(value[3:]), value[:3])
-        elif kind is OperationKind.DELETE:
-            changed = journal.remove(self._named(value[3:]), value[:3])
-        else:
+        if kind not in _STATEMENTS:
             self._namespace(journal, kind, value)
             return
+        triple, graph = value[:3], self._named(value[3:])
+        # A literal of type xsd:string is there in either of rdflib's two forms for it.
+        twin = self._twin(triple, graph)
+        if kind is OperationKind.ADD:
+            changed = twin is None and journal.add(triple, graph)
+        else:
+            changed = journal.remove(triple, graph)
+            if twin is not None:
+                changed = journal.remove(twin, graph)
         if changed:
             return
         if self._strict:

@@ -37,7 +37,7 @@ from ...io.sinks import Destination
 from ...io.streams import BATCH, encode_frames, write_delimited
 from ...reserved import is_reserved
 from .. import oxigraph_store
-from ..callers import default_graph
+from ..graphs import default_graph
 from ..memory.indices import triples_by_subject
 from ..terms import EncoderTerms
 

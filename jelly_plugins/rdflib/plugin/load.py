@@ -22,26 +22,26 @@ from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
 from ...reserved import refuse_graph
 from .. import oxigraph_store
-from ..callers import dataset_parsing_into, default_graph
+from ..graphs import default_graph
 from ..memory.indices import BulkWriter, writable
 from ..namespaces import DeclaredNamespaces
-from ..patches.watch import is_watched
 from ..terms import RdflibFactory
 
 
 class Target:
     """Where statements go: the one graph that was meant, or all graphs of its store.
 
-    :param graph: a Graph; a Dataset or ConjunctiveGraph; or the default graph of one, as rdflib
-        gives it to parsers.
+    :param graph: a Graph; a Dataset or ConjunctiveGraph; or the default graph of a Dataset, as
+        rdflib gives it to parsers.
     """
 
     def __init__(self, graph: Graph) -> None:
-        dataset = graph if isinstance(graph, ConjunctiveGraph) else dataset_parsing_into(graph)
         #: The graph that takes triples, and quads in the default graph.
-        self.default = graph if dataset is None else default_graph(dataset)
+        self.default = default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
         #: Whether quads may be in other graphs.
-        self.named_graphs = dataset is not None or graph.identifier == DATASET_DEFAULT_GRAPH_ID
+        self.named_graphs = self.default is not graph or (
+            graph.identifier == DATASET_DEFAULT_GRAPH_ID
+        )
         self._graphs: dict[Any, Graph] = {DATASET_DEFAULT_GRAPH_ID: self.default}
 
     def add(self, frames: Sequence[AnyFrame]) -> None:
@@ -173,11 +173,9 @@ def load(
     if (
         oxigraph_store.readable_into(target.default)
         and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
-        and not is_watched(graph.store)
         and bnode_context is None
     ):
-        # A ConjunctiveGraph goes the long way: for Oxigraph its default graph is a named one. So
-        # does what is to be recorded.
+        # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
         return oxigraph_store.load(
             target.default,
             src,

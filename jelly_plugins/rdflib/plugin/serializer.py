@@ -7,15 +7,16 @@ rdflib opens the destination itself, before it calls a plugin: a path that is gi
 
 from __future__ import annotations
 
+import inspect
 import io
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from rdflib.graph import Graph
 from rdflib.serializer import Serializer
 
 from ...errors import SourceError
 from ...io.sinks import compressed, compression_of
-from ..callers import text_is_expected
 from .dump import dump
 from .settings import refuse_unknown
 
@@ -45,7 +46,7 @@ class BytesSerializer(Serializer):
         :raises TypeError: a setting that there is not.
         """
         refuse_unknown(settings, self._settings)
-        if text_is_expected():
+        if _text_is_expected():
             raise SourceError(
                 "the format is binary: give serialize() a destination, or any encoding= to get "
                 "bytes"
@@ -78,3 +79,21 @@ def compression_asked(stream: object) -> str | None:
         name = stream.raw.name
         return compression_of(name) if isinstance(name, str) else None
     return None
+
+
+def _text_is_expected() -> bool:
+    """Whether ``Graph.serialize`` was called without a destination and without an encoding, and so
+    will decode what is written.
+
+    Only the call stack tells: with ``encoding="utf-8"`` rdflib calls a serializer in the same way.
+    Where this finds nothing, rdflib fails to decode the bytes.
+    """
+    code = getattr(Graph.serialize, "__code__", None)
+    frame = inspect.currentframe()
+    # Calls between rdflib's and ours: a subclass of a plugin may add one or two.
+    for _ in range(5):
+        frame = frame and frame.f_back
+        if frame is not None and frame.f_code is code:
+            values = frame.f_locals
+            return values["destination"] is None and values["encoding"] is None
+    return False

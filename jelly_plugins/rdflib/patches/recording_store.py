@@ -1,0 +1,121 @@
+"""A store that records the changes made through it, over another store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from rdflib.graph import Graph, QuotedGraph
+from rdflib.store import Store
+from rdflib.term import URIRef
+
+from .journal import Journal
+
+
+class RecordingStore(Store):
+    """Passes everything on to a store, and its changes through a journal.
+
+    Graphs of this store stand for the graphs of the same names in the other one.
+
+    :param check: called before each change; it may raise an exception.
+    :ivar journal: the changes that were made through this store.
+    """
+
+    def __init__(self, journal: Journal, check: Callable[[], object]) -> None:
+        super().__init__()
+        self.journal = journal
+        self._store = store = journal.store
+        self._check = check
+        self.context_aware = store.context_aware
+        self.formula_aware = store.formula_aware
+        self.graph_aware = store.graph_aware
+        #: Graphs of the other store and of this one, by class and name.
+        self._inner: dict[tuple[type[Graph], Any], Graph] = {}
+        self._outer: dict[tuple[type[Graph], Any], Graph] = {}
+
+    def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
+        """Add a triple to a graph."""
+        self._check()
+        self.journal.add(triple, self._inside(context), quoted)
+
+    def remove(self, triple: Any, context: Any = None) -> None:
+        """Remove what a pattern matches, in one graph or in all."""
+        self._check()
+        if None in triple or context is None:
+            self.journal.remove_matching(triple, self._inside(context))
+        else:
+            self.journal.remove(triple, self._inside(context))
+
+    def add_graph(self, graph: Graph) -> None:
+        """Add a graph, which may be empty."""
+        self._check()
+        self.journal.add_graph(self._inside(graph))
+
+    def remove_graph(self, graph: Graph) -> None:
+        """Remove a graph with its statements."""
+        self._check()
+        self.journal.remove_graph(self._inside(graph))
+
+    def update(self, update: Any, *settings: Any, **more: Any) -> None:
+        """Run a SPARQL update in the store's own engine, if its changes can be recorded.
+
+        :raises NotImplementedError: they cannot; rdflib's own engine takes over.
+        """
+        self._check()
+        self.journal.update(update, *settings, **more)
+
+    def query(self, *query: Any, **settings: Any) -> Any:
+        """Run a SPARQL query in the store's own engine, if it has one."""
+        return self._store.query(*query, **settings)
+
+    def triples(
+        self, triple_pattern: Any, context: Any = None
+    ) -> Iterator[tuple[Any, Iterator[Any]]]:
+        """The triples that a pattern matches, each with its graphs."""
+        for triple, graphs in self._store.triples(triple_pattern, self._inside(context)):
+            yield triple, map(self._outside, graphs)
+
+    def __len__(self, context: Any = None) -> int:
+        return self._store.__len__(self._inside(context))
+
+    def contexts(self, triple: Any = None) -> Generator[Any, None, None]:
+        """All graphs, or those that have a triple."""
+        for graph in self._store.contexts(triple):
+            yield self._outside(graph)
+
+    def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
+        """Bind a namespace."""
+        self._check()
+        self._store.bind(prefix, namespace, override)
+
+    def prefix(self, namespace: URIRef) -> str | None:
+        """The name of a namespace."""
+        return self._store.prefix(namespace)
+
+    def namespace(self, prefix: str) -> URIRef | None:
+        """The namespace of a name."""
+        return self._store.namespace(prefix)
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        """All names with their namespaces."""
+        return self._store.namespaces()
+
+    def _inside(self, graph: Any) -> Any:
+        """A graph of the other store."""
+        return _mapped(graph, self._inner, self._store)
+
+    def _outside(self, graph: Any) -> Any:
+        """A graph of this store."""
+        return _mapped(graph, self._outer, self)
+
+
+def _mapped(graph: Any, known: dict[tuple[type[Graph], Any], Graph], store: Store) -> Any:
+    """The graph of the same name in another store; names and None stay as they are."""
+    if not isinstance(graph, Graph):
+        return graph
+    kind = QuotedGraph if isinstance(graph, QuotedGraph) else Graph
+    key = (kind, graph.identifier)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = kind(store, graph.identifier)
+    return found

@@ -1,0 +1,171 @@
+"""What rdflib's stores hold, beyond what their interface tells in good time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from rdflib import namespace
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
+from rdflib.plugins.stores.memory import Memory
+from rdflib.store import Store
+from rdflib.term import Literal, Node, URIRef
+
+from ..terms import other_form
+
+#: A triple, as rdflib has it.
+Triple = tuple[Node, Node, Node]
+
+
+def membership(store: Store) -> Callable[[Triple, Any], bool]:
+    """A function that says whether a triple is in a graph of a store."""
+
+    def has(triple: Triple, graph: Any) -> bool:
+        return next(iter(store.triples(triple, graph)), None) is not None
+
+    # rdflib's store in memory makes generators of generators for that. What its index does not
+    # have at all, as most triples that are added, is in no graph.
+    index = _index(store)
+    if index is None:
+        return has
+
+    def has_indexed(triple: Triple, graph: Any) -> bool:
+        subject, predicate, object_ = triple
+        of_subject = index.get(subject)
+        if of_subject is None:
+            return False
+        objects = of_subject.get(predicate)
+        return objects is not None and object_ in objects and has(triple, graph)
+
+    return has_indexed
+
+
+class TwinFinder(Protocol):
+    """Gives the triple with the other form of a triple's literal, see ``terms.other_form``, if that
+    is in a graph.
+
+    :param present: whether the triple itself is known to be there.
+    """
+
+    def __call__(self, triple: Triple, graph: Any, *, present: bool = False) -> Triple | None: ...
+
+
+def twin_finder(store: Store) -> TwinFinder:
+    """See :class:`TwinFinder`."""
+    has = membership(store)
+    index = _index(store)
+
+    def twin(triple: Triple, graph: Any, *, present: bool = False) -> Triple | None:
+        subject, predicate, object_ = triple
+        if type(object_) is not Literal or object_.language is not None:
+            return None
+        if object_.datatype is not None and object_.datatype != namespace.XSD.string:
+            return None
+        if index is not None:
+            objects = index.get(subject, {}).get(predicate)
+            # Its own hash, which is slow to find, is in vain where there is nothing else.
+            if not objects or (len(objects) == 1 and (present or object_ in objects)):
+                return None
+        other = other_form(object_)
+        assert other is not None
+        found = (subject, predicate, other)
+        return found if has(found, graph) else None
+
+    return twin
+
+
+def _index(store: Store) -> dict[Any, dict[Any, dict[Any, Any]]] | None:
+    """By subject and predicate, the objects of rdflib's store in memory."""
+    index = getattr(store, "_Memory__spo", None) if type(store) is Memory else None
+    return index if isinstance(index, dict) else None
+
+
+def graph_exists(graph: Any) -> bool:
+    """Whether a store has a graph, be it empty. A default graph always exists."""
+    if not isinstance(graph, Graph) or graph.identifier == DATASET_DEFAULT_GRAPH_ID:
+        return True
+    store = graph.store
+    # Most graphs have something in them, and graphs are many. rdflib's store in memory copies a
+    # graph before it gives anything of it.
+    if isinstance(store, Memory):
+        filled = store.__len__(graph) > 0
+        # To look through all graphs for each new one would take quadratic time.
+        known = getattr(store, "_Memory__all_contexts", None)
+        if isinstance(known, set):
+            return filled or graph in known
+    else:
+        filled = next(iter(store.triples((None, None, None), graph)), None) is not None
+    return filled or any(name_of(context) == graph.identifier for context in store.contexts())
+
+
+def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
+    """Bind a namespace in place of what its name was bound to, and leave other names of the same
+    IRI as they are, if the store is one that can do that: rdflib would take them away."""
+    tables = _tables(graph)
+    others: dict[Any, Any] = {}
+    if tables is not None:
+        by_name, by_iri = tables
+        # rdflib's stores take for granted that no IRI has two names, and fail where one has.
+        _take_away(by_name, by_iri, name)
+        if iri in by_iri:
+            others = {other: bound for other, bound in by_name.items() if bound == iri}
+        for other in others:
+            del by_name[other]
+        by_iri.pop(iri, None)
+    graph.bind(name, iri, override=True, replace=True)
+    if tables is not None:
+        by_name.update(others)
+
+
+def unbind(graph: Graph, name: str) -> None:
+    """Remove the binding of a name, if the store is one that can do that."""
+    tables = _tables(graph)
+    if tables is not None:
+        _take_away(*tables, name)
+
+
+def _take_away(by_name: dict[Any, Any], by_iri: dict[Any, Any], name: str) -> None:
+    """Take a name out of a store's tables; another name of its IRI takes its place."""
+    iri = by_name.pop(name, None)
+    if iri is not None and by_iri.get(iri) == name:
+        del by_iri[iri]
+        by_iri.update((bound, other) for other, bound in by_name.items() if bound == iri)
+
+
+def namespace_restorer(graph: Graph) -> Callable[[], None]:
+    """A function that gives a graph the namespaces back that it has now, if its store is one that
+    can do that."""
+    tables = _tables(graph)
+    before = [dict(table) for table in tables or ()]
+
+    def restore() -> None:
+        for table, content in zip(tables or (), before, strict=True):
+            table.clear()
+            table.update(content)
+        graph.namespace_manager.reset()
+
+    return restore
+
+
+def name_of(context: Any) -> Any:
+    """The name of a graph, which may be given as the name itself."""
+    return context.identifier if isinstance(context, Graph) else context
+
+
+def _tables(graph: Graph) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
+    """A store's namespaces by name and its names by namespace, where it has such tables.
+
+    rdflib knows no way to unbind, so that its stores have to be looked into: its own in memory, and
+    oxrdflib's.
+    """
+    store = graph.store
+    pairs = [("_namespace_for_prefix", "_prefix_for_namespace")]
+    pairs += [
+        (f"_{kind.__name__}__namespace", f"_{kind.__name__}__prefix")
+        for kind in type(store).__mro__
+    ]
+    for first, second in pairs:
+        by_name, by_iri = getattr(store, first, None), getattr(store, second, None)
+        if isinstance(by_name, dict) and isinstance(by_iri, dict):
+            return by_name, by_iri
+    return None
