@@ -39,6 +39,7 @@ from ..jena.streams import batches
 from .jelly_text import frames_of_text
 from .names import Format
 from .xml_entities import guarded
+from .xml_root import with_root
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -209,7 +210,8 @@ class TextReader(Closing):
         width = 4 if name.has_graphs else 3
         pieces = without_mark(self._input.pieces())
         if name is Format.RDF_XML:
-            pieces = chain(self._bounded(guarded(pieces), limits), [2 * _AFTER_END.encode()])
+            pieces = self._bounded(with_root(guarded(pieces)), limits)
+            pieces = chain(pieces, [2 * _AFTER_END.encode()])
         try:
             self._parser = pyoxigraph_module().parse(
                 io.BufferedReader(PieceFile(pieces), PIECE),

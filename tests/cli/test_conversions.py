@@ -69,3 +69,17 @@ def test_any_format_is_loaded(folder: Path) -> None:
     Path("bad.nt").write_bytes(NT + b"<a> <b> <c> .\n")
     assert_failed(jelly("load", "bad.nt", "--store", "new"), 1, "bad.nt: line 3")
     assert not (folder / "new").exists()
+
+
+@pytest.mark.parametrize("text", ["", "<?xml version='1.0'?><!-- <a/> -->\n"])
+def test_rdf_xml_without_a_root_element(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.rdf"
+    path.write_text(text)
+    for arguments in (
+        ("convert", path, "-o", tmp_path / "x.nt"),
+        ("convert", path, path, "-o", tmp_path / "x.jelly"),
+        ("load", "--store", tmp_path / "store", path),
+        ("patch", "diff", path, path),
+    ):
+        done = jelly(*arguments)
+        assert_failed(done, 1, "the document has no root element")

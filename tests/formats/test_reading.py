@@ -240,7 +240,7 @@ def test_a_truncated_document() -> None:
         <e:q r:parseType="Collection"><e:X/></e:q>
         </r:Description><!-- c --><e:Z><e:p><e:W/></e:p></e:Z></r:RDF> <!-- d -->\n"""
     whole = len(list(TextReader(xml, Format.RDF_XML)))
-    for end in range(xml.index(b"<r:RDF") + 1, xml.index(b"</r:RDF>") + 8):
+    for end in range(xml.index(b"</r:RDF>") + 8):
         with pytest.raises(TextError):
             list(TextReader(xml[:end], Format.RDF_XML))
     for end in (xml.index(b"<!-- d"), len(xml) - 1):
@@ -250,6 +250,20 @@ def test_a_truncated_document() -> None:
     for end in range(len(TEXTS[Format.JSON_LD])):
         with pytest.raises(TextError):
             list(TextReader(TEXTS[Format.JSON_LD][:end], Format.JSON_LD))
+
+
+@pytest.mark.parametrize("source", [bytes, OneByte, gzip.compress])
+def test_rdf_xml_without_a_root_element(source: Any) -> None:
+    prolog = b"""\xef\xbb\xbf<?xml version="1.0"?><!-- <a/> -- > --><?a <b/> ?>
+        <!DOCTYPE x [<!ENTITY a "b"><!-- <c> -->]>"""
+    for text in (b"", b" \n", b"<!-- <a> -->", prolog, prolog + b"<!-- - -->\n"):
+        with pytest.raises(TextError, match="the document has no root element"):
+            list(TextReader(source(text), Format.RDF_XML))
+    for root in (
+        b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>',
+        b'<a xmlns="urn:"/>',
+    ):
+        assert len(list(TextReader(source(prolog + root), Format.RDF_XML))) == (root[1:2] == b"a")
 
 
 def test_rdf_xml_without_statements_is_bounded() -> None:

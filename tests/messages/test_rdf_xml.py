@@ -63,6 +63,7 @@ def test_documents(log: str, expected: list[int] | None) -> None:
         (f"<!DOCTYPE x [<!ENTITY % e 'y'>]>{ONE}", 3),
         (f"<!DOCTYPE x [<!ENTITY e SYSTEM '/etc/hostname'>]>{ONE}", 3),
         ("<!-- ", 3),
+        (DECLARATION, 3),
         ("<", 3),
     ],
 )
