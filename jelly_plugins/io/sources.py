@@ -38,6 +38,11 @@ _PACKED_PIECE: Final = 512
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _MAGIC_BYTES: Final = 4
 
+#: The status of an HTTP response that is a part of a file.
+_PARTIAL_CONTENT: Final = 206
+#: The first and the last byte of a part, and the length of the whole.
+_CONTENT_RANGE: Final = re.compile(r"\s*bytes\s+([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20})\s*", re.I)
+
 #: A user and a password in a URL.
 _PASSWORD: Final = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#@\s]*@")
 
@@ -119,7 +124,8 @@ class Input(Closing):
         """The source's bytes, once.
 
         :raises SourceError: the source cannot be read, or its compression is corrupt.
-        :raises TruncatedError: the compressed data or an HTTP response ends too early.
+        :raises TruncatedError: the compressed data or an HTTP response ends too early, or the
+            response is a part of the file.
         """
         try:
             if self.compression is None:
@@ -131,6 +137,7 @@ class Input(Closing):
             raise
 
     def _raw(self) -> Iterator[bytes]:
+        _check_whole(self._file)
         head, self._head = self._head, b""
         if head:
             yield head
@@ -209,22 +216,46 @@ def _open(src: Source, stack: ExitStack) -> tuple[str, Readable]:
     return name, file
 
 
+def _responses(file: Any) -> Iterator[Any]:
+    """The HTTP responses of ``http.client`` or urllib3 in a file.
+
+    :param file: a response, or a file object that wraps one.
+    """
+    http_client = sys.modules.get("http.client")
+    # A BufferedReader has the file that it wraps as "raw", a GzipFile as "fileobj".
+    for each in (file, getattr(file, "raw", None), getattr(file, "fileobj", None)):
+        is_response = http_client is not None and isinstance(each, http_client.HTTPResponse)
+        if is_response or hasattr(each, "length_remaining"):
+            yield each
+
+
 def _missing_bytes(file: Any) -> int:
     """Bytes that an HTTP response announced and did not deliver. Reading it to its end does not
     raise for that: ``http.client`` checks only where all is read at once, old versions of urllib3
     nowhere.
 
-    :param file: a response, or a file object that wraps one, read to its end.
+    :param file: read to its end.
     """
-    http_client = sys.modules.get("http.client")
-    # A BufferedReader has the file that it wraps as "raw", a GzipFile as "fileobj".
-    for each in (file, getattr(file, "raw", None), getattr(file, "fileobj", None)):
-        if http_client is not None and isinstance(each, http_client.HTTPResponse):
-            return each.length or 0
-        remaining = getattr(each, "length_remaining", None)
-        if isinstance(remaining, int):
-            return remaining
-    return 0
+    names = "length_remaining", "length"
+    return sum(getattr(each, name, None) or 0 for each in _responses(file) for name in names)
+
+
+def _check_whole(file: Any) -> None:
+    """Reject an HTTP response that is a part of a file. A response does not have the request, so
+    that a part which was requested is rejected as well.
+
+    :raises TruncatedError: it is one.
+    """
+    for response in _responses(file):
+        if response.status != _PARTIAL_CONTENT:
+            continue
+        given = response.headers.get("Content-Range") or "none"
+        found = _CONTENT_RANGE.fullmatch(given)
+        if found is None or int(found[1]) != 0 or int(found[2]) + 1 != int(found[3]):
+            raise TruncatedError(
+                f"the HTTP response is a part of the file (Content-Range: {given[:100]}); "
+                "fetch the whole file, or give the bytes of the part"
+            )
 
 
 def _is_short_response(error: Exception) -> bool:

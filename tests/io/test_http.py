@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from jelly_plugins.codec import delimit
 from jelly_plugins.io.streams import encode
 from jelly_plugins.messages import read_messages
 from jelly_plugins.patch import PatchReader
+from jelly_plugins.rdflib import activate
 
 TRIPLES = [Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(5000)]
 
@@ -74,12 +76,19 @@ def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @contextmanager
-def serving_part(body: bytes, sent: int, *, chunked: bool = False) -> Iterator[str]:
-    """The address of a server that announces a body and closes after so many bytes of it."""
+def serving_part(
+    body: bytes, sent: int, *, chunked: bool = False, content_range: str | None = None
+) -> Iterator[str]:
+    """The address of a server that announces a body and closes after so many bytes of it.
+
+    :param content_range: a header of the response, whose status is 206 then; empty for none.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200)
+            self.send_response(200 if content_range is None else 206)
+            if content_range:
+                self.send_header("Content-Range", content_range)
             part = body[:sent]
             if chunked:
                 self.send_header("Transfer-Encoding", "chunked")
@@ -155,12 +164,64 @@ def test_a_short_response_is_rejected(name: str, chunked: bool) -> None:
         JELLY_READERS[name](response)
 
 
-def test_a_short_response_to_rdflib_itself() -> None:
+@pytest.fixture
+def activated() -> Iterator[None]:
+    """``format="jelly"`` is ours, until the end of a test."""
+    plugins = dict(rdflib.plugin._plugins)
+    activate()
+    yield
+    rdflib.plugin._plugins.clear()
+    rdflib.plugin._plugins.update(plugins)
+
+
+@pytest.mark.usefixtures("activated")
+@pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
+@pytest.mark.parametrize("graph", [rdflib.Graph, rdflib.Dataset])
+@pytest.mark.parametrize("name", ["jelly", "application/x-jelly-rdf", "jelly-plugins"])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_short_response_to_rdflib_itself(graph: Any, name: str, chunked: bool) -> None:
     data, end = two_frames()
-    with serving_part(data, end) as url:
+    with serving_part(data, end, chunked=chunked) as url:
         with pytest.raises(TruncatedError, match=r"HTTP response") as caught:
+            graph().parse(url, format=name)
+        assert caught.value.source == url
+    with serving_part(data, len(data), chunked=chunked) as url:
+        assert len(graph().parse(url, format=name)) == 100
+
+
+def test_a_part_to_rdflib_itself() -> None:
+    data, end = two_frames()
+    with serving_part(data[:end], end, content_range=f"bytes 0-{end - 1}/{len(data)}") as url:
+        with pytest.raises(TruncatedError, match="a part of the file") as caught:
             rdflib.Graph().parse(url, format="jelly-plugins")
         assert caught.value.source == url
+
+
+@pytest.mark.parametrize("name", JELLY_READERS)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_part_is_rejected(name: str, chunked: bool) -> None:
+    """A server or a proxy may answer with a part that the request did not ask for."""
+    data, end = two_frames()
+    size = len(data)
+    for part, content_range in (
+        (data[:end], f"bytes 0-{end - 1}/{size}"),
+        (data[:end], f"bytes 0-{end - 1}/*"),
+        (data[:end], "bytes 0-x/y"),
+        (data, f"bytes {end}-{size - 1}/{size}"),
+        (data, ""),
+    ):
+        given = re.escape(content_range or "none")
+        with (
+            serving_part(part, len(part), chunked=chunked, content_range=content_range) as url,
+            urlopen(url) as response,
+            pytest.raises(TruncatedError, match=rf"a part of the file \(Content-Range: {given}\)"),
+        ):
+            JELLY_READERS[name](response)
+    with (
+        serving_part(data, size, content_range=f"bytes 0-{size - 1}/{size}") as url,
+        urlopen(url) as response,
+    ):
+        JELLY_READERS[name](response)
 
 
 @pytest.mark.parametrize(
@@ -241,6 +302,20 @@ def test_a_short_response_of_another_client(library: str) -> None:
         else:
             response = client.get(url, stream=True, timeout=60).raw
         with pytest.raises(SourceError if library == "requests" else TruncatedError):
+            list(read(response))
+
+
+@pytest.mark.parametrize("library", ["urllib3", "requests"])
+def test_a_part_of_another_client(library: str) -> None:
+    client = pytest.importorskip(library)
+    data, end = two_frames()
+    content_range = f"bytes 0-{end - 1}/{len(data)}"
+    with serving_part(data[:end], end, chunked=True, content_range=content_range) as url:
+        if library == "urllib3":
+            response = client.PoolManager().request("GET", url, preload_content=False)
+        else:
+            response = client.get(url, stream=True, timeout=60).raw
+        with pytest.raises(TruncatedError, match="a part of the file"):
             list(read(response))
 
 
