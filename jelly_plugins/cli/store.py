@@ -77,7 +77,7 @@ def load(
     limits = settings.limits_from(limit)
     into = graph_name(graph)
     console.require_files(sources)
-    from ..formats.conversion import as_jelly, as_of
+    from ..formats.conversion import as_of, as_rows, jelly_of_text
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import load as load_rows
     from ..oxigraph import load as load_
@@ -100,9 +100,15 @@ def load(
             try:
                 if told.is_jena:
                     statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
+                elif told not in (Format.JELLY, Format.JELLY_TEXT):
+                    rows = as_rows(source, told, base=base, limits=limits)
+                    with as_of(name):
+                        statements = load_rows(
+                            filling.store, rows, format=JenaFormat.PROTOBUF, **shared
+                        )
                 else:
-                    if told is not Format.JELLY:
-                        source = as_jelly(source, told, base=base, limits=limits)
+                    if told is Format.JELLY_TEXT:
+                        source = jelly_of_text(source, limits)
                     with nullcontext() if told is Format.JELLY else as_of(name):
                         statements = load_(
                             filling.store,

@@ -19,7 +19,6 @@ from ..codec import (
     BlankNode,
     FrameSplitter,
     Limits,
-    LogicalType,
     PhysicalType,
     Quad,
     Statement,
@@ -43,12 +42,6 @@ from .reading import PieceFile, TextReader
 from .settings import DEFAULT_SETTINGS, ConversionSettings, Namespaces, OptionChanges
 from .to_jena import rows_of, rows_of_statements
 from .transcode import ScopedFactory
-
-_FLAT: Final = {
-    PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES,
-    PhysicalType.QUADS: LogicalType.FLAT_QUADS,
-}
-
 
 #: More prefixes than a stream declares.
 _UNBOUNDED: Final = 1 << 40
@@ -139,7 +132,7 @@ def convert(
     if target is Format.JELLY_TEXT and take_frames is None and _is_one_jelly(given):
         return _as_text(given[0][0], dst, settings)
     given = [
-        (_jelly_of_text(src, limits), Format.JELLY) if form is Format.JELLY_TEXT else (src, form)
+        (jelly_of_text(src, limits), Format.JELLY) if form is Format.JELLY_TEXT else (src, form)
         for src, form in given
     ]
     if take_frames is not None:
@@ -249,43 +242,23 @@ def _name_of(src: object) -> str:
     return str(getattr(src, "name", None) or f"<{type(src).__name__}>")
 
 
-def as_jelly(
+def as_rows(
     src: Source,
     format: Format,  # noqa: A002
     *,
     base: str | None = None,
-    generalized: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Readable:
-    """A source of any format but Jelly, as one of Jelly that is made while it is read.
+    """RDF text as RDF Protobuf that is made while the text is read.
 
-    Prefixes are namespaces of it.
-
-    >>> from jelly_plugins import read
-    >>> list(read(as_jelly(b"<urn:s> a <urn:t> .", Format.TURTLE)))[0].object
+    >>> from jelly_plugins import jena
+    >>> rows = as_rows(b"<urn:s> a <urn:t> .", Format.TURTLE)
+    >>> list(jena.read(rows, format=jena.JenaFormat.PROTOBUF))[0].object
     Iri(value='urn:t')
     """
-    if format is Format.JELLY_TEXT:
-        return _jelly_of_text(src, limits)
-    options = _options(
-        PhysicalType.QUADS if format.has_graphs else PhysicalType.TRIPLES, generalized
-    )
-
-    def frames() -> Iterator[bytes]:
-        settings = ConversionSettings(base=base, namespaces=True, limits=limits)
-        with steps.open_encoding(src, format, options, settings) as encoding:
-            yield from encoding
-
-    return _piped(map(delimit, frames()), src)
-
-
-def _options(physical_type: PhysicalType, generalized: bool) -> StreamOptions:
-    return StreamOptions(
-        physical_type=physical_type,
-        logical_type=_FLAT[physical_type],
-        generalized_statements=generalized,
-        rdf_star=True,
-    )
+    settings = ConversionSettings(base=base, limits=limits)
+    _, rows = rows_of(src, format, JenaFormat.PROTOBUF, settings, FrameCounter())
+    return _piped(rows, src)
 
 
 def _taken(src: Source, wanted: Frames, settings: ConversionSettings) -> Iterator[bytes]:
@@ -317,7 +290,9 @@ def _chosen(frames: FrameReader, wanted: Frames) -> Iterator[Any]:
 # The text form of Jelly
 
 
-def _jelly_of_text(src: Source, limits: Limits) -> Readable:
+def jelly_of_text(src: Source, limits: Limits) -> Readable:
+    """The text form of Jelly as Jelly that is made while the text is read."""
+
     def frames() -> Iterator[bytes]:
         with Input(src) as source:
             try:
@@ -377,9 +352,7 @@ class _Merging:
         """Write the stream as Jelly."""
         settings = self._settings
         physical_type = self._physical_type()
-        options = settings.changes.applied(
-            replace(_options(physical_type, generalized=False), rdf_star=False)
-        )
+        options = settings.changes.applied(StreamOptions.flat(physical_type))
         rewinders = [rewinder(src) for src, _ in self._given]
 
         def again() -> None:

@@ -71,6 +71,27 @@ def test_any_format_is_loaded(folder: Path) -> None:
     assert not (folder / "new").exists()
 
 
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep", "canonicalize"])
+@pytest.mark.parametrize("atomic", ["--atomic", "--no-atomic"])
+@pytest.mark.usefixtures("folder")
+def test_text_with_base_directions_is_loaded(blank_nodes: str, atomic: str) -> None:
+    statement = '<urn:s> <urn:p> "a"@ar--rtl .\n'
+    texts = {
+        "d.nt": statement,
+        "d.nq": '<urn:s> <urn:p> "q"@ar--rtl <urn:g> .\n',
+        "d.ttl": "<urn:s> <urn:p> 'b'@ar--ltr, _:b ; <urn:q> <<( <urn:s> <urn:p> 'c'@ar--rtl )>> .",
+        "d.trig": "<urn:g> { <urn:s> <urn:p> 'd'@ar--ltr }",
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    done = jelly("load", *texts, "--store", "store", "--blank-nodes", blank_nodes, atomic)
+    assert (done.code, done.err) == (0, "")
+    found = "\n".join(map(str, Store.read_only("store")))
+    for literal in ('"a"@ar--rtl', '"q"@ar--rtl', '"b"@ar--ltr', '"c"@ar--rtl', '"d"@ar--ltr'):
+        assert literal in found
+    assert len(found.splitlines()) == 6
+
+
 @pytest.mark.parametrize("text", ["", "<?xml version='1.0'?><!-- <a/> -->\n"])
 def test_rdf_xml_without_a_root_element(text: str, tmp_path: Path) -> None:
     path = tmp_path / "x.rdf"

@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 import rdflib
 from pyoxigraph import RdfFormat, Store, parse, serialize
 
-from jelly_plugins import convert, oxigraph
+from jelly_plugins import convert
 from jelly_plugins.errors import JellyError
-from jelly_plugins.formats.conversion import as_jelly
+from jelly_plugins.formats.conversion import as_rows
 from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.jena import JenaFormat
+from jelly_plugins.jena.oxigraph import load
 
 #: rdflib's names of the formats.
 RDFLIB = {
@@ -129,7 +131,7 @@ def _converted(data: bytes, form: Format, base: str | None, target: Format) -> A
 
 def _loaded(data: bytes, form: Format, base: str | None) -> Any:
     store = Store()
-    oxigraph.load(store, as_jelly(data, form, base=base))
+    load(store, as_rows(data, form, base=base), format=JenaFormat.PROTOBUF)
     return store
 
 

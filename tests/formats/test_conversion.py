@@ -28,12 +28,13 @@ from jelly_plugins import (
     TextError,
     Triple,
     convert,
+    jena,
     read,
     read_frames,
     write,
     write_frames,
 )
-from jelly_plugins.formats.conversion import Frames, as_jelly
+from jelly_plugins.formats.conversion import Frames, as_rows
 from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.formats.settings import OptionChanges
@@ -255,14 +256,11 @@ def test_options_as_another_stream_has_them() -> None:
     assert (found.max_name_table_size, found.logical_type) == (64, LogicalType.FLAT_QUADS)
 
 
-def test_any_format_as_jelly() -> None:
+def test_text_as_rows() -> None:
     jelly = made(NT, "nt", "jelly")
-    for form, data in (
-        (Format.N_TRIPLES, NT),
-        (Format.RDF_THRIFT, made(NT, "nt", "rt")),
-        (Format.JELLY_TEXT, made(jelly, "jelly", "jelly-text")),
-    ):
-        assert compare_datasets(read(jelly), (row[:3] for row in read(as_jelly(data, form))))  # type: ignore[misc]
+    for form, data in ((Format.N_TRIPLES, NT), (Format.TURTLE, made(NT, "nt", "ttl"))):
+        rows = jena.read(as_rows(data, form), format=jena.JenaFormat.PROTOBUF)
+        assert compare_datasets(read(jelly), (row[:3] for row in rows))  # type: ignore[misc]
 
 
 def test_formats_that_no_name_tells(tmp_path: Path) -> None:
