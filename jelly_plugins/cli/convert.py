@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ..codec import PhysicalType
+from ..codec import LogicalType, PhysicalType
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
@@ -30,6 +30,21 @@ class Physical(StrEnum):
     TRIPLES = "triples"
     QUADS = "quads"
     GRAPHS = "graphs"
+
+
+class Logical(StrEnum):
+    UNSPECIFIED = "unspecified"
+    FLAT_TRIPLES = "flat-triples"
+    FLAT_QUADS = "flat-quads"
+    GRAPHS = "graphs"
+    DATASETS = "datasets"
+    SUBJECT_GRAPHS = "subject-graphs"
+    NAMED_GRAPHS = "named-graphs"
+    TIMESTAMPED_NAMED_GRAPHS = "timestamped-named-graphs"
+
+
+#: Logical types in which frames are not the elements.
+_WITHOUT_ELEMENTS: Final = (Logical.UNSPECIFIED, Logical.FLAT_TRIPLES, Logical.FLAT_QUADS)
 
 
 def parse_frames(text: str) -> Frames:
@@ -94,6 +109,14 @@ def convert(
     ] = None,
     physical: Annotated[
         Physical | None, typer.Option("--physical", help="Physical type of the Jelly written.")
+    ] = None,
+    logical_type: Annotated[
+        Logical | None,
+        typer.Option(
+            "--logical-type",
+            help="Logical type of the Jelly written. If it is not flat, frames of Jelly stay the "
+            "elements; any other input is one element.",
+        ),
     ] = None,
     flat: Annotated[
         bool, typer.Option("--flat", help="One flat stream, also from one graph per frame.")
@@ -189,10 +212,13 @@ def convert(
     from ..formats.conversion import convert as convert_
     from ..formats.settings import OptionChanges
 
+    if flat and logical_type is not None:
+        raise WrongUsageError("--flat does not go with --logical-type")
     changes = OptionChanges(
         like=None if options_from is None else _options_of(options_from),
         preset=preset,
         physical_type=None if physical is None else PhysicalType[physical.name],
+        logical_type=None if logical_type is None else LogicalType[logical_type.name],
         flat=flat,
         stream_name=stream_name,
         generalized_statements=generalized or None,
@@ -209,6 +235,7 @@ def convert(
             "--options-from": options_from,
             "--preset": preset,
             "--physical": physical,
+            "--logical-type": logical_type,
             "--take-frames": take_frames,
             "--namespaces": namespaces,
             "--used-namespaces": used_namespaces,
@@ -248,6 +275,7 @@ def convert(
             "--namespaces": namespaces,
             "--used-namespaces": used_namespaces,
             "--flat": flat,
+            f"--logical-type {logical_type}": logical_type in _WITHOUT_ELEMENTS,
             "--generalized": generalized,
             "--concatenated": concatenated,
             "--lossy": lossy,

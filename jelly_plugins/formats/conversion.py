@@ -19,6 +19,7 @@ from ..codec import (
     BlankNode,
     FrameSplitter,
     Limits,
+    LogicalType,
     PhysicalType,
     Quad,
     Statement,
@@ -26,8 +27,9 @@ from ..codec import (
     Triple,
     delimit,
 )
+from ..codec.rdf.options import GROUPED
 from ..codec.text.ntriples import Notation
-from ..errors import JellyError, SourceError
+from ..errors import JellyError, OptionsError, SourceError
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import Input, Readable, Source, rewinder
 from ..io.streams import GENERIC, FrameBytes, FrameReader, encode_frames
@@ -142,6 +144,9 @@ def convert(
             (_piped(map(delimit, _taken(src, take_frames, settings)), src), form)
             for src, form in given
         ]
+    if target in (Format.JELLY, Format.JELLY_TEXT) and changes.logical_type is not None:
+        regrouped = frame_rows is not None or frame_bytes is not None
+        _check_elements(changes.logical_type, given, regrouped=regrouped)
     if not delimited and not _is_one_jelly(given):
         # As large a frame as may be.
         settings = replace(
@@ -206,6 +211,27 @@ def _told(named: object, given: Format | str | None, parameter: str) -> Format:
     if found is None:
         raise ValueError(f"no name tells the format of {named!r}: {parameter}= is needed")
     return found
+
+
+def _check_elements(
+    logical_type: LogicalType, given: list[tuple[Source, Format]], *, regrouped: bool
+) -> None:
+    """Reject a logical type whose elements a conversion cannot make.
+
+    :param regrouped: whether the size of frames is given.
+    :raises OptionsError: frames of that size are not the elements, or a source has no frames and is
+        not an element by itself.
+    """
+    if not StreamOptions(logical_type=logical_type).grouped:
+        return
+    if regrouped:
+        raise OptionsError(
+            f"frames of logical type {logical_type.name} are its elements: give no size of frames"
+        )
+    if logical_type not in GROUPED and any(form is not Format.JELLY for _, form in given):
+        raise OptionsError(
+            f"a source that is not Jelly has no frames for logical type {logical_type.name}"
+        )
 
 
 def _is_one_jelly(given: list[tuple[Source, Format]]) -> bool:

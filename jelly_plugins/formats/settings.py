@@ -27,7 +27,9 @@ class OptionChanges:
     :ivar like: options to take over, but for the logical type, which is about frames, and the
         version; what else is asked for is changed in these.
     :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
-    :ivar flat: one flat stream, whatever the frames of the source were.
+    :ivar logical_type: it has to go with the physical type. In a grouped stream made from Jelly
+        alone, frames stay the elements; any other input is one element, in one frame.
+    :ivar flat: one flat stream, whatever the frames of the source were; not with ``logical_type``.
 
     >>> changes = OptionChanges(physical_type=PhysicalType.QUADS, max_name_table_size=64)
     >>> options = changes.applied(StreamOptions(logical_type=LogicalType.GRAPHS))
@@ -38,6 +40,7 @@ class OptionChanges:
     like: StreamOptions | None = None
     preset: str | None = None
     physical_type: PhysicalType | None = None
+    logical_type: LogicalType | None = None
     flat: bool = False
     stream_name: str | None = None
     generalized_statements: bool | None = None
@@ -46,8 +49,14 @@ class OptionChanges:
     max_prefix_table_size: int | None = None
     max_datatype_table_size: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.flat and self.logical_type is not None:
+            raise ValueError("flat does not go with logical_type")
+
     def applied(self, options: StreamOptions) -> StreamOptions:
-        """``options`` with the changes; the logical type follows the physical type."""
+        """``options`` with the changes; the logical type follows the physical type, unless it is
+        given.
+        """
         if self.like is not None:
             kept = {name: getattr(options, name) for name in ("logical_type", "version")}
             options = replace(self.like, **kept)
@@ -56,6 +65,8 @@ class OptionChanges:
         return replace(options, logical_type=self._logical_type(options))
 
     def _logical_type(self, options: StreamOptions) -> int:
+        if self.logical_type is not None:
+            return self.logical_type
         flat = options.physical_type.flat
         if self.flat:
             return flat

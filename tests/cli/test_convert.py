@@ -29,6 +29,8 @@ from jelly_plugins import (
     write,
     write_frames,
 )
+from jelly_plugins.codec.rdf.options import CONSISTENT
+from jelly_plugins.formats.settings import OptionChanges
 from jelly_plugins.io.restarts import find_restarts
 from jelly_plugins.tools.compare import compare_datasets, compare_streams
 
@@ -406,6 +408,49 @@ def test_transcoding_regroups_and_changes_types(tmp_path: Path) -> None:
     flat = jelly("convert", source, "--to", "jelly", "--frame-rows", "99", "--flat").out
     [frame] = read_frames(flat)
     assert frame.statements == TRIPLES
+
+
+@pytest.mark.parametrize("logical", LogicalType)
+@pytest.mark.parametrize("physical", PhysicalType)
+def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path: Path) -> None:
+    """Of Jelly written from Jelly and from text; it goes with the physical type."""
+    name = logical.name.lower().replace("_", "-")
+    asked = ("--to", "jelly", "--physical", physical.name.lower(), "--logical-type", name)
+    expected = StreamOptions(physical_type=physical, logical_type=logical)
+    source, text = tmp_path / "x.jelly", tmp_path / "x.nt"
+    write_frames([TRIPLES[:3], TRIPLES[3:]], source, options=StreamOptions())
+    jelly("convert", source, "-o", text)
+    done, of_text = jelly("convert", source, *asked), jelly("convert", text, *asked)
+    of_several = jelly("convert", text, text, *asked)
+    if logical and logical % 10 not in CONSISTENT[physical]:
+        words = f"{logical.name} does not go with physical type {physical.name}"
+        for each in (done, *([of_text, of_several] if logical < 10 else [])):
+            assert_failed(each, 1, words)
+        return
+    with read_frames(done.out) as frames:
+        assert (frames.options.physical_type, frames.options.logical_type) == (physical, logical)
+        assert [len(frame.statements) for frame in frames] == [3, 4]
+    if logical > 10:
+        for each in (of_text, of_several):
+            assert_failed(each, 1, f"no frames for logical type {logical.name}")
+        return
+    for each, times in ((of_text, 1), (of_several, 2)):
+        with read_frames(each.out) as frames:
+            assert frames.options.logical_type is logical
+            assert [len(frame.statements) for frame in frames] == [len(TRIPLES) * times]
+    refused = jelly("convert", text, *asked, "--frame-rows", "2", "-o", tmp_path / "y")
+    assert refused.code == (1 if expected.grouped else 0)
+    assert jelly("convert", text, *asked, "--not-delimited").code == 0
+
+
+def test_a_logical_type_does_not_go_with_flat(tmp_path: Path) -> None:
+    source = triples_file(tmp_path)
+    done = jelly("convert", source, "--to", "jelly", "--flat", "--logical-type", "graphs")
+    assert_failed(done, 2, "--logical-type")
+    with pytest.raises(ValueError, match="logical_type"):
+        OptionChanges(flat=True, logical_type=LogicalType.GRAPHS)
+    done = jelly("convert", source, "--to", "jelly", "--logical-type", "datasets")
+    assert_failed(done, 1, "DATASETS does not go with physical type TRIPLES")
 
 
 def test_relative_iris_need_a_base() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jelly_plugins import read_frames
+from jelly_plugins import LogicalType, read_frames
 from jelly_plugins.messages import LogFormat, read_messages
 
 from .command import assert_failed, jelly
@@ -76,6 +76,13 @@ def test_options_of_the_stream(log: Path) -> None:
         assert frames.options.stream_name == "s"
         assert frames.options.grouped
         assert [len(frame.statements) for frame in frames] == SIZES
+    logical = ("--logical-type", "subject-graphs")
+    assert jelly("convert", "--messages", log, "-o", out, "-f", *logical).code == 0
+    with read_frames(out) as frames:
+        assert frames.options.logical_type is LogicalType.SUBJECT_GRAPHS
+        assert [len(frame.statements) for frame in frames] == SIZES
+    done = jelly("convert", "--messages", log, "--to", "jelly", "--logical-type", "flat-quads")
+    assert_failed(done, 2, "--logical-type flat-quads")
     for refused in ("--flat", "--namespaces", "--lossy", "--concatenated"):
         assert_failed(jelly("convert", "--messages", log, "--to", "nq", refused), 2, refused)
     done = jelly("convert", "--messages", log, "--to", "nq", "--frame-rows", "9")
