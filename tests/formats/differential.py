@@ -7,6 +7,7 @@ FOLDER…``. A statement that is missing without an error is a finding.
 from __future__ import annotations
 
 import io
+import json
 import logging
 import sys
 import warnings
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import rdflib
+import yaml
 from pyoxigraph import RdfFormat, Store, parse, serialize
 
 from jelly_plugins import convert
@@ -27,6 +29,8 @@ from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.jena import JenaFormat
 from jelly_plugins.jena.oxigraph import load
+from jelly_plugins.messages import LogFormat, read_messages
+from jelly_plugins.messages.json_ld import load_json
 
 #: rdflib's names of the formats.
 RDFLIB = {
@@ -102,6 +106,7 @@ def results(path: Path, form: Format, base: str | None, said: bytes, lines: Form
     graph = rdflib.Dataset(default_union=False)
     with suppress(Exception):  # Of RDF 1.2, it reads nothing.
         graph.parse(data=said, format=RDFLIB[lines])
+    logs = _logs(data) if form is Format.JSON_LD else {}
     return [
         Result("read", _number(lambda: TextReader(data, form, base=base)), number),
         Result("to jelly", _number(partial(_converted, data, form, base, Format.JELLY)), number),
@@ -109,6 +114,10 @@ def results(path: Path, form: Format, base: str | None, said: bytes, lines: Form
         Result("to rt", _number(partial(_converted, data, form, base, Format.RDF_THRIFT)), number),
         Result("oxigraph", _number(partial(_loaded, data, form, base)), len(stored)),
         Result("rdflib", _number(partial(_parsed, data, form, base)), len(set(graph.quads()))),
+        *(
+            Result(syntax, _number(partial(_statements, log, syntax, base)), number)
+            for syntax, log in logs.items()
+        ),
     ]
 
 
@@ -117,6 +126,54 @@ def _number(read: Callable[[], Any]) -> int | None:
         return len(set(read()))
     except JellyError:
         return None
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML in which each string is quoted: what is a number differs between YAML 1.1, which
+    PyYAML writes, and the core schema of YAML 1.2."""
+
+    def ignore_aliases(self, _: Any) -> bool:
+        return True
+
+    def represent_string(self, text: str) -> yaml.Node:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+
+
+_Dumper.add_representer(str, _Dumper.represent_string)
+
+
+def _logs(data: bytes) -> dict[LogFormat, bytes]:
+    """A JSON-LD document as message logs of one message; none if it is malformed."""
+    try:
+        document = load_json(data)
+    except JellyError:
+        return {}
+    text = yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False)
+    logs = {LogFormat.YAML_LD: text.encode()}
+    if isinstance(document, dict) and set(document) - {"@context"}:
+        logs[LogFormat.NDJSON_LD] = json.dumps(document).encode()
+    return logs
+
+
+def _statements(log: bytes, syntax: LogFormat, base: str | None) -> Iterator[Any]:
+    for message in read_messages(log, format=syntax, base=base):
+        yield from message
+
+
+def yaml_ld_files(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
+    """The files of a test suite of YAML-LD, with what the suite expects of them."""
+    for path in sorted(folder.rglob("*-in.yamlld")):
+        expected = path.with_name(path.name.replace("-in.", "-out."))
+        said = expected.with_suffix(".nq")
+        if said.exists():
+            number: int | None = len(set(TextReader(said, Format.N_QUADS)))
+        elif expected.exists():
+            number = _number(partial(_statements, expected.read_bytes(), LogFormat.YAML_LD, BASE))
+        else:
+            continue
+        if number is not None:
+            found = _number(partial(_statements, path.read_bytes(), LogFormat.YAML_LD, BASE))
+            yield path, "yamlld with a base, by suite", [Result("yamlld", found, number)]
 
 
 def _converted(data: bytes, form: Format, base: str | None, target: Format) -> Any:
@@ -144,8 +201,9 @@ def _parsed(data: bytes, form: Format, base: str | None) -> Any:
 
 
 def compared(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
-    """The files below a folder, with a base and without one; see :func:`peer` and
-    :func:`results`."""
+    """The files below a folder, with a base and without one; see :func:`peer`, :func:`results` and
+    :func:`yaml_ld_files`."""
+    yield from yaml_ld_files(folder)
     for path, form in files(folder):
         base = f"{BASE}{path.relative_to(folder).as_posix()}"
         try:

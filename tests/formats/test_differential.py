@@ -35,6 +35,17 @@ def test_documents_with_relative_iris(tmp_path: Path) -> None:
             assert (each.statements is None) == ("without" in kind), (kind, each)
 
 
+def test_json_ld_is_compared_in_yaml_too(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonld").write_text(DOCUMENTS["x.jsonld"].replace('"v"', '"1e3", "yes", 1e3'))
+    (tmp_path / "y-in.yamlld").write_text("'@context': {p: 'urn:p'}\np: [1, &a x, *a]\n")
+    (tmp_path / "y-out.yamlld").write_text("- 'urn:p': [{'@value': 1}, {'@value': x}]\n")
+    found = {kind: {each.way: each for each in all_} for _, kind, all_ in compared(tmp_path)}
+    [(_, with_base), *_] = [item for item in found.items() if item[0].startswith("jsonld with")]
+    assert with_base["yamlld"].statements == with_base["ndjsonld"].statements == 10
+    assert found["yamlld with a base, by suite"]["yamlld"].statements == 2
+    assert not any(each.lost for ways in found.values() for each in ways.values())
+
+
 @pytest.mark.parametrize("suite", ["rdf-n-triples", "rdf-n-quads"])
 def test_files_of_the_w3c(suite: str) -> None:
     number = 0

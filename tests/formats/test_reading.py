@@ -16,6 +16,7 @@ from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Limits, Lit
 from jelly_plugins.errors import LimitError, SourceError, TermError, TextError
 from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.tools.compare import compare_datasets
 
 TEXTS = {
     Format.N_TRIPLES: b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:p> _:b .\n',
@@ -278,3 +279,20 @@ def test_rdf_xml_without_statements_is_bounded() -> None:
         text = gzip.compress(f"{opening}{statement}".encode() + junk * (1 << 20))
         with pytest.raises(LimitError, match=r"bytes without a statement .*Limits\.frame_bytes"):
             list(TextReader(text, Format.RDF_XML, limits=limits))
+
+
+def test_json_ld_that_the_parser_reads_otherwise() -> None:
+    """pyoxigraph's statements of what JSON-LD ignores are those of valid documents: they cannot be
+    detected. The documentation of limits describes both cases."""
+    node = '{"@id": "urn:s", "urn:p": "v"}'
+    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    for wrong, valid in (
+        (f'{{"@graph": [{node}], "undefined": "x"}}', f'[{{"@graph": [{node}]}}]'),
+        (f'{{"@graph": [{node}], "urn:p": null}}', f'{{"@graph": [{node}], "urn:p": []}}'),
+        (
+            '{"undefined": {"@list": ["x"]}}',
+            f'{{"{rdf}first": "x", "{rdf}rest": {{"@list": []}}}}',
+        ),
+    ):
+        found, other = (TextReader(text.encode(), Format.JSON_LD) for text in (wrong, valid))
+        assert compare_datasets(found, other)
