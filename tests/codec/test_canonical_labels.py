@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from time import process_time
 from typing import Any
 
 import pytest
@@ -23,6 +24,10 @@ def edges(pairs: Iterable[tuple[Any, Any]]) -> list[Triple[Any, Any, Any]]:
 
 def ring(nodes: int, name: str = "") -> list[Any]:
     return edges((f"{name}{at}", f"{name}{(at + 1) % nodes}") for at in range(nodes))
+
+
+def two_way_chain(nodes: int) -> list[Any]:
+    return edges(pair for at in range(nodes - 1) for pair in ((at, at + 1), (at + 1, at)))
 
 
 def tree(depth: int, root: str = "t") -> Iterator[tuple[str, str]]:
@@ -64,6 +69,8 @@ def shuffled(statements: list[Any], seed: int) -> list[Any]:
         edges((at, at + 1) for at in range(5000)),
         edges(("hub", at) for at in range(2000)),
         edges(tree(9)),
+        two_way_chain(501),
+        two_way_chain(10_000),
         edges(((x, y), (x, (y + 1) % 8)) for x in range(8) for y in range(8)),
         edges((a, b) for a in range(5) for b in range(5) if a != b),
         [Quad(BlankNode("a"), P, BlankNode("b"), BlankNode("a")), Quad(OB, P, OB, BlankNode("b"))],
@@ -72,6 +79,13 @@ def shuffled(statements: list[Any], seed: int) -> list[Any]:
 )
 def test_isomorphic_statements_have_the_same_labels(statements: list[Any]) -> None:
     assert canonical(shuffled(statements, 7)) == canonical(statements)
+
+
+def test_the_time_for_a_ring_is_near_linear() -> None:
+    """Seconds of the processor, many more than needed: quadratic time takes longer."""
+    start = process_time()
+    assert len(canonical_labels(ring(25_000), describe)) == 25_000
+    assert process_time() - start < 8
 
 
 def test_labels_agree_with_isomorphism() -> None:

@@ -250,6 +250,8 @@ class _Graph:
                 sizes = [(len(nodes), sight) for sight, nodes in alike.items()]
                 unseen = len(members) - sum(size for size, _ in sizes)
                 _, largest = max([*sizes, (unseen, b"")])
+                if unseen and largest:
+                    alike[b""] = [node for node in members if node not in seen]
                 for sight, nodes in alike.items():
                     if sight != largest:
                         made = _digest(colour, prefix, sight)
@@ -282,6 +284,9 @@ class _Orbits:
             self._parents[self._root(one)] = self._root(other)
 
     def _root(self, node: int) -> int:
-        while (parent := self._parents.get(node, node)) != node:
-            node = parent
+        parents = self._parents
+        while (parent := parents.get(node, node)) != node:
+            # Shorter paths: otherwise the orbit of a long ring is one path of all its nodes.
+            parents[node] = above = parents.get(parent, parent)
+            node = above
         return node
