@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ..codec import DEFAULT_GRAPH, BlankNode, Quad, Triple, describe
 from ..codec.common.canonical_labels import canonical_labels
+from ..codec.common.terms import parts_of
 from ..errors import TermError
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
 from .statements import Statements, is_file, statements_of
@@ -88,7 +89,7 @@ def _quads(
 
     :param quads: takes whether there were quads, and whether there were triples.
     """
-    statements = statements_of(source, base=base)
+    statements: Iterator[Any] = map(_statement, statements_of(source, base=base))
     if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_file(source)):
         statements = canonical(statements)
     for statement in statements:
@@ -100,6 +101,11 @@ def _quads(
         else:
             quads.add(False)
             yield Quad._make((*statement, DEFAULT_GRAPH))
+
+
+def _statement(given: Any) -> Triple | Quad:
+    terms = parts_of(given, (3, 4), "a statement")
+    return Triple._make(terms) if len(terms) == 3 else Quad._make(terms)
 
 
 def _in_runs(

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..codec.common.terms import Term
+from ..codec.common.terms import Term, parts_of
 from ..codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -87,13 +87,14 @@ class Patch:
     def __init__(
         self, operations: Iterable[Operation] = (), headers: Iterable[tuple[str, Any]] = ()
     ) -> None:
-        self.headers: list[Header] = [Header(*each) for each in headers]
+        self.headers: list[Header] = [Header(*parts_of(each, (2,), "a header")) for each in headers]
         self._operations: list[Operation] | None = None
         self._source: Iterator[AnyOperation] | None = None
         if isinstance(operations, Iterator):
             self._source = operations
         else:
-            self._operations = list(operations)
+            # An iterator's: list() reserves memory for the length that the class says.
+            self._operations = list(iter(operations))
 
     @property
     def id(self) -> Term | None:

@@ -25,7 +25,7 @@ from ..codec import (
     describe,
 )
 from ..codec.common.positions import GRAPH, OBJECT
-from ..codec.common.terms import build
+from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
 from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.text.ntriples import Notation
@@ -227,17 +227,16 @@ class PatchRowWriter(PatchTextWriter):
 
     def _value(self, kind: OperationKind, value: Any) -> tuple[str, Any]:
         if kind in _STATEMENT_NAMES:
-            if len(value) not in (3, 4):
-                raise StatementError(f"a statement of {len(value)} terms")
+            terms = parts_of(value, (3, 4), "a statement")
             row = {
                 part: self._terms.term(term, OBJECT)
-                for part, term in zip("spo", value, strict=False)
+                for part, term in zip("spo", terms, strict=False)
             }
-            if len(value) == 4:
-                row["g"] = self._graph_value(value[3])
+            if len(terms) == 4:
+                row["g"] = self._graph_value(terms[3])
             return _STATEMENT_NAMES[kind], row
         if kind is OperationKind.HEADER:
-            key, term = value
+            key, term = parts_of(value, (2,), "a header")
             self._terms.check_string(key, "a header's key")
             return "header", {"name": key, "value": self._terms.term(term, OBJECT)}
         if kind is OperationKind.ADD_NAMESPACE or kind is OperationKind.DELETE_NAMESPACE:
@@ -245,7 +244,7 @@ class PatchRowWriter(PatchTextWriter):
         return "txn", _TRANSACTION_NUMBERS[kind]
 
     def _namespace_value(self, kind: OperationKind, namespace: Namespace) -> tuple[str, Any]:
-        name, iri, graph = namespace
+        name, iri, graph = parts_of(namespace, (3,), "a namespace")
         self._terms.check_string(name, "a prefix")
         row: dict[str, Any] = {"prefix": name}
         if graph is not None:

@@ -32,6 +32,7 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
+from ..codec.common.terms import parts_of, terms_of
 from ..codec.patch.operations import BEGIN, COMMIT, END, Header
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import PIECE
@@ -206,8 +207,9 @@ class PatchSerializer:
     def _to_quad(row: AnyOperation) -> AnyOperation:
         kind, value = row
         if kind in _STATEMENTS:
-            if len(value) == 3:
-                return Operation(kind, (*value, DEFAULT_GRAPH))
+            terms = terms_of(value)
+            if len(terms) == 3:
+                return Operation(kind, (*terms, DEFAULT_GRAPH))
         elif kind in _NAMESPACES and value[2] is None:
             return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
         return row
@@ -215,9 +217,10 @@ class PatchSerializer:
     def _to_triple(self, row: AnyOperation) -> AnyOperation:
         kind, value = row
         if kind in _STATEMENTS:
-            if len(value) == 4:
-                self._check_default(value[3])
-                return Operation(kind, value[:3])
+            terms = terms_of(value)
+            if len(terms) == 4:
+                self._check_default(terms[3])
+                return Operation(kind, terms[:3])
         elif kind in _NAMESPACES and value[2] is not None:
             self._check_default(value[2])
             return Operation(kind, Namespace(value[0], value[1]))
@@ -256,8 +259,9 @@ def infer_options(
     plain: set[tuple[int, type]] = set()
     for kind, value in rows:
         if kind in _STATEMENTS:
-            triples = triples is not False and len(value) == 3
-            for position, term in enumerate(value):
+            terms = parts_of(value, (3, 4), "a statement")
+            triples = triples is not False and len(terms) == 3
+            for position, term in enumerate(terms):
                 if (position, type(term)) in plain:
                     continue
                 uses_star, uses_generalized = _features(position, term, describe)

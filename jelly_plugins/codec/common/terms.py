@@ -10,14 +10,14 @@ The codec builds terms only through a :class:`TermFactory`, and takes them apart
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from ...errors import JellyError, TermError
+from ...errors import JellyError, StatementError, TermError
 
 XSD_STRING: Final = "http://www.w3.org/2001/XMLSchema#string"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
@@ -182,6 +182,17 @@ def terms_of(statement: Any) -> tuple[Any, ...]:
     if issubclass(kind, tuple):
         return tuple.__getitem__(statement, slice(None))
     return tuple(islice(statement, 5))
+
+
+def parts_of(value: Any, widths: Container[int], what: str) -> tuple[Any, ...]:
+    """The items of a statement, a header or a namespace, read as :func:`terms_of` reads them.
+
+    :raises StatementError: ``what`` it is does not have one of these numbers of items.
+    """
+    parts = terms_of(value)
+    if len(parts) not in widths:
+        raise StatementError(f"{what} of {len(parts)} terms")
+    return parts
 
 
 def text_of(value: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ...codec import DEFAULT_LIMITS, Describe, Iri, Kind, Limits, Literal, describe
 from ...codec.common.limits import over
+from ...codec.common.terms import parts_of
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ...codec.text.ntriples import Notation, term_text
@@ -90,7 +91,7 @@ class PatchTextWriter:
         """
         for kind, value in rows:
             if kind is OperationKind.HEADER:
-                self._open(value[0])
+                self._open(parts_of(value, (2,), "a header")[0])
             self._check(kind)
             row = self.row(kind, value)
             if self._ended:
@@ -132,9 +133,7 @@ class PatchTextWriter:
         :raises JellyError: it cannot be written.
         """
         if kind in _STATEMENTS:
-            if len(value) not in (3, 4):
-                raise StatementError(f"a statement of {len(value)} terms")
-            parts = [self._text(term) for term in value]
+            parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
             if not all(parts[:3]):
                 raise StatementError("the default graph may only be the graph of a statement")
             if not parts[-1]:
@@ -143,7 +142,7 @@ class PatchTextWriter:
         elif kind in _NAMESPACES:
             parts = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:
-            parts = self._header(*value)
+            parts = self._header(*parts_of(value, (2,), "a header"))
         else:
             parts = []
         return " ".join([kind.code, *parts, ".\n"]).encode()
@@ -170,7 +169,7 @@ class PatchTextWriter:
         return [key if plain else term_text(Literal(key)), self._text(value)]
 
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
-        name, iri, graph = namespace
+        name, iri, graph = parts_of(namespace, (3,), "a namespace")
         _check_string(name, "a namespace's name")
         parts = [term_text(Literal(name))]
         graph_text = "" if graph is None else self._text(graph)
