@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -608,3 +609,32 @@ def test_blank_nodes_of_a_context_that_is_given(store: str) -> None:
     assert set(graph.objects()) == {context["b"]}
     assert len(parse(graph, data, bnode_context=context)) == 1
     assert len(parse(graph, data, bnode_context={})) == 2
+
+
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+@pytest.mark.parametrize("wrong", [7, "a", ["a"], BNode("a"), frozenset(), MappingProxyType({})])
+def test_a_context_of_blank_nodes_is_a_mapping(store: str, wrong: Any) -> None:
+    if store == "Oxigraph":
+        pytest.importorskip("oxrdflib")
+    graph = Graph(store=store)
+    with pytest.raises(TypeError, match="bnode_context must be a mutable mapping"):
+        parse(graph, jelly([Triple(BlankNode("a"), P, O)]), bnode_context=wrong)
+    assert len(graph) == 0
+
+
+@pytest.mark.parametrize("format_", ["jelly-plugins", "nt"])
+def test_a_graph_keeps_what_its_own_add_accepted(format_: str) -> None:
+    """As with rdflib's own parsers."""
+
+    class Own(Graph):
+        def add(self, triple: Any) -> Any:
+            if len(self) == 2:
+                raise RuntimeError("no more")
+            return super().add(triple)
+
+    triples = [Triple(S, P, Literal(str(number))) for number in range(4)]
+    lines = "".join(f'<{S.value}> <{P.value}> "{number}" .\n' for number in range(4))
+    graph = Own()
+    with pytest.raises(RuntimeError, match="no more"):
+        graph.parse(data=lines if format_ == "nt" else jelly(triples), format=format_)
+    assert len(graph) == 2

@@ -151,7 +151,8 @@ def load(
         held until then: about 100 bytes each, besides their terms. Without it, each frame goes in
         as it comes, and what went in before an error stays. If the store itself raises, rdflib's
         stores in memory and Oxigraph stores are as before; any other store keeps the statements
-        that it took. Namespaces are bound last.
+        that it took. A graph whose class overrides ``add`` or ``addN`` keeps what these methods
+        added before one of them raised, as with rdflib's own parsers. Namespaces are bound last.
     :param concatenated: options that stand first in a frame start a new stream.
     :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
     :param limits: the limits on untrusted input.
@@ -159,6 +160,7 @@ def load(
         stand for those nodes, and new ones are added. Readings that share it share their nodes.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, frame and row.
+    :raises TypeError: ``bnode_context`` is not a mutable mapping.
 
     >>> from jelly_plugins.io.streams import write_bytes
     >>> from jelly_plugins import Iri, Triple
@@ -168,6 +170,11 @@ def load(
     >>> print(next(iter(graph))[0])
     urn:s
     """
+    if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
+        raise TypeError(
+            "bnode_context must be a mutable mapping from labels to blank nodes "
+            f"(got {bnode_context!r})"
+        )
     target = Target(graph)
     whole = target.named_graphs
     if (
