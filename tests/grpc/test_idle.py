@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
 import pytest
 
-from jelly_plugins import Literal, LogicalType, StreamOptions, Triple
+from jelly_plugins import Literal, LogicalType, ServiceError, StreamOptions, Triple
 from jelly_plugins.grpc import Bounds, Broadcast, Client, Topics, aio, serve, wire
 from jelly_plugins.grpc.security import authorization
 
@@ -82,6 +83,28 @@ def test_a_publisher_that_falls_silent() -> None:
         over.set()
     assert not sink.streams
     assert "idle" in str(sink.errors)
+
+
+def test_fifty_idle_publishers_give_their_slots_back() -> None:
+    """Each has sent three statements, and sends nothing more."""
+    over = threading.Event()
+    bounds = Bounds(streams=50, idle=1)
+
+    with service(sink=Kept(), bounds=bounds) as (_, client):
+
+        def publish(_number: int) -> str:
+            def frames() -> Iterator[bytes]:
+                yield from frames_of(numbered(3))
+                over.wait(PATIENCE)
+
+            with pytest.raises(ServiceError) as found:
+                client.publish_frames(frames())
+            return str(found.value.status)
+
+        with ThreadPoolExecutor(bounds.streams) as pool:
+            assert set(pool.map(publish, range(bounds.streams))) == {"CANCELLED"}
+            over.set()
+        client.publish(numbered(3))
 
 
 def test_a_subscriber_that_does_not_read() -> None:
