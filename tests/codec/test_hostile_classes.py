@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from importlib import import_module
 from itertools import repeat
 from typing import Any
@@ -13,6 +14,8 @@ from jelly_plugins import BlankNode, Iri, JellyError, PhysicalType, Quad, Stream
 from jelly_plugins.codec import GenericFactory, describe
 from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, add
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
+from jelly_plugins.codec.text.columns import ColumnEncoder, Columns
+from jelly_plugins.errors import WireError
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.writer import RowEncoder
 from jelly_plugins.messages import boundaries
@@ -128,6 +131,25 @@ def test_a_length_reserves_no_memory_for_rdflib() -> None:
     assert list(map(len, batch)) == [4, 4]
     [batch] = terms.statements([Endless()], (terms.term(uri),))
     assert list(map(len, batch)) == [6]
+
+
+def test_a_column_whose_offset_changes() -> None:
+    """The compiled kernel reads it once."""
+
+    class Changing:
+        def __init__(self) -> None:
+            self.rows, self.data, self.validity = 1, b"<urn:x>", None
+            self.offsets = struct.pack("<2i", 0, 7)
+            self._offsets = iter([0, 0, 0])
+
+        @property
+        def offset(self) -> int:
+            return next(self._offsets, 1)
+
+    column: Any = Changing()
+    columns = Columns(rows=1, subject=column, predicate=column, object=column)
+    with pytest.raises(WireError, match="a column changed"):
+        ColumnEncoder(StreamOptions()).add(columns)
 
 
 def test_kinds_of_operations_may_be_numbers(kernel: Kernel) -> None:

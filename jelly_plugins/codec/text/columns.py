@@ -463,5 +463,8 @@ def _cell(column: Column, row: int) -> bytes | None:
         bits = memoryview(column.validity).cast("B")[row >> 3]
         if not bits >> (row & 7) & 1:
             return None
-    start, stop = struct.unpack_from("<2i", column.offsets, 4 * row)
+    try:
+        start, stop = struct.unpack_from("<2i", column.offsets, 4 * row)
+    except struct.error:
+        raise WireError("a column changed while it was read") from None
     return bytes(memoryview(column.data).cast("B")[start:stop])
