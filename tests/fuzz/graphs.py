@@ -160,7 +160,11 @@ TARGETS: Final[dict[str, Callable[[Stream], Found]]] = {
     ),
     "rdflib": _into_dataset(rdflib.Dataset, blank_nodes="keep"),
     "rdflib, generalized": _into_dataset(rdflib.Dataset, blank_nodes="keep", generalized=True),
-    "rdflib graph": _into_dataset(rdflib.Graph, blank_nodes="keep"),
+    "rdflib graph": _into_dataset(
+        # Otherwise its name differs each time.
+        lambda: rdflib.Graph(identifier="urn:graph"),
+        blank_nodes="keep",
+    ),
     "rdflib, Oxigraph": _into_dataset(lambda: rdflib.Dataset(store="Oxigraph")),
     "read_statements": lambda given: set(
         read_statements(io.BytesIO(given.data), blank_nodes="keep")

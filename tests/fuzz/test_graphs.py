@@ -12,7 +12,7 @@ from ..shared_data import ROOT
 from .comparison import native_of
 from .graphs import TARGETS, run
 
-CASES = 25
+CASES = 60
 
 
 def _outcomes(**environment: str) -> list[str]:
