@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer: the corpus of
-# coverage-guided fuzzing, fuzzed cases, the conformance vectors and the codec's tests of the kernel.
+# coverage-guided fuzzing, fuzzed cases, the tests of SPARQL results, the conformance vectors and the
+# codec's tests of the kernel.
 # Its last line is "clean"; the first error ends it, with a stack.
 #
 #     tests/fuzz/sanitize.sh [PYTHON [CASES [SEED]]]
 #     tests/fuzz/sanitize.sh short [PYTHON]
 #
-# The short form takes a minute or so: the corpus, and some hundred cases. Neither is run where gcc
+# The short form takes a minute or so: the corpus, some hundred cases and SPARQL results. Neither is run where gcc
 # or its sanitizers are missing: it says so.
 #
 # PYTHON has the dev extra installed. The kernel is built in a copy of the project, which
@@ -20,6 +21,8 @@ if [ "${1:-}" = short ]; then
     shift
 fi
 python=${1:-python}
+# The build runs in another folder.
+[[ $python != */* || $python == /* ]] || python=$PWD/$python
 cases=${short:+600}
 cases=${cases:-${2:-20000}}
 seed=${3:-1}
@@ -82,6 +85,8 @@ echo "== fuzz corpus"
 last_line -m pytest -p no:cacheprovider tests/fuzz/test_corpus.py
 echo "== fuzzed cases"
 last_line -m tests.fuzz.differential "$cases" "$seed"
+echo "== SPARQL results"
+last_line -m pytest -p no:cacheprovider --hypothesis-profile=patient -k "not python" tests/sparql
 if [ -z "$short" ]; then
     echo "== conformance vectors"
     last_line -m conformance --kernel native
