@@ -70,16 +70,21 @@ class TermWriter:
         """
         self.check_string(name, "a prefix")
         self.check_string(iri, "an IRI")
+        before = self.prefixes.get(name)
         self.prefixes[name] = iri
         if len(self.prefixes) > self.limits.prefix_table:
             count = len(self.prefixes)
             raise over(self.limits, "prefix_table", count, "the number of prefixes")
-        if self._abbreviate:
-            # Of several names for an IRI, the first is taken.
-            self._names = {}
-            for each, value in self.prefixes.items():
-                self._names.setdefault(value, each)
-            self._lengths = sorted(map(len, self._names), reverse=True)
+        if not self._abbreviate or before == iri:
+            return
+        added = {name: iri}
+        if before is not None:
+            # It may have been the first name of its IRI.
+            self._names, self._lengths, added = {}, [], self.prefixes
+        # Of several names for an IRI, the first is taken.
+        for each, value in added.items():
+            self._names.setdefault(value, each)
+        self._lengths = sorted({*self._lengths, *map(len, added.values())}, reverse=True)
 
     def term(self, term: Any, position: int, depth: int = 0) -> tuple[str, Any]:
         """A term's value, see :class:`~jelly_plugins.jena.wire.Wire`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -342,6 +343,24 @@ def test_generalized_statements(kernel: Kernel, format: JenaFormat) -> None:  # 
 
 
 # Writing
+
+
+def test_the_time_for_prefixes_is_linear(kernel: Kernel) -> None:
+    """Seconds of the processor, many more than needed: quadratic time takes longer."""
+    encoder = kernel.RowEncoder(JenaFormat.THRIFT, limits=Limits(prefix_table=16_384))
+    start = process_time()
+    for number in range(16_384):
+        encoder.add_prefix(f"n{number}", f"http://e/{number}/")
+    assert process_time() - start < 4
+
+
+def test_a_prefix_of_another_iri_changes_names(kernel: Kernel) -> None:
+    encoder = kernel.RowEncoder(JenaFormat.THRIFT)
+    for name, iri in (("a", "http://e/"), ("b", "http://e/"), ("a", "http://f/")):
+        encoder.add_prefix(name, iri)
+    statement = Triple(Iri("http://e/s"), Iri("http://f/p"), Iri("http://e/o"))
+    expected = triple(name_of("b", "s"), name_of("a", "p"), name_of("b", "o"))
+    assert encoder.add([statement]) == rows(JenaFormat.THRIFT, expected)
 
 
 def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
