@@ -60,7 +60,6 @@ from .patch import term_writer as reference_patch_writer
 from .common import term_reader as reference_terms
 from .common import term_writer as reference_writer
 from .text import transcoding as reference_text
-from .text.rows import PlainRows
 from .rdf.decoder import Frame
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
 from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, OperationKind
@@ -92,12 +91,10 @@ include "kernel/common/plain_terms.pxi"
 include "kernel/common/validator.pxi"
 include "kernel/common/reader.pxi"
 include "kernel/common/validation.pxi"
-include "kernel/text/rows.pxi"
 include "kernel/rdf/decoder.pxi"
 include "kernel/rdf/row_counts.pxi"
 include "kernel/patch/reader.pxi"
 include "kernel/patch/decoder.pxi"
-include "kernel/text/direct_text.pxi"
 include "kernel/text/decoder.pxi"
 include "kernel/common/encoded_terms.pxi"
 include "kernel/common/writer.pxi"

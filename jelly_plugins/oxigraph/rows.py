@@ -31,7 +31,6 @@ from ..codec import Kind
 from ..codec.common.positions import GRAPH, OBJECT, POSITIONS
 from ..codec.common.terms import XSD_STRING
 from ..codec.text.forms import FORMS, is_canonical
-from ..codec.text.rows import PlainRows
 from ..codec.text.transcoding import LONG_TERM, TermText
 from ..errors import TermError
 from ..reserved import private
@@ -77,7 +76,7 @@ _PROBE: Final = NamedNode(private("probe"))
 _TERMS: Final = OxigraphFactory(blank_nodes="keep")
 
 
-class RowFactory(PlainRows):
+class RowFactory:
     """Makes rows, see :class:`~jelly_plugins.codec.TermFactory`. Labels of blank nodes are kept.
 
     A language tag with a base direction, as in ``en--ltr``, makes a literal with a base direction:

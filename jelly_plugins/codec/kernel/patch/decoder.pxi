@@ -160,7 +160,7 @@ cdef class PatchDecoder(ObjectDecoder):
     cdef object _operation(self, kind):
         """An operation on the statement before."""
         operation = new_pair(Operation, kind, self.before)
-        if self.make_statement is not None and not self.plain_rows:
+        if self.make_statement is not None:
             # What the caller makes may lead back to it.
             PyObject_GC_Track(operation)
         return operation

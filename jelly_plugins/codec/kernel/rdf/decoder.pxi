@@ -34,9 +34,6 @@ cdef class ObjectDecoder:
     # where nothing is to be made.
     cdef object statement_class
     cdef object make_statement
-    # Whether terms and statements are those of `PlainRows`, and whether in any graph.
-    cdef bint plain_rows
-    cdef bint named_graphs
     # The row that is worked on, for errors, and the statement that may be repeated.
     cdef object row
     cdef object before
@@ -136,11 +133,6 @@ cdef class ObjectDecoder:
         if not (generic and KNOWN_STATEMENTS or made is tuple):
             self.make_statement = made
             self.statement_class = tuple
-        if isinstance(self.factory, PlainRows):
-            self.plain_rows = True
-            self.named_graphs = self.factory.named_graphs
-            if self.reader.default_graph.object == NULL:
-                self._make_default_graph()
         return 0
 
     # From the plan to objects, in the order in which the reference makes them.
@@ -191,10 +183,6 @@ cdef class ObjectDecoder:
         return 0
 
     cdef object _call_factory(self, Term *term):
-        if self.plain_rows:
-            made = row_term(term)
-            if made is not None:
-                return made
         if term.kind == IRI:
             value = text_with(term.text, term.characters)
             return new_iri(value) if self.plain_iri else self.make_iri(value)
@@ -231,8 +219,6 @@ cdef class ObjectDecoder:
         cdef int width = self.reader.width
         cdef PyObject *term
         cdef int position
-        if self.plain_rows and is_row(planned, width, self.named_graphs):
-            return self._make_row(planned)
         if width == 4 and planned.terms[3].object == NULL:
             self._make_default_graph()
         if self.statement_class is tuple:
@@ -252,21 +238,6 @@ cdef class ObjectDecoder:
             raise
         except ValueError as error:
             raise TermError(str(error)) from error
-
-    cdef object _make_row(self, Planned *planned):
-        """A statement as `PlainRows` has it."""
-        cdef PyObject *term = self.reader.default_graph.object
-        cdef int position
-        row = new_tuple(tuple, 4)
-        if self.reader.width == 4 and planned.terms[3].kind != DEFAULT_GRAPH:
-            term = planned.terms[3].object
-        Py_INCREF(term)
-        PyTuple_SET_ITEM_steal(row, 3, term)
-        for position in range(3):
-            term = planned.terms[position].object
-            Py_INCREF(term)
-            PyTuple_SET_ITEM_steal(row, position, term)
-        return row
 
 
 cdef class Decoder(ObjectDecoder):

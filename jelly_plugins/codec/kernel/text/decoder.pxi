@@ -11,8 +11,9 @@ cdef struct LineWriter:
     Buffer out
     Slice opening
     Slice closing
-    # What is written without a plan, and what both ways count.
-    DirectText direct
+    # Statements that were written, in all frames, and bytes of long terms, in this frame.
+    uint64_t statements
+    uint64_t long_bytes
     # The statement that is next in the plan.
     size_t next
     # A graph that turned out to be empty, until it is taken; NULL otherwise.
@@ -44,9 +45,9 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
             lines.levels[0].terms = planned.terms
             lines.levels[0].count = statement_width(reader, planned)
             lines.levels[0].at = 0
-            lines.direct.statements += 1
-            lines.direct.long_bytes += long_line(&lines.levels[0])
-            if lines.direct.long_bytes > reader.frame_expansion:
+            lines.statements += 1
+            lines.long_bytes += long_line(&lines.levels[0])
+            if lines.long_bytes > reader.frame_expansion:
                 return True
             if not write_plain_line(lines):
                 lines.depth = 1
@@ -114,10 +115,10 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
 cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
     """Read on, and write, until there is a piece (AT_PLAN_END) or something else stops it."""
     cdef Status status
-    while lines.direct.long_bytes <= reader.frame_expansion:
+    while lines.long_bytes <= reader.frame_expansion:
         if not write_planned(reader, lines, piece):
             return NO_MEMORY
-        if lines.direct.long_bytes > reader.frame_expansion:
+        if lines.long_bytes > reader.frame_expansion:
             break
         if lines.empty_graph != NULL:
             return AT_EMPTY_GRAPH
@@ -125,12 +126,6 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
             return AT_PLAN_END
         lines.next = 0
         begin_plan(reader)
-        if reader.stopped == READ:
-            status = write_direct(reader, &lines.direct, &lines.out, piece)
-            if status == TOO_MUCH_TEXT:
-                break
-            if status != READ:
-                return status
         status = plan_more(reader)
         if status != READ:
             return status
@@ -372,10 +367,10 @@ cdef class TextDecoder(PieceDecoder):
     @property
     def statements(self):
         """Number of statements so far, in all frames."""
-        return self.lines.direct.statements
+        return self.lines.statements
 
     cdef int _begun(self) except -1:
-        self.lines.direct.long_bytes = 0
+        self.lines.long_bytes = 0
         return 0
 
     cdef int _stopped(self, Status status) except -1:
@@ -386,7 +381,7 @@ cdef class TextDecoder(PieceDecoder):
         if status == TOO_MUCH_TEXT:
             # Which row it was is long past.
             self.reader.in_row = False
-            raise reference_text.too_much(self.limits, self.lines.direct.long_bytes)
+            raise reference_text.too_much(self.limits, self.lines.long_bytes)
         raise refusal(&self.reader, status, self.options, self.limits, self.factory)
 
     cdef Status _read_on(self) noexcept nogil:
