@@ -38,7 +38,12 @@ _PACKED_PIECE: Final = 512
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _MAGIC_BYTES: Final = 4
 
-#: The status of an HTTP response that is a part of a file.
+#: Seconds without an answer after which an HTTP server is given up.
+_TIMEOUT: Final = 60
+#: The status of an HTTP response that is a file, of one that another server may have changed, and
+#: of one that is a part of a file.
+_OK: Final = 200
+_TRANSFORMED: Final = 203
 _PARTIAL_CONTENT: Final = 206
 #: The first and the last byte of a part, and the length of the whole.
 _CONTENT_RANGE: Final = re.compile(r"\s*bytes\s+([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20})\s*", re.I)
@@ -241,14 +246,17 @@ def _missing_bytes(file: Any) -> int:
 
 
 def _check_whole(file: Any) -> None:
-    """Reject an HTTP response that is a part of a file. A response does not have the request, so
-    that a part which was requested is rejected as well.
+    """Reject an HTTP response that is no file, or a part of one. A response does not have the
+    request, so that a part which was requested is rejected as well.
 
-    :raises TruncatedError: it is one.
+    :raises SourceError: it is no file.
+    :raises TruncatedError: it is a part of one.
     """
     for response in _responses(file):
-        if response.status != _PARTIAL_CONTENT:
+        if response.status in (_OK, _TRANSFORMED, None):
             continue
+        if response.status != _PARTIAL_CONTENT:
+            raise SourceError(f"the server answered {response.status} {response.reason}".strip())
         given = response.headers.get("Content-Range") or "none"
         found = _CONTENT_RANGE.fullmatch(given)
         if found is None or int(found[1]) != 0 or int(found[2]) + 1 != int(found[3]):
@@ -282,7 +290,9 @@ def _open_path(name: str) -> BinaryIO:
         ) from error
 
 
-def _open_url(url: str) -> BinaryIO:
+def _open_url(url: str) -> Any:
+    if url.lower().startswith(("http://", "https://")):
+        return _open_http(url)
     try:
         import fsspec  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
@@ -292,18 +302,41 @@ def _open_url(url: str) -> BinaryIO:
     try:
         file: BinaryIO = fsspec.open(url, "rb").open()
     except ImportError as error:
-        # A protocol that needs a library of its own: those of HTTP are in the extra.
+        # A protocol that needs a library of its own.
         raise MissingExtraError(
-            without_password(
-                f"{error}: pip install 'jelly-plugins[remote]' brings what HTTP needs"
-            ),
-            source=without_password(url),
+            without_password(str(error)), source=without_password(url)
         ) from error
     except Exception as error:
         # Each protocol has a library of its own, with exceptions of its own.
         message = without_password(str(error)) or type(error).__name__
         raise SourceError(message, source=without_password(url)) from error
     return file
+
+
+def _open_http(url: str) -> Any:
+    # Most sources are no URLs, and these modules take a while to import.
+    import base64
+    from urllib.error import HTTPError
+    from urllib.parse import unquote, urlsplit, urlunsplit
+    from urllib.request import Request, urlopen
+
+    try:
+        parts = urlsplit(url)
+        user, at, host = parts.netloc.rpartition("@")
+        request = Request(urlunsplit(parts._replace(netloc=host)))
+        if at:
+            # Another server, which this one may redirect to, does not get it.
+            token = base64.b64encode(unquote(user).encode()).decode()
+            request.add_unredirected_header("Authorization", f"Basic {token}")
+        return urlopen(request, timeout=_TIMEOUT)
+    except HTTPError as error:
+        error.close()
+        message = f"the server answered {error.code} {error.reason}".strip()
+        raise SourceError(message, source=without_password(url)) from error
+    except Exception as error:
+        # http.client has exceptions of its own, and a URL may be none.
+        message = without_password(str(getattr(error, "reason", error))) or type(error).__name__
+        raise SourceError(message, source=without_password(url)) from error
 
 
 def _unpack(decompressor: _Decompressor, packed: bytes) -> Iterator[bytes]:

@@ -1,10 +1,13 @@
-"""Sources by HTTP, which the extra ``remote`` brings the libraries for."""
+"""Sources by HTTP."""
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import re
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,19 +63,18 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_file_by_http(served: str) -> None:
-    pytest.importorskip("aiohttp")
     assert list(read(f"{served}/x.jelly.gz")) == TRIPLES
-    with pytest.raises(SourceError, match="absent"):
+    with pytest.raises(SourceError, match=r"absent\.jelly: .*404 File not found"):
         list(read(f"{served}/absent.jelly"))
 
 
 def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise ImportError('HTTPFileSystem requires "requests" and "aiohttp" to be installed')
+        raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setattr(fsspec, "open", refuse)
-    with pytest.raises(MissingExtraError, match=r"aiohttp.*pip install 'jelly-plugins\[remote\]'"):
-        list(read("http://127.0.0.1/x.jelly"))
+    with pytest.raises(MissingExtraError, match="Install s3fs"):
+        list(read("s3://bucket/x.jelly"))
 
 
 @contextmanager
@@ -317,6 +319,95 @@ def test_a_part_of_another_client(library: str) -> None:
             response = client.get(url, stream=True, timeout=60).raw
         with pytest.raises(TruncatedError, match="a part of the file"):
             list(read(response))
+
+
+def test_a_short_response_to_a_url() -> None:
+    data, end = two_frames()
+    with serving_part(data, end) as url, pytest.raises(TruncatedError, match="HTTP response"):
+        list(read(url))
+    with serving_part(data, len(data)) as url:
+        assert list(read(url)) == TRIPLES[:100]
+
+
+def test_a_part_to_a_url() -> None:
+    data, end = two_frames()
+    content_range = f"bytes 0-{end - 1}/{len(data)}"
+    with (
+        serving_part(data[:end], end, content_range=content_range) as url,
+        pytest.raises(TruncatedError, match="a part of the file"),
+    ):
+        list(read(url))
+
+
+@contextmanager
+def answering(answer: Callable[[BaseHTTPRequestHandler], object]) -> Iterator[str]:
+    """The address of a server that answers each request in the same way."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/x"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("status", [204, 304, 404, 500])
+def test_an_answer_without_a_file(status: int) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.end_headers()
+
+    with answering(answer) as url, pytest.raises(SourceError, match=f"answered {status}"):
+        list(read(url))
+
+
+def test_a_connection_that_is_reset() -> None:
+    data, end = two_frames()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(data[:end])
+        handler.wfile.flush()
+        # Closing a socket at once resets the connection.
+        linger = struct.pack("ii", 1, 0)
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        for file in (handler.rfile, handler.wfile, handler.connection):
+            file.close()
+
+    with answering(answer) as url, pytest.raises(SourceError, match="reset"):
+        list(read(url))
+
+
+def test_user_and_password_go_to_the_first_server_only() -> None:
+    seen: list[str | None] = []
+
+    def final(handler: BaseHTTPRequestHandler) -> None:
+        seen.append(handler.headers["Authorization"])
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(two_frames()[0])
+
+    with answering(final) as target:
+
+        def redirect(handler: BaseHTTPRequestHandler) -> None:
+            seen.append(handler.headers["Authorization"])
+            handler.send_response(302)
+            handler.send_header("Location", target)
+            handler.end_headers()
+
+        with answering(redirect) as url:
+            assert len(list(read(url.replace("://", "://me:p%40ss@")))) == 100
+    assert seen == ["Basic " + base64.b64encode(b"me:p@ss").decode(), None]
 
 
 def test_errors_hide_passwords_of_urls() -> None:
