@@ -89,7 +89,8 @@ class Recorded:
         """Add a statement with a literal of so many characters, in one transaction."""
         subject, value = f"urn:{number}", "x" * size
         if self._rdflib:
-            recorder.add((URIRef(subject), URIRef("urn:p"), Literal(value)))
+            recorder.graph.add((URIRef(subject), URIRef("urn:p"), Literal(value)))
+            recorder.commit()
         else:
             named = ox.NamedNode
             recorder.add(ox.Quad(named(subject), named("urn:p"), ox.Literal(value)))

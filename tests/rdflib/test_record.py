@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -372,6 +373,7 @@ def test_a_recorder_that_is_closed(graph: Graph, path: Path) -> None:
         lambda: recorder.graph.add((S, P, TWO)),
         lambda: recorder.graph.remove((S, P, None)),
         lambda: recorder.graph.update("CLEAR ALL"),
+        lambda: recorder.graph.bind("x", URIRef("urn:x")),
         recorder.__enter__,
     ):
         with pytest.raises(SourceError, match=r"log\.\w+: .*closed"):
@@ -583,6 +585,83 @@ def test_two_forms_of_a_number_as_sparql_makes_them(path: Path) -> None:
         assert len(recorder.graph) == 0
     assert codes(path) == ["A", "D"]
     check(graph, path)
+
+
+def test_a_form_that_stays_when_another_goes(path: Path) -> None:
+    graph = Graph()
+    padded = Literal("01", datatype=namespace.XSD.integer, normalize=False)
+    with record(graph, path) as recorder:
+        recorder.graph.add((S, P, ONE))
+        recorder.graph.add((S, P, padded))
+        recorder.commit()
+        recorder.graph.remove((S, P, ONE))
+        recorder.commit()
+        copy = Graph()
+        replay(copy, path)
+        assert held(copy) == held(graph) == {(S, P, ONE)}
+        recorder.graph.remove((S, P, padded))
+    assert codes(path) == ["A", "D"]
+
+
+@pytest.mark.parametrize("store", ["Memory", "SimpleMemory"])
+def test_changes_that_come_to_nothing(store: str, path: Path) -> None:
+    graph = Graph(store)
+    graph.add((S, P, Literal("x")))
+    with record(graph, path) as recorder:
+        recorder.graph.add((S, P, Literal("x", datatype=namespace.XSD.string)))
+    assert len(graph) == 2
+    assert path.stat().st_size == 0
+
+
+@pytest.mark.parametrize("name", ["Graph", "Dataset", "graph of a Dataset", "Dataset, Oxigraph"])
+def test_a_rollback_keeps_what_others_have_added(name: str, path: Path) -> None:
+    graph = MAKERS[name]()
+    recorder = record(graph, path)
+    recorder.graph.add((S, P, ONE))
+    graph.add((S, P, TWO))
+    recorder.rollback()
+    recorder.close()
+    assert triples(graph) == {(S, P, TWO)}
+
+
+@pytest.mark.parametrize(
+    ("name", "update"),
+    [
+        # rdflib's own engine raises where CREATE names a new graph.
+        ("Dataset, Oxigraph", "CREATE GRAPH <urn:new>"),
+        *product(
+            ["Dataset", "Dataset, Oxigraph"], ["DROP GRAPH <urn:empty>", "DROP ALL", "CLEAR ALL"]
+        ),
+    ],
+)
+def test_a_rollback_restores_empty_graphs(name: str, update: str, path: Path) -> None:
+    dataset: Any = MAKERS[name]()
+    dataset.graph(URIRef("urn:empty"))
+    dataset.graph(G).add((S, P, ONE))
+    with record(dataset, path) as recorder:
+        recorder.graph.update(update)
+        recorder.rollback()
+    # The default graph is always there, whether rdflib's store in memory lists it or not.
+    names = {each.identifier for each in dataset.store.contexts()}
+    assert names - {DATASET_DEFAULT_GRAPH_ID} == {URIRef("urn:empty"), G}
+    assert quads(dataset) == {(S, P, ONE, G)}
+
+
+def test_a_rollback_restores_a_language_tag_as_it_was(path: Path) -> None:
+    graph = Graph()
+    graph.add((S, P, Literal("x", lang="en")))
+    with record(graph, path) as recorder:
+        recorder.graph.remove((S, P, Literal("x", lang="EN")))
+        recorder.rollback()
+    assert [term.n3() for term in graph.objects()] == ['"x"@en']
+
+
+def test_namespaces_of_a_replica_that_has_none_yet(path: Path) -> None:
+    graph, copy = Graph(), Graph()
+    with record(graph, path) as recorder:
+        recorder.graph.bind("owl", URIRef("urn:ns:"), replace=True)
+    replay(copy, path)
+    assert dict(copy.namespaces()) == dict(graph.namespaces())
 
 
 def test_what_is_parsed_is_recorded(graph: Graph, path: Path) -> None:

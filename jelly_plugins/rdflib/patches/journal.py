@@ -6,11 +6,12 @@ before it is made, so that an exception in the middle leaves nothing behind.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
-from rdflib.graph import Graph
+from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
@@ -42,6 +43,9 @@ class ChangeKind(Enum):
 
 #: What was done, the triple, and its graph; changes of graphs have no triple.
 Change: TypeAlias = tuple[ChangeKind, Any, Any]
+
+#: Objects by subject, predicate and graph, and by what they are read back as.
+_Forms: TypeAlias = dict[tuple[Any, Any, Any], defaultdict[Any, set[Any]]]
 
 STATEMENTS: Final = (ChangeKind.ADD, ChangeKind.REMOVE)
 #: Where a value is not known yet.
@@ -95,9 +99,18 @@ class Journal:
         """
         if not self._has(triple, graph):
             return False
-        self.changes.append((ChangeKind.REMOVE, triple, graph))
+        self.changes.append((ChangeKind.REMOVE, self._stored(triple, graph), graph))
         self.store.remove(triple, graph)
         return True
+
+    def _stored(self, triple: Triple, graph: Any) -> Triple:
+        """The triple that is equal to a triple, as it is in a graph: language tags are equal in any
+        case."""
+        subject, predicate, object_ = triple
+        if not isinstance(object_, Literal) or object_.language is None:
+            return triple
+        found = self.store.triples((subject, predicate, None), graph)
+        return next((each for each, _ in found if each[2] == object_), triple)
 
     def remove_matching(self, pattern: Any, graph: Any) -> None:
         """Remove what a pattern matches in a graph, or in all graphs if it is None."""
@@ -212,12 +225,13 @@ class Journal:
             after[statement] = what is ChangeKind.ADD
             graphs[statement] = graph
         # Of the forms of a literal that are read back as one, each is as good as another.
+        known: _Forms = {}
         merged: dict[tuple[Any, ...], tuple[bool, bool]] = {}
         for statement, was in before.items():
             triple, behind = statement[:3], statement[3:]
             stays = any(
-                (*form, *behind) not in before
-                for form in self._other_forms(triple, graphs[statement])
+                (*triple[:2], form, *behind) not in before
+                for form in self._forms(triple, graphs[statement], known)
             )
             key = (*triple[:2], read_form(triple[2]), *behind)
             was_other, is_other = merged.get(key, (False, False))
@@ -226,24 +240,33 @@ class Journal:
             if was is not is_now:
                 yield ChangeKind.ADD if is_now else ChangeKind.REMOVE, statement
 
-    def _other_forms(self, triple: Triple, graph: Any) -> Iterator[Triple]:
-        """The triples of a graph that are read back as the same as a triple, as far as they can be
-        found."""
-        twin = self._twin(triple, graph)
-        if twin is not None:
-            yield twin
-        object_ = read_form(triple[2])
-        read = (triple[0], triple[1], object_)
-        if object_ is not triple[2] and read != twin and self._has(read, graph):
-            yield read
+    def _forms(self, triple: Triple, graph: Any, known: _Forms) -> set[Any]:
+        """The objects in a graph that are read back as the object of a triple, with its subject and
+        predicate.
+
+        :param known: such objects by what they are read back as, by subject, predicate and graph.
+        """
+        subject, predicate, object_ = triple
+        if not isinstance(object_, Literal) or object_.language is not None:
+            return set()
+        key = (subject, predicate, self.name_of(graph))
+        forms = known.get(key)
+        if forms is None:
+            forms = known[key] = defaultdict(set)
+            for (_, _, each), _ in self.store.triples((subject, predicate, None), graph):
+                if isinstance(each, Literal):
+                    forms[read_form(each)].add(each)
+        return forms.get(read_form(object_), set())
 
     def _undo_change(self, what: ChangeKind, triple: Any, graph: Any) -> None:
         if what is ChangeKind.ADD:
             self.store.remove(triple, graph)
         elif what is ChangeKind.REMOVE:
-            self.store.add(triple, graph)
+            self.store.add(triple, graph, isinstance(graph, QuotedGraph))
         elif what is ChangeKind.MAKE_GRAPH:
-            self.store.remove_graph(graph)
+            # Others may have filled it meanwhile.
+            if next(iter(self.store.triples((None, None, None), graph)), None) is None:
+                self.store.remove_graph(graph)
         else:
             self.store.add_graph(graph)
 

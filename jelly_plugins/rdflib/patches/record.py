@@ -133,15 +133,15 @@ class GraphRecorder:
             if isinstance(graph, Dataset)
             else Graph(store, graph.identifier, base=graph.base)
         )
-        # Its first use binds rdflib's own namespaces, which is no change.
-        self.graph.namespace_manager = graph.namespace_manager
+        # Their first use binds rdflib's own namespaces, which is no change.
+        _ = graph.namespace_manager, self.graph.namespace_manager
         inner = inner_store_of(graph.store)
         #: Held by whoever moves the graph in a log.
         self._moving = lock_of(graph.store if inner is None else inner)
         #: Where the graph stood after the last transaction that was recorded here.
         self._reached: Position | None = None
-        #: Whether a patch was written, and the number of statements when the block began.
-        self._written = False
+        #: Whether anything was changed, and the number of statements when the block began.
+        self._changed = False
         self._size: int | None = None
         self._begin()
 
@@ -171,7 +171,7 @@ class GraphRecorder:
             self._writer.close()
 
     def _check_recorded(self) -> None:
-        if self._size is not None and not self._written and self._count() != self._size:
+        if self._size is not None and not self._changed and self._count() != self._size:
             raise OptionsError(
                 "nothing was recorded, but the graph has changed: change the recorder's graph, "
                 "not the one that was given to record()"
@@ -196,6 +196,7 @@ class GraphRecorder:
         # Whoever else moves the graph waits here, and then finds that it has moved.
         with self._moving:
             try:
+                self._changed |= bool(self._journal.changes)
                 rows = self._namespace_changes()
                 rows += self._changes()
                 if rows:
@@ -205,15 +206,16 @@ class GraphRecorder:
                 self.rollback()
                 raise
             if rows:
-                self._written = True
                 self._move()
             self._begin()
 
     def rollback(self) -> None:
         """Undo the transaction and start another."""
+        self._changed |= bool(self._journal.changes)
         self._journal.undo()
         if dict(self._journal.store.namespaces()) != self._namespaces:
             self._restore_namespaces()
+            self.graph.namespace_manager.reset()
         self._begin()
 
     def _changes(self) -> list[AnyOperation]:

@@ -101,6 +101,8 @@ def graph_exists(graph: Any) -> bool:
 def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
     """Bind a namespace in place of what its name was bound to, and leave other names of the same
     IRI as they are, if the store is one that can do that: rdflib would take them away."""
+    # Its first use binds rdflib's own namespaces.
+    _ = graph.namespace_manager
     tables = _tables(graph)
     others: dict[Any, Any] = {}
     if tables is not None:
