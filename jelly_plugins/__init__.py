@@ -54,7 +54,8 @@ if TYPE_CHECKING:
         TruncatedError,
         WireError,
     )
-    from .formats.conversion import convert
+    from .formats.convert import convert
+    from .formats.settings import ConversionSettings, OptionChanges
     from .io.sinks import Destination, Writable
     from .io.sources import Readable, Source
     from .io.streams import FrameReader, read, read_frames, write, write_frames
@@ -66,6 +67,7 @@ __all__ = [
     "BlankNode",
     "ChainError",
     "ConflictError",
+    "ConversionSettings",
     "Destination",
     "Frame",
     "FrameReader",
@@ -78,6 +80,7 @@ __all__ = [
     "LogicalType",
     "LookupTableError",
     "MissingExtraError",
+    "OptionChanges",
     "OptionsError",
     "OrderError",
     "PatchOptions",
@@ -113,5 +116,13 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy.attributes(
         __name__,
         __all__,
-        ("errors", "codec", "io.streams", "io.sinks", "io.sources", "formats.conversion"),
+        (
+            "errors",
+            "codec",
+            "io.streams",
+            "io.sinks",
+            "io.sources",
+            "formats.settings",
+            "formats.convert",
+        ),
     )

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 import typer
 
-from ..codec import LogicalType, PhysicalType
+from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ..codec.common.options import TABLES
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
-from ..formats.conversion import Frames
-from ..formats.names import ENDINGS, Format
+from ..formats.convert import convert as convert_
+from ..formats.names import ENDINGS, Format, format_of
+from ..formats.settings import ConversionSettings, Frames, OptionChanges
+from ..io.streams import FrameReader
+from ..messages import convert_messages
 from ..messages.formats import Dialect, LogFormat
+from ..messages.rows import log_options
 from ..sparql.formats import ResultsFormat
 from . import console, results, settings
 from .console import WrongUsageError
 from .settings import BlankNodesChoice
-
-if TYPE_CHECKING:
-    from ..codec import StreamOptions
-    from ..formats.settings import OptionChanges
 
 
 class Physical(StrEnum):
@@ -63,34 +63,122 @@ def parse_frames(text: str) -> Frames:
     raise typer.BadParameter(f"{text!r} is not a range of frames such as 2..5, 2.., ..5 or 2")
 
 
-def _options_of(name: str) -> StreamOptions:
-    """The options of a Jelly file."""
-    from ..io.streams import FrameReader
-
-    with console.open_sources([name], "read") as [source], FrameReader(source) as frames:
-        return frames.options
+Sources: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SRC",
+        help="File, compressed or not; - for stdin. Several become one.",
+    ),
+]
+To: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        parser=settings.parse_any_format,
+        autocompletion=settings.completion((*Format, *LogFormat, *ResultsFormat)),
+        metavar=settings.ANY_FORMATS,
+        help="Format to write; by default the output's ending tells, or it is nq or jelly.",
+    ),
+]
+RestartEvery: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--restart-every",
+        parser=settings.parse_size,
+        metavar="SIZE",
+        help="Let readers begin at a frame after each so many bytes; K, M, G may follow.",
+    ),
+]
+PhysicalOption: TypeAlias = Annotated[
+    Physical | None, typer.Option("--physical", help="Physical type of the Jelly written.")
+]
+LogicalOption: TypeAlias = Annotated[
+    Logical | None,
+    typer.Option(
+        "--logical-type",
+        help="Logical type of the Jelly written. If it is not flat, frames of Jelly stay the "
+        "elements; any other input is one element.",
+    ),
+]
+Flat: TypeAlias = Annotated[
+    bool, typer.Option("--flat", help="One flat stream, also from one graph per frame.")
+]
+StreamName: TypeAlias = Annotated[
+    str | None, typer.Option("--stream-name", help="Name of the stream written.")
+]
+Delimited: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--delimited/--not-delimited",
+        help="Whether the Jelly written has lengths before frames, or is one frame alone.",
+    ),
+]
+OptionsFrom: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--options-from",
+        metavar="FILE",
+        help="Write Jelly with the stream options that a Jelly file has.",
+    ),
+]
+TakeFrames: TypeAlias = Annotated[
+    Frames | None,
+    typer.Option(
+        "--take-frames",
+        parser=parse_frames,
+        metavar="FROM..TO",
+        help="Read these frames of Jelly only, both counted in, from 0: 2..5, 2.., ..5 or 2.",
+    ),
+]
+KeptNamespaces: TypeAlias = Annotated[
+    bool, typer.Option("--namespaces", help="Keep prefixes of Turtle and the like.")
+]
+UsedNamespaces: TypeAlias = Annotated[
+    bool, typer.Option("--used-namespaces", help="Keep those that some IRI begins with.")
+]
+Generalized: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--generalized", show_default=False, help="Take and declare generalized statements."
+    ),
+]
+RdfStar: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--rdf-star",
+        show_default=False,
+        help="Declare quoted triples, and read << s p o >> of N-Triples and N-Quads.",
+    ),
+]
+MergedBlankNodes: TypeAlias = Annotated[
+    BlankNodesChoice,
+    typer.Option("--blank-nodes", help="Of several files: kept apart, or as labelled."),
+]
+Lossy: TypeAlias = Annotated[
+    bool, typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs.")
+]
+ValueForms: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--value-forms",
+        help="In rt and rpb, numbers by value; one that would be read otherwise is an error.",
+    ),
+]
+Messages: TypeAlias = Annotated[
+    bool,
+    typer.Option("--messages", help="Both sides are message logs in any syntax; keep boundaries."),
+]
+ToDialect: TypeAlias = Annotated[
+    Dialect | None,
+    typer.Option("--to-dialect", help="Delimiters of the message log written."),
+]
 
 
 def convert(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SRC",
-            help="File, compressed or not; - for stdin. Several become one.",
-        ),
-    ],
+    sources: Sources,
     output: settings.Output = "-",
     from_: settings.FromLog = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            parser=settings.parse_any_format,
-            autocompletion=settings.completion((*Format, *LogFormat, *ResultsFormat)),
-            metavar=settings.ANY_FORMATS,
-            help="Format to write; by default the output's ending tells, or it is nq or jelly.",
-        ),
-    ] = None,
+    to: To = None,
     force: settings.Force = False,
     preset: settings.TablePreset = None,
     table_names: settings.TableNames = None,
@@ -98,106 +186,28 @@ def convert(
     table_datatypes: settings.TableDatatypes = None,
     frame_rows: settings.FrameRows = None,
     frame_bytes: settings.FrameBytes = None,
-    restart_every: Annotated[
-        int | None,
-        typer.Option(
-            "--restart-every",
-            parser=settings.parse_size,
-            metavar="SIZE",
-            help="Let readers begin at a frame after each so many bytes; K, M, G may follow.",
-        ),
-    ] = None,
-    physical: Annotated[
-        Physical | None, typer.Option("--physical", help="Physical type of the Jelly written.")
-    ] = None,
-    logical_type: Annotated[
-        Logical | None,
-        typer.Option(
-            "--logical-type",
-            help="Logical type of the Jelly written. If it is not flat, frames of Jelly stay the "
-            "elements; any other input is one element.",
-        ),
-    ] = None,
-    flat: Annotated[
-        bool, typer.Option("--flat", help="One flat stream, also from one graph per frame.")
-    ] = False,
-    stream_name: Annotated[
-        str | None, typer.Option("--stream-name", help="Name of the stream written.")
-    ] = None,
-    delimited: Annotated[
-        bool,
-        typer.Option(
-            "--delimited/--not-delimited",
-            help="Whether the Jelly written has lengths before frames, or is one frame alone.",
-        ),
-    ] = True,
-    options_from: Annotated[
-        str | None,
-        typer.Option(
-            "--options-from",
-            metavar="FILE",
-            help="Write Jelly with the stream options that a Jelly file has.",
-        ),
-    ] = None,
-    take_frames: Annotated[
-        Frames | None,
-        typer.Option(
-            "--take-frames",
-            parser=parse_frames,
-            metavar="FROM..TO",
-            help="Read these frames of Jelly only, both counted in, from 0: 2..5, 2.., ..5 or 2.",
-        ),
-    ] = None,
-    namespaces: Annotated[
-        bool, typer.Option("--namespaces", help="Keep prefixes of Turtle and the like.")
-    ] = False,
-    used_namespaces: Annotated[
-        bool, typer.Option("--used-namespaces", help="Keep those that some IRI begins with.")
-    ] = False,
-    generalized: Annotated[
-        bool | None,
-        typer.Option(
-            "--generalized", show_default=False, help="Take and declare generalized statements."
-        ),
-    ] = None,
-    rdf_star: Annotated[
-        bool | None,
-        typer.Option(
-            "--rdf-star",
-            show_default=False,
-            help="Declare quoted triples, and read << s p o >> of N-Triples and N-Quads.",
-        ),
-    ] = None,
+    restart_every: RestartEvery = None,
+    physical: PhysicalOption = None,
+    logical_type: LogicalOption = None,
+    flat: Flat = False,
+    stream_name: StreamName = None,
+    delimited: Delimited = True,
+    options_from: OptionsFrom = None,
+    take_frames: TakeFrames = None,
+    namespaces: KeptNamespaces = False,
+    used_namespaces: UsedNamespaces = False,
+    generalized: Generalized = None,
+    rdf_star: RdfStar = None,
     rdf_12: settings.Rdf12 = True,
     base: settings.Base = None,
-    blank_nodes: Annotated[
-        BlankNodesChoice,
-        typer.Option("--blank-nodes", help="Of several files: kept apart, or as labelled."),
-    ] = BlankNodesChoice.FRESH,
+    blank_nodes: MergedBlankNodes = BlankNodesChoice.FRESH,
     concatenated: settings.Concatenated = False,
-    lossy: Annotated[
-        bool,
-        typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs."),
-    ] = False,
-    value_forms: Annotated[
-        bool,
-        typer.Option(
-            "--value-forms",
-            help="In rt and rpb, numbers by value; one that would be read otherwise is an error.",
-        ),
-    ] = False,
+    lossy: Lossy = False,
+    value_forms: ValueForms = False,
     strict: settings.Strict = False,
-    messages: Annotated[
-        bool,
-        typer.Option(
-            "--messages", help="Both sides are message logs in any syntax; keep boundaries."
-        ),
-    ] = False,
+    messages: Messages = False,
     from_dialect: settings.FromDialect = None,
-    to_dialect: Annotated[
-        Dialect | None,
-        typer.Option("--to-dialect", help="Delimiters of the message log written."),
-    ] = None,
+    to_dialect: ToDialect = None,
     context: settings.ContextFiles = None,
     limit: settings.LimitSettings = None,
 ) -> None:
@@ -209,190 +219,190 @@ def convert(
     Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly. Results of SPARQL
     queries become other results: jellys (Jelly-SPARQL), srt, srp, srj, srx, tsv, csv.
     """
-    from ..formats.conversion import convert as convert_
-    from ..formats.settings import OptionChanges
-
+    # The options by their names, so that they are not listed again for each kind of conversion.
+    given = {**locals(), "not_delimited": not delimited}
+    files = _Files(sources, output, from_, to, force)
     if flat and logical_type is not None:
         raise WrongUsageError("--flat does not go with --logical-type")
-    changes = OptionChanges(
-        like=None if options_from is None else _options_of(options_from),
-        preset=preset,
-        physical_type=None if physical is None else PhysicalType[physical.name],
-        logical_type=None if logical_type is None else LogicalType[logical_type.name],
-        flat=flat,
-        stream_name=stream_name,
-        generalized_statements=generalized or None,
-        rdf_star=rdf_star or None,
-        max_name_table_size=table_names,
-        max_prefix_table_size=table_prefixes,
-        max_datatype_table_size=table_datatypes,
-    )
-    if not messages and results.are_meant(sources, output, from_, to):
-        rejected = {
-            "--frame-bytes": frame_bytes,
-            "--restart-every": restart_every,
-            "--not-delimited": not delimited,
-            "--options-from": options_from,
-            "--preset": preset,
-            "--physical": physical,
-            "--logical-type": logical_type,
-            "--take-frames": take_frames,
-            "--namespaces": namespaces,
-            "--used-namespaces": used_namespaces,
-            "--flat": flat,
-            "--generalized": generalized,
-            "--rdf-star": rdf_star,
-            "--base": base,
-            "--concatenated": concatenated,
-            "--lossy": lossy,
-        }
-        _reject(rejected, "query results")
-        results.convert(
-            sources,
-            output,
-            from_,
-            to,
-            force=force,
-            frame_rows=frame_rows,
-            value_forms=value_forms,
-            tables={
-                "stream_name": stream_name,
-                "max_name_table_size": table_names,
-                "max_prefix_table_size": table_prefixes,
-                "max_datatype_table_size": table_datatypes,
-            },
-            limits=settings.limits_from(limit, RESULTS_LIMITS),
-        )
-        return
-    notation = Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR
     if messages:
-        rejected = {
-            "--frame-rows": frame_rows,
-            "--frame-bytes": frame_bytes,
-            "--restart-every": restart_every,
-            "--not-delimited": not delimited,
-            "--take-frames": take_frames,
-            "--namespaces": namespaces,
-            "--used-namespaces": used_namespaces,
-            "--flat": flat,
-            f"--logical-type {logical_type}": logical_type in _WITHOUT_ELEMENTS,
-            "--generalized": generalized,
-            "--concatenated": concatenated,
-            "--lossy": lossy,
-            "--value-forms": value_forms,
-        }
-        _reject(rejected, "--messages")
-        _convert_messages(
-            sources,
-            output,
-            from_,
-            to,
-            force=force,
-            changes=changes,
-            notation=notation,
-            source_dialect=from_dialect,
-            target_dialect=to_dialect,
-            base=base,
-            contexts=settings.contexts_from(context),
-            strict=strict,
-            limits=settings.limits_from(limit),
-        )
-        return
-    if from_dialect or to_dialect or context:
+        _reject(given, _NOT_FOR_MESSAGES, "--messages")
+        if logical_type in _WITHOUT_ELEMENTS:
+            raise WrongUsageError(f"--logical-type {logical_type} does not go with --messages")
+        _convert_messages(files, given, _settings(given))
+    elif results.are_meant(sources, output, from_, to):
+        _reject(given, _NOT_FOR_RESULTS, "query results")
+        _convert_results(files, _settings(given, RESULTS_LIMITS))
+    elif from_dialect or to_dialect or context:
         raise WrongUsageError("--from-dialect, --to-dialect and --context go with --messages")
-    source_formats, target_format = _formats(
-        sources, output, settings.plain_format(from_), settings.plain_format(to)
+    else:
+        _convert(files, _settings(given))
+
+
+#: Options that do not go with some conversions.
+_NOT_FOR_EITHER: Final = (
+    "--frame-bytes",
+    "--restart-every",
+    "--not-delimited",
+    "--take-frames",
+    "--namespaces",
+    "--used-namespaces",
+    "--flat",
+    "--generalized",
+    "--concatenated",
+    "--lossy",
+)
+_NOT_FOR_MESSAGES: Final = ("--frame-rows", "--value-forms", *_NOT_FOR_EITHER)
+_NOT_FOR_RESULTS: Final = (
+    "--options-from",
+    "--preset",
+    "--physical",
+    "--logical-type",
+    "--rdf-star",
+    "--base",
+    *_NOT_FOR_EITHER,
+)
+
+
+#: Options that are settings of the same name.
+_UNCHANGED: Final = (
+    "take_frames",
+    "frame_rows",
+    "frame_bytes",
+    "restart_every",
+    "base",
+    "concatenated",
+    "lossy",
+    "strict",
+    "delimited",
+    "value_forms",
+)
+
+
+class _Files(NamedTuple):
+    """What is converted.
+
+    :ivar from_: the format of the sources, if it is given; and for ``to`` likewise.
+    """
+
+    sources: list[str]
+    output: str
+    from_: str | None
+    to: str | None
+    force: bool
+
+
+def _reject(given: Mapping[str, Any], options: Sequence[str], what: str) -> None:
+    """Reject options that are given and do not go with what is converted."""
+    for option in options:
+        if given[option[2:].replace("-", "_")]:
+            raise WrongUsageError(f"{option} does not go with {what}")
+
+
+def _settings(given: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> ConversionSettings:
+    """The settings that the command's options make.
+
+    :param limits: the limits where ``--limit`` sets none.
+    """
+    physical, logical = given["physical"], given["logical_type"]
+    changes = OptionChanges(
+        like=None if given["options_from"] is None else _options_of(given["options_from"]),
+        preset=given["preset"],
+        physical_type=None if physical is None else PhysicalType[physical.name],
+        logical_type=None if logical is None else LogicalType[logical.name],
+        flat=given["flat"],
+        stream_name=given["stream_name"],
+        generalized_statements=given["generalized"] or None,
+        rdf_star=given["rdf_star"] or None,
+        max_name_table_size=given["table_names"],
+        max_prefix_table_size=given["table_prefixes"],
+        max_datatype_table_size=given["table_datatypes"],
     )
-    if take_frames is not None and set(source_formats) - {Format.JELLY, Format.JELLY_TEXT}:
+    return ConversionSettings(
+        changes=changes,
+        namespaces="used" if given["used_namespaces"] else given["namespaces"],
+        blank_nodes=given["blank_nodes"].value,
+        notation=Notation.RDF_1_2 if given["rdf_12"] else Notation.RDF_STAR,
+        limits=settings.limits_from(given["limit"], limits),
+        **{name: given[name] for name in _UNCHANGED},
+    )
+
+
+def _options_of(name: str) -> StreamOptions:
+    """The options of a Jelly file."""
+    with console.open_sources([name], "read") as [source], FrameReader(source) as frames:
+        return frames.options
+
+
+def _convert(files: _Files, chosen: ConversionSettings) -> None:
+    formats, target = _formats(files)
+    if chosen.take_frames is not None and set(formats) - {Format.JELLY, Format.JELLY_TEXT}:
         raise WrongUsageError("--take-frames is for Jelly, which has frames")
-    dst = console.destination(output, force=force, binary=target_format.is_binary)
-    printing = output == console.STANDARD
-    with _hinting(from_), console.open_sources(sources, "convert", printing=printing) as opened:
-        result = convert_(
-            opened,
-            dst,
-            source_format=source_formats,
-            target_format=target_format,
-            changes=changes,
-            take_frames=take_frames,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            restart_every=restart_every,
-            delimited=delimited,
-            namespaces="used" if used_namespaces else namespaces,
-            base=base,
-            blank_nodes=blank_nodes.value,
-            concatenated=concatenated,
-            lossy=lossy,
-            notation=notation,
-            strict=strict,
-            value_forms=value_forms,
-            limits=settings.limits_from(limit),
-        )
+    dst = console.destination(files.output, force=files.force, binary=target.is_binary)
+    printing = files.output == console.STANDARD
+    try:
+        with console.open_sources(files.sources, "convert", printing=printing) as opened:
+            result = convert_(
+                opened, dst, source_format=formats, target_format=target, settings=chosen
+            )
+    except JellyError as error:
+        if files.from_ is None and error.message.endswith("not Jelly"):
+            error.message += ": --from names its format"
+        raise
     for what, number in result.left_out.items():
-        console.note(f"{target_format} has no place for {what}: {number:,} left out")
+        console.note(f"{target} has no place for {what}: {number:,} left out")
 
 
-def _reject(options: Mapping[str, object], what: str) -> None:
-    """Reject the options that are given, by name, and do not go with what is converted."""
-    for name, given in options.items():
-        if given:
-            raise WrongUsageError(f"{name} does not go with {what}")
+def _convert_results(files: _Files, chosen: ConversionSettings) -> None:
+    changes = chosen.changes
+    results.convert(
+        *files[:4],
+        force=files.force,
+        frame_rows=chosen.frame_rows,
+        value_forms=chosen.value_forms,
+        tables={name: getattr(changes, name) for name in ("stream_name", *TABLES)},
+        limits=chosen.limits,
+    )
 
 
-def _convert_messages(
-    sources: list[str],
-    output: str,
-    from_: str | None,
-    to: str | None,
-    *,
-    force: bool,
-    changes: OptionChanges,
-    **arguments: Any,
-) -> None:
-    from ..messages import convert_messages
-    from ..messages.rows import log_options
-
-    if len(sources) != 1:
+def _convert_messages(files: _Files, given: Mapping[str, Any], chosen: ConversionSettings) -> None:
+    if len(files.sources) != 1:
         raise WrongUsageError("one message log is converted at a time")
-    source = settings.log_format(sources[0], from_)
-    target = settings.log_format(output, to, "--to")
-    dst = console.destination(output, force=force, binary=target is LogFormat.JELLY)
-    with console.open_sources(sources, "convert", printing=output == console.STANDARD) as [opened]:
+    source = settings.log_format(files.sources[0], files.from_)
+    target = settings.log_format(files.output, files.to, "--to")
+    contexts = settings.contexts_from(given["context"])
+    dst = console.destination(files.output, force=files.force, binary=target is LogFormat.JELLY)
+    printing = files.output == console.STANDARD
+    with console.open_sources(files.sources, "convert", printing=printing) as [opened]:
         result = convert_messages(
             opened,
             dst,
             source_format=source,
             target_format=target,
-            options=changes.applied(log_options(graphs=source.has_graphs)),
-            **arguments,
+            source_dialect=given["from_dialect"],
+            target_dialect=given["to_dialect"],
+            base=chosen.base,
+            contexts=contexts,
+            options=chosen.changes.applied(log_options(graphs=source.has_graphs)),
+            notation=chosen.notation,
+            strict=chosen.strict,
+            limits=chosen.limits,
         )
     for what, number in result.left_out.items():
         console.note(f"{target} has no place for {what}: {number:,} left out")
 
 
-@contextmanager
-def _hinting(from_: object) -> Iterator[None]:
-    """Say how a format is named where none was, and it is not what it was taken for."""
-    try:
-        yield
-    except JellyError as error:
-        if from_ is None and error.message.endswith("not Jelly"):
-            error.message += ": --from names its format"
-        raise
-
-
-def _formats(
-    sources: list[str], output: str, from_: Format | None, to: Format | None
-) -> tuple[list[Format], Format]:
-    """The formats of the sources and of the output, as told, or the only ones that make sense."""
-    target = console.told_format(output, to)
+def _formats(files: _Files) -> tuple[list[Format], Format]:
+    """The formats of the sources and of the output: those that are given, or that their names have,
+    or the only ones that make sense."""
+    from_, to = settings.plain_format(files.from_), settings.plain_format(files.to)
+    sources, output = files.sources, files.output
+    target = to or format_of(output)
     if target is None:
         known = f"known are {', '.join(ENDINGS)}; --to names a format"
         console.refuse_ending(output, f"{known}; jelly patch writes logs of patches")
     told: list[Format] = []
     for name in sources:
-        found = console.told_format(name, from_)
+        found = from_ or format_of(name)
         if found is None:
             if target is Format.JELLY:
                 raise WrongUsageError(f"the format of {name} is not known: --from names it")

@@ -14,9 +14,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from ..errors import SourceError
-from ..formats.conversion import convert
+from ..formats.convert import as_of, as_rows, convert, jelly_of_text
 from ..formats.names import ENDINGS, Format
 from ..formats.reading import PieceFile, pyoxigraph_module
+from ..formats.settings import ConversionSettings, Given
 from . import console, settings
 from .console import WrongUsageError
 from .settings import StoreFolder
@@ -77,7 +78,6 @@ def load(
     limits = settings.limits_from(limit)
     into = graph_name(graph)
     console.require_files(sources)
-    from ..formats.conversion import as_of, as_rows, jelly_of_text
     from ..jena.names import JenaFormat
     from ..jena.oxigraph import load as load_rows
     from ..oxigraph import load as load_
@@ -101,7 +101,9 @@ def load(
                 if told.is_jena:
                     statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
                 elif told not in (Format.JELLY, Format.JELLY_TEXT):
-                    rows = as_rows(source, told, base=base, limits=limits)
+                    rows = as_rows(
+                        Given(source, told), ConversionSettings(base=base, limits=limits)
+                    )
                     with as_of(name):
                         statements = load_rows(
                             filling.store, rows, format=JenaFormat.PROTOBUF, **shared

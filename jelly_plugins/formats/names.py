@@ -4,54 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from difflib import get_close_matches
-from enum import StrEnum
-from typing import Final
+from enum import IntEnum, StrEnum
+from typing import Final, Self
 
 from ..io.sinks import ending_of
 
 
-class Format(StrEnum):
-    """A format by its short name, which is also its usual file ending."""
+class FormatKind(IntEnum):
+    """How a format is read and written."""
 
-    JELLY = "jelly"
+    #: Jelly, also in its text form.
+    JELLY = 0
+    #: Text with a statement on each line, which the codec reads and writes itself.
+    LINES = 1
+    #: Other text, which pyoxigraph reads and writes.
+    TEXT = 2
+    #: The binary formats of Apache Jena.
+    JENA = 3
+
+
+class Format(StrEnum):
+    """A format by its short name, which is also its usual file ending.
+
+    :ivar kind: how it is read and written.
+    :ivar has_graphs: whether it can name graphs.
+    """
+
+    kind: FormatKind
+    has_graphs: bool
+
+    JELLY = "jelly", FormatKind.JELLY, True
     #: Frames of Jelly in the text form of Protocol Buffers.
-    JELLY_TEXT = "jelly-text"
-    N_TRIPLES = "nt"
-    N_QUADS = "nq"
-    TURTLE = "ttl"
-    TRIG = "trig"
-    RDF_XML = "rdf"
-    JSON_LD = "jsonld"
-    RDF_THRIFT = "rt"
-    RDF_PROTOBUF = "rpb"
+    JELLY_TEXT = "jelly-text", FormatKind.JELLY, True
+    N_TRIPLES = "nt", FormatKind.LINES, False
+    N_QUADS = "nq", FormatKind.LINES, True
+    TURTLE = "ttl", FormatKind.TEXT, False
+    TRIG = "trig", FormatKind.TEXT, True
+    RDF_XML = "rdf", FormatKind.TEXT, False
+    JSON_LD = "jsonld", FormatKind.TEXT, True
+    RDF_THRIFT = "rt", FormatKind.JENA, True
+    RDF_PROTOBUF = "rpb", FormatKind.JENA, True
+
+    def __new__(
+        cls, name: str, kind: FormatKind = FormatKind.TEXT, has_graphs: bool = False
+    ) -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.kind = kind
+        made.has_graphs = has_graphs
+        return made
 
     @property
     def is_binary(self) -> bool:
-        """Whether the format is no text."""
+        """Whether the format is not text."""
         return self is Format.JELLY or self.is_jena
 
     @property
     def is_jena(self) -> bool:
         """Whether the format is one of Apache Jena's binary ones."""
-        return self in (Format.RDF_THRIFT, Format.RDF_PROTOBUF)
+        return self.kind is FormatKind.JENA
 
-    @property
-    def has_graphs(self) -> bool:
-        """Whether the format can name graphs."""
-        return self in _WITH_GRAPHS
-
-
-_WITH_GRAPHS: Final = frozenset(
-    {
-        Format.JELLY,
-        Format.JELLY_TEXT,
-        Format.N_QUADS,
-        Format.TRIG,
-        Format.JSON_LD,
-        Format.RDF_THRIFT,
-        Format.RDF_PROTOBUF,
-    }
-)
 
 _ENDINGS: Final = {f".{each}": each for each in Format} | {
     ".ntriples": Format.N_TRIPLES,

@@ -2,12 +2,13 @@
 
 N-Triples and N-Quads are read by our own codec, which keeps every term to the letter, and so are
 RDF Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in flat
-memory. Writing is in ``convert``.
+memory.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -31,15 +32,14 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
 from ..io.marks import without_mark
-from ..io.sources import PIECE, Closing, Input, Source
+from ..io.sources import PIECE, Closing, Input, Readable, Source
 from ..io.streams import GENERIC, FrameReader
 from ..jena.codec import RowDecoder
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from .jelly_text import frames_of_text
 from .names import Format
-from .xml_entities import guarded
-from .xml_root import with_root
+from .xml import guarded, with_root
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -92,13 +92,19 @@ def rdf_format(name: Format) -> Any:
     }[name]
 
 
-class StatementReader(Protocol):
-    """What statements are read from: a :class:`.TextReader`, or a similar reader."""
+class StatementSource(Protocol):
+    """What statements come from: a reader of any kind."""
 
     @property
     def name(self) -> str: ...
     @property
     def prefixes(self) -> dict[str, str]: ...
+    def close(self) -> None: ...
+
+
+class StatementReader(StatementSource, Protocol):
+    """What statements are read from: a :class:`.TextReader`, or a similar reader."""
+
     def __iter__(self) -> Iterator[Statement]: ...
 
 
@@ -334,3 +340,17 @@ class PieceFile(io.RawIOBase):
         view[:size] = self._rest[:size]
         self._rest = self._rest[size:]
         return size
+
+
+def piped(chunks: Iterator[bytes], src: Source) -> Readable:
+    """Chunks of bytes as a source with the name of another one."""
+    pipe: Any = PieceFile(chunks)
+    pipe.name = os.fspath(src) if isinstance(src, str | os.PathLike) else name_of(src)
+    return cast(Readable, pipe)
+
+
+def name_of(src: object) -> str:
+    """The name of an open file, or a description of anything else, for errors."""
+    if isinstance(src, bytes | bytearray | memoryview):
+        return "<bytes>"
+    return str(getattr(src, "name", None) or f"<{type(src).__name__}>")

@@ -1,9 +1,10 @@
-"""How conversions between formats are asked for, whatever steps they take."""
+"""What conversions between formats are given, and what they return."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, TypeAlias
 from typing import Literal as TypingLiteral
 
 from ..backends import BlankNodes
@@ -11,13 +12,18 @@ from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
     DEFAULT_LIMITS,
+    AnyFrame,
     Limits,
     LogicalType,
     PhysicalType,
     StreamOptions,
 )
 from ..codec.common.options import FLAGS, TABLES
+from ..codec.rdf.options import GROUPED
 from ..codec.text.ntriples import Dialect, Notation
+from ..errors import OptionsError
+from ..io.sources import Source
+from .names import Format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +68,32 @@ class OptionChanges:
             options = replace(self.like, **kept)
         asked = ("physical_type", "stream_name", *FLAGS, *TABLES)
         options = options.changed(self.preset, {name: getattr(self, name) for name in asked})
-        return replace(options, logical_type=self._logical_type(options))
-
-    def _logical_type(self, options: StreamOptions) -> int:
         if self.logical_type is not None:
-            return self.logical_type
+            return replace(options, logical_type=self.logical_type)
         flat = options.physical_type.flat
-        if self.flat:
-            return flat
-        base = options.base_logical_type
         grouped = LogicalType.GRAPHS if flat is LogicalType.FLAT_TRIPLES else LogicalType.DATASETS
-        if base in (LogicalType.UNSPECIFIED, flat, grouped):
-            return options.logical_type
-        return grouped if options.grouped else flat
+        if self.flat:
+            return replace(options, logical_type=flat)
+        if options.base_logical_type in (LogicalType.UNSPECIFIED, flat, grouped):
+            return options
+        return replace(options, logical_type=grouped if options.grouped else flat)
+
+
+class Frames(NamedTuple):
+    """A range of frames, counted from 0.
+
+    :ivar last: the last of them; None for all from the first on.
+    """
+
+    first: int
+    last: int | None
+
+
+class Given(NamedTuple):
+    """A source and its format."""
+
+    source: Source
+    format: Format
 
 
 #: Whether prefixes are written as namespaces: none, all, or those that are of use.
@@ -83,9 +102,11 @@ Namespaces: TypeAlias = bool | TypingLiteral["used"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionSettings:
-    """What is asked of a conversion; each step takes from it what concerns it.
+    """How to convert; each way takes from it what applies to it.
 
     :ivar changes: to the stream options, where Jelly is written.
+    :ivar take_frames: of Jelly sources, convert only these frames of each; namespaces that were
+        declared before them are declared in the first.
     :ivar frame_rows: rows after which a frame ends, where Jelly is written. From Jelly to Jelly
         frames stay as they are without it and ``frame_bytes``.
     :ivar frame_bytes: bytes after which a frame ends.
@@ -107,6 +128,7 @@ class ConversionSettings:
     """
 
     changes: OptionChanges = OptionChanges()
+    take_frames: Frames | None = None
     frame_rows: int | None = None
     frame_bytes: int | None = None
     restart_every: int | None = None
@@ -121,6 +143,40 @@ class ConversionSettings:
     value_forms: bool = False
     limits: Limits = DEFAULT_LIMITS
 
+    def check(self, formats: Sequence[Format], target: Format) -> None:
+        """Reject settings that do not go with what is converted.
+
+        :raises ValueError: there is no source, or ``take_frames`` is set for one without frames.
+        :raises OptionsError: the frames that would be written are not the elements of the logical
+            type.
+        """
+        if not formats:
+            raise ValueError("there is no source")
+        framed = all(form in (Format.JELLY, Format.JELLY_TEXT) for form in formats)
+        if self.take_frames is not None and not framed:
+            raise ValueError("only Jelly has frames to be taken")
+        logical_type = self.changes.logical_type
+        if (
+            target not in (Format.JELLY, Format.JELLY_TEXT)
+            or logical_type is None
+            or not StreamOptions(logical_type=logical_type).grouped
+        ):
+            return
+        if self.regrouped:
+            raise OptionsError(
+                f"frames of logical type {logical_type.name} are its elements: "
+                "give no size of frames"
+            )
+        if logical_type not in GROUPED and not framed:
+            raise OptionsError(
+                f"a source that is not Jelly has no frames for logical type {logical_type.name}"
+            )
+
+    @property
+    def regrouped(self) -> bool:
+        """Whether the size of frames is given."""
+        return self.frame_rows is not None or self.frame_bytes is not None
+
     @property
     def generalized(self) -> bool:
         """Whether generalized statements are taken."""
@@ -134,7 +190,7 @@ class ConversionSettings:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The settings of whoever reads Jelly."""
+        """The settings of a reader of Jelly."""
         return {
             "concatenated": self.concatenated,
             "strict": self.strict,
@@ -143,15 +199,67 @@ class ConversionSettings:
 
     @property
     def encoding(self) -> dict[str, Any]:
-        """The settings of an encoder, but for the stream options."""
+        """The settings of an encoder, but for the stream options. A frame that is not delimited is
+        as large as the limits allow."""
+        rows, size = DEFAULT_FRAME_ROWS, DEFAULT_FRAME_BYTES
+        if not self.delimited:
+            rows, size = self.limits.frame_rows, self.limits.frame_bytes
         return {
             "namespaces": bool(self.namespaces),
-            "frame_rows": self.frame_rows or DEFAULT_FRAME_ROWS,
-            "frame_bytes": self.frame_bytes or DEFAULT_FRAME_BYTES,
+            "frame_rows": self.frame_rows or rows,
+            "frame_bytes": self.frame_bytes or size,
             "restart_every": self.restart_every,
             "limits": self.limits,
         }
 
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The settings of an encoder of RDF Thrift or RDF Protobuf."""
+        return {
+            "value_forms": self.value_forms,
+            "generalized": self.generalized,
+            "limits": self.limits,
+        }
 
-#: What is not asked for: everything as it is by default.
+
+#: The settings of a conversion without any.
 DEFAULT_SETTINGS: Final = ConversionSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What was written.
+
+    :ivar statements: number of statements.
+    :ivar left_out: number of things that the target has no place for, by what they are.
+    """
+
+    statements: int
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+class FrameCounter:
+    """Counts what passes by in frames."""
+
+    def __init__(self) -> None:
+        self.statements = 0
+        self._metadata = 0
+        self._empty_graphs = 0
+
+    def count(self, frame: AnyFrame) -> None:
+        self.statements += len(frame.statements)
+        self._metadata += len(frame.metadata)
+        self._empty_graphs += len(frame.empty_graphs)
+
+    def counted(self, frames: Iterable[AnyFrame]) -> Iterator[AnyFrame]:
+        for frame in frames:
+            self.count(frame)
+            yield frame
+
+    def conversion(self) -> Conversion:
+        """What was written to a target that has only statements."""
+        beside = {"frame metadata entries": self._metadata, "empty graphs": self._empty_graphs}
+        return Conversion(
+            statements=self.statements,
+            left_out={what: number for what, number in beside.items() if number},
+        )

@@ -1,82 +1,84 @@
-"""Any format to RDF Thrift or RDF Protobuf: what ``convert`` does where these are the target."""
+"""Any format to RDF Thrift or RDF Protobuf.
+
+Namespaces of Jelly and prefixes of Jena's formats are always declared, those of text if
+``namespaces`` is set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Final, TypeAlias
 
 from ..errors import JellyError
 from ..io.marks import without_mark
 from ..io.sinks import Destination, open_output
-from ..io.sources import Input, Source
+from ..io.sources import Input
 from ..io.streams import BATCH, FrameReader
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
-from .counting import Conversion, FrameCounter
 from .names import Format
 from .reading import StatementReader, TextReader
-from .settings import ConversionSettings
+from .settings import Conversion, ConversionSettings, FrameCounter, Given
+
+#: Makes rows of a source, and counts what is in it.
+Rows: TypeAlias = Callable[[Given, JenaFormat, ConversionSettings, FrameCounter], Iterator[bytes]]
 
 
-def to_jena(
-    src: Source,
-    dst: Destination,
-    source_format: Format,
-    target_format: JenaFormat,
-    settings: ConversionSettings,
-) -> Conversion:
-    """Write what a source says as rows; see :func:`~jelly_plugins.formats.convert.convert`.
-
-    The prefixes of text are declared if ``namespaces`` are asked for, those of Jelly and of Jena's
-    formats always.
-
-    :raises JellyError: the source cannot be read, or a statement cannot be written.
-    """
-    counter = FrameCounter()
-    encoder, rows = rows_of(src, source_format, target_format, settings, counter)
-    with open_output(dst) as out:
-        for data in rows:
-            out.write(data)
-    return counter.conversion(encoder.statements)
-
-
-def rows_of(
-    src: Source,
-    source_format: Format,
-    target_format: JenaFormat,
-    settings: ConversionSettings,
-    counter: FrameCounter,
-) -> tuple[RowEncoder, Iterator[bytes]]:
-    """The rows that :func:`to_jena` writes, and the encoder that counts their statements."""
-    reading: dict[str, Any] = {"generalized": settings.generalized, "limits": settings.limits}
-    writing = {"value_forms": settings.value_forms, **reading}
-    if source_format in (Format.N_TRIPLES, Format.N_QUADS):
-        lines = LineEncoder(
-            target_format,
-            quads=source_format is Format.N_QUADS,
-            dialect=settings.dialect,
-            **writing,
-        )
-        return lines.rows, _rows_of_lines(src, lines)
-    encoder = RowEncoder(target_format, **writing)
-    if source_format is Format.JELLY:
-        frames = FrameReader(src, **settings.reading)
-        return encoder, _rows_of_frames(frames, encoder, counter)
-    if source_format.is_jena:
-        batches = JenaReader(src, format=JenaFormat(source_format), **reading)
-        return encoder, _rows_of_frames(batches, encoder, counter)
-    text = TextReader(src, source_format, base=settings.base, directions=True, **reading)
-    return encoder, _rows_of_text(text, encoder, bool(settings.namespaces))
-
-
-def _rows_of_lines(src: Source, lines: LineEncoder) -> Iterator[bytes]:
-    with Input(src) as source:
+def rows_of_lines(
+    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
+) -> Iterator[bytes]:
+    """The rows of N-Triples or N-Quads, made without terms in between."""
+    lines = LineEncoder(
+        target, quads=given.format.has_graphs, dialect=settings.dialect, **settings.rows
+    )
+    with Input(given.source) as source:
         try:
             yield from lines.encode(without_mark(source.pieces()))
         except JellyError as error:
             raise _as_of(source.name, error) from error
+    counter.statements = lines.statements
+
+
+def rows_of_text(
+    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
+) -> Iterator[bytes]:
+    """The rows of other RDF text."""
+    encoder = RowEncoder(target, **settings.rows)
+    text = TextReader(
+        given.source,
+        given.format,
+        base=settings.base,
+        generalized=settings.generalized,
+        directions=True,
+        limits=settings.limits,
+    )
+    with text:
+        yield from rows_of_statements(text, encoder, bool(settings.namespaces))
+    counter.statements = encoder.statements
+
+
+def rows_of_jelly(
+    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
+) -> Iterator[bytes]:
+    """The rows of a Jelly stream."""
+    frames = FrameReader(given.source, **settings.reading)
+    yield from _rows_of_frames(frames, RowEncoder(target, **settings.rows), counter)
+
+
+def rows_of_jena(
+    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
+) -> Iterator[bytes]:
+    """The rows of RDF Thrift or RDF Protobuf."""
+    batches = JenaReader(
+        given.source,
+        format=JenaFormat(given.format),
+        generalized=settings.generalized,
+        limits=settings.limits,
+    )
+    yield from _rows_of_frames(batches, RowEncoder(target, **settings.rows), counter)
 
 
 def _rows_of_frames(
@@ -91,11 +93,6 @@ def _rows_of_frames(
             except JellyError as error:
                 raise _as_of(frames.name, error) from error
             counter.count(frame)
-
-
-def _rows_of_text(text: TextReader, encoder: RowEncoder, namespaces: bool) -> Iterator[bytes]:
-    with text:
-        yield from rows_of_statements(text, encoder, namespaces)
 
 
 def rows_of_statements(
@@ -121,3 +118,27 @@ def _as_of(name: str, error: JellyError) -> JellyError:
     if error.source is None:
         error.row = None
     return error.locate(source=name)
+
+
+def _write(
+    rows: Rows,
+    given: Sequence[Given],
+    dst: Destination,
+    target: Format,
+    settings: ConversionSettings,
+) -> Conversion:
+    """Write the rows of a source.
+
+    :raises JellyError: the source cannot be read, or a statement cannot be written.
+    """
+    counter = FrameCounter()
+    with open_output(dst) as out:
+        for data in rows(given[0], JenaFormat(target), settings, counter):
+            out.write(data)
+    return counter.conversion()
+
+
+lines_to_jena: Final = partial(_write, rows_of_lines)
+text_to_jena: Final = partial(_write, rows_of_text)
+jelly_to_jena: Final = partial(_write, rows_of_jelly)
+jena_to_jena: Final = partial(_write, rows_of_jena)

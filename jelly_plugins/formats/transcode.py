@@ -9,20 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import count
 from typing import Any, Self
 
-from ..backends import BlankNodes
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
     AnyFrame,
     BlankNode,
     Encoder,
     GenericFactory,
-    Limits,
     PhysicalType,
     StreamOptions,
     TermFactory,
@@ -31,7 +27,8 @@ from ..errors import OptionsError, TermError
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..io.streams import FrameReader, encode_frames, write_bare, write_delimited
-from .counting import FrameCounter
+from .names import Format
+from .settings import DEFAULT_SETTINGS, Conversion, ConversionSettings, FrameCounter, Given
 
 
 class ScopedFactory(GenericFactory):
@@ -50,20 +47,10 @@ class _Streams:
     A source that can be opened again is, when its turn comes, so that few are open at once.
     """
 
-    def __init__(
-        self,
-        sources: Iterable[Source],
-        *,
-        fresh: bool,
-        limits: Limits,
-        concatenated: bool,
-        strict: bool,
-    ) -> None:
+    def __init__(self, sources: Iterable[Source], fresh: bool, reading: dict[str, Any]) -> None:
         self._scopes = count()
         self._fresh = fresh
-        self._limits = limits
-        self._concatenated = concatenated
-        self._strict = strict
+        self._reading = reading
         self._stack = ExitStack()
         self._sources: list[Source | FrameReader] = []
         #: Options of each source; where streams are concatenated, of its first one.
@@ -95,9 +82,7 @@ class _Streams:
             source,
             factory=self._factory(),
             next_factory=self._factory,
-            limits=self._limits,
-            concatenated=self._concatenated,
-            strict=self._strict,
+            **self._reading,
         )
 
     def frames(self) -> Iterator[tuple[str, AnyFrame]]:
@@ -132,41 +117,28 @@ def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
     )
 
 
+def jelly_to_jelly(
+    given: Sequence[Given], dst: Destination, _target: Format, settings: ConversionSettings
+) -> Conversion:
+    """Write Jelly streams as one; see :func:`transcode`."""
+    return Conversion(statements=transcode([src for src, _ in given], dst, settings))
+
+
 def transcode(
-    sources: Source | list[Source] | tuple[Source, ...],
+    sources: Sequence[Source],
     dst: Destination,
+    settings: ConversionSettings = DEFAULT_SETTINGS,
     *,
-    options: StreamOptions | Callable[[StreamOptions], StreamOptions] | None = None,
-    frame_rows: int | None = None,
-    frame_bytes: int | None = None,
-    restart_every: int | None = None,
-    blank_nodes: BlankNodes = "fresh",
-    concatenated: bool = False,
-    lossy: bool = False,
-    strict: bool = False,
-    delimited: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
+    options: Callable[[StreamOptions], StreamOptions] | None = None,
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
 
-    :param sources: a source, or a list or tuple of several to be merged in order.
+    :param sources: the streams, which are merged in order.
     :param dst: path or open binary file.
-    :param options: of the output; by default those of the source, or :func:`merged_options`. A
-        function changes the default.
-    :param frame_rows: regroup the statements into frames of about so many rows. Without it and
-        ``frame_bytes``, frames stay as they are.
-    :param frame_bytes: regroup into frames of about so many bytes.
-    :param restart_every: bytes after which the next frame is a restart point, see
-        ``codec.rdf.restarts``.
-    :param blank_nodes: ``"fresh"`` keeps the blank nodes of several streams apart by new labels;
-        ``"keep"`` takes equal labels for one node. A single stream keeps its labels either way.
-    :param concatenated: sources may hold several streams each, see ``FrameReader``.
-    :param lossy: drop what the output cannot say: metadata of frames that are regrouped, empty
-        graphs in physical type QUADS.
-    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
-    :param delimited: whether frames are delimited; otherwise there may be one only.
+    :param options: makes the options of the output from those of the source, or from
+        :func:`merged_options`; by default ``settings.changes.applied``.
     :return: the number of statements.
-    :raises JellyError: a source cannot be read, or the output cannot say what it says.
+    :raises JellyError: a source cannot be read, or the output cannot express what it says.
 
     >>> import io
     >>> from jelly_plugins import Iri, Triple, read_frames, write
@@ -177,47 +149,32 @@ def transcode(
     >>> [len(frame.statements) for frame in read_frames(merged.getvalue())]
     [1, 1]
     """
-    several = list(sources) if isinstance(sources, list | tuple) else [sources]
-    if not several:
-        raise ValueError("there is no source")
-    fresh = blank_nodes == "fresh" and (len(several) > 1 or concatenated)
-    with _Streams(
-        several, fresh=fresh, limits=limits, concatenated=concatenated, strict=strict
-    ) as streams:
-        merged = merged_options(streams.options)
-        if options is None:
-            options = merged
-        elif callable(options):
-            options = options(merged)
-        elif not options.version:
-            options = replace(options, version=merged.version)
-        regroup = frame_rows is not None or frame_bytes is not None
+    lossy, limits, delimited = settings.lossy, settings.limits, settings.delimited
+    several = len(sources) > 1
+    fresh = settings.blank_nodes == "fresh" and (several or settings.concatenated)
+    with _Streams(sources, fresh, settings.reading) as streams:
+        merged = (options or settings.changes.applied)(merged_options(streams.options))
         # All frames of a flat stream can be one.
-        regroup = regroup or not (delimited or options.grouped)
-        if regroup and options.grouped:
+        whole = not delimited and (several or not merged.grouped)
+        if (settings.regrouped or whole) and merged.grouped:
             raise OptionsError(
                 "frames of a grouped logical type are its elements and cannot be regrouped; "
                 "ask for a flat logical type"
             )
         counter = FrameCounter()
-        adapted = counter.counted(_adapted(streams.frames(), options, lossy=lossy))
-        if regroup:
-            frames = _regrouped(
-                adapted,
-                Encoder(
-                    options,
-                    frame_rows=frame_rows or limits.frame_rows,
-                    frame_bytes=frame_bytes
-                    or (DEFAULT_FRAME_BYTES if delimited else limits.frame_bytes),
-                    restart_every=restart_every,
-                    limits=limits,
-                ),
-                lossy=lossy,
+        adapted = counter.counted(_adapted(streams.frames(), merged, lossy=lossy))
+        restarts: dict[str, Any] = {"restart_every": settings.restart_every, "limits": limits}
+        if settings.regrouped or whole:
+            encoder = Encoder(
+                merged,
+                frame_rows=settings.frame_rows or limits.frame_rows,
+                frame_bytes=settings.frame_bytes
+                or (DEFAULT_FRAME_BYTES if delimited else limits.frame_bytes),
+                **restarts,
             )
+            frames = _regrouped(adapted, encoder, lossy=lossy)
         else:
-            frames = encode_frames(
-                adapted, options=options, restart_every=restart_every, limits=limits
-            )
+            frames = encode_frames(adapted, options=merged, **restarts)
         (write_delimited if delimited else write_bare)(frames, dst)
         return counter.statements
 

@@ -86,7 +86,10 @@ def _of_source(
         )
 
     # Options may be repeated anywhere, so that they cannot be changed in one place.
-    return Pulled(lambda out: transcode(source, out, options=changed, limits=limits), limits)
+    return Pulled(
+        lambda out: transcode([source], out, ConversionSettings(limits=limits), options=changed),
+        limits,
+    )
 
 
 def _frames_of(source: Any, limits: Limits) -> Iterator[bytes]:
@@ -108,7 +111,7 @@ def converted(
 
     def write(out: Writable) -> None:
         convert(
-            [source],
+            source,
             out,
             source_format=form,
             target_format=Format.JELLY,

@@ -18,7 +18,7 @@ from ..codec import Decoder, GenericFactory, Limits, StreamOptions, TextEncoder
 from ..codec.common.limits import over
 from ..codec.text.lines import SPACE, STRING
 from ..errors import JellyError, StatementError, TextError
-from ..formats.convert import undeclared
+from ..formats.to_jelly import undeclared
 from ..io.marks import without_mark
 from ..io.sinks import Writable
 from ..io.sources import Input

@@ -18,7 +18,7 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
-from ..formats.xml_entities import EntityGuard
+from ..formats.xml import EntityGuard
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, batch_for, gathered, located, parsed

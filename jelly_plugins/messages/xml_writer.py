@@ -14,7 +14,7 @@ from ..codec import Iri, Literal
 from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import StandIns
 from ..errors import TermError
-from ..formats.xml_names import NAME, NAME_PART, NO_CHARACTER
+from ..formats.xml import NAME, NAME_PART, NO_CHARACTER
 from ..io.sinks import Writable
 from .checking import Checker
 from .model import Message

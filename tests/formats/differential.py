@@ -24,9 +24,10 @@ from pyoxigraph import RdfFormat, Store, parse, serialize
 
 from jelly_plugins import convert
 from jelly_plugins.errors import JellyError
-from jelly_plugins.formats.conversion import as_rows
+from jelly_plugins.formats.convert import as_rows
 from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.settings import ConversionSettings, Given
 from jelly_plugins.jena import JenaFormat
 from jelly_plugins.jena.oxigraph import load
 from jelly_plugins.messages import LogFormat, read_messages
@@ -178,7 +179,8 @@ def yaml_ld_files(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
 
 def _converted(data: bytes, form: Format, base: str | None, target: Format) -> Any:
     out = io.BytesIO()
-    convert(data, out, source_format=form, target_format=target, base=base)
+    settings = ConversionSettings(base=base)
+    convert(data, out, source_format=form, target_format=target, settings=settings)
     if not target.is_binary:
         return TextReader(out.getvalue(), target)
     lines = io.BytesIO()
@@ -188,13 +190,15 @@ def _converted(data: bytes, form: Format, base: str | None, target: Format) -> A
 
 def _loaded(data: bytes, form: Format, base: str | None) -> Any:
     store = Store()
-    load(store, as_rows(data, form, base=base), format=JenaFormat.PROTOBUF)
+    rows = as_rows(Given(data, form), ConversionSettings(base=base))
+    load(store, rows, format=JenaFormat.PROTOBUF)
     return store
 
 
 def _parsed(data: bytes, form: Format, base: str | None) -> Any:
     out = io.BytesIO()
-    convert(data, out, source_format=form, target_format=Format.JELLY, base=base)
+    settings = ConversionSettings(base=base)
+    convert(data, out, source_format=form, target_format=Format.JELLY, settings=settings)
     dataset = rdflib.Dataset(default_union=False)
     dataset.parse(data=out.getvalue(), format="jelly-plugins")
     return dataset.quads()

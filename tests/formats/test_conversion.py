@@ -34,10 +34,10 @@ from jelly_plugins import (
     write,
     write_frames,
 )
-from jelly_plugins.formats.conversion import Frames, as_rows
+from jelly_plugins.formats.convert import as_rows
 from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import TextReader
-from jelly_plugins.formats.settings import OptionChanges
+from jelly_plugins.formats.settings import ConversionSettings, Frames, Given, OptionChanges
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.tools.compare import compare_datasets
 
@@ -50,7 +50,13 @@ TRIG = b"GRAPH <urn:g> { <urn:s> <urn:p> _:b }"
 
 def made(sources: Any, source: Any, target: str, **settings: Any) -> bytes:
     out = io.BytesIO()
-    convert(sources, out, source_format=source, target_format=target, **settings)
+    convert(
+        sources,
+        out,
+        source_format=source,
+        target_format=target,
+        settings=ConversionSettings(**settings),
+    )
     return out.getvalue()
 
 
@@ -259,12 +265,12 @@ def test_options_as_another_stream_has_them() -> None:
 def test_text_as_rows() -> None:
     jelly = made(NT, "nt", "jelly")
     for form, data in ((Format.N_TRIPLES, NT), (Format.TURTLE, made(NT, "nt", "ttl"))):
-        rows = jena.read(as_rows(data, form), format=jena.JenaFormat.PROTOBUF)
+        rows = jena.read(as_rows(Given(data, form)), format=jena.JenaFormat.PROTOBUF)
         assert compare_datasets(read(jelly), (row[:3] for row in rows))  # type: ignore[misc]
 
 
 def test_formats_that_no_name_tells(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="source_format= is needed"):
+    with pytest.raises(ValueError, match="give source_format="):
         convert(NT, tmp_path / "x.jelly")
     with pytest.raises(ValueError, match=r"did you mean turtle\?"):
         convert(NT, tmp_path / "x.jelly", source_format="turtel")

@@ -6,6 +6,7 @@ import io
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,9 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.errors import TextError
-from jelly_plugins.formats.convert import convert, jelly_to_text, text_to_jelly
+from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.names import Format
-from jelly_plugins.formats.settings import ConversionSettings, OptionChanges
+from jelly_plugins.formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
 from jelly_plugins.io.streams import write_bytes
 
 NT, JELLY = Format.N_TRIPLES, Format.JELLY
@@ -47,6 +48,16 @@ def test_the_logical_type_follows_the_physical_type(logical: int, physical: Phys
     assert flat.logical_type
 
 
+def converted(source: Any, out: Any, form: Format, target: Format) -> Conversion:
+    return convert(source, out, source_format=form, target_format=target)
+
+
+def written(source: Any, form: Format, target: Format) -> bytes:
+    out = io.BytesIO()
+    converted(source, out, form, target)
+    return out.getvalue()
+
+
 def test_without_changes_options_stay() -> None:
     for options in (StreamOptions(), StreamOptions.small(logical_type=13, stream_name="x")):
         assert OptionChanges().applied(options) == options
@@ -56,27 +67,28 @@ def test_a_seekable_file_is_read_again_from_where_it_stood(tmp_path: Path) -> No
     source = io.BytesIO(b"not this" + PLAIN + QUOTED)
     source.seek(8)
     target = tmp_path / "x.jelly"
-    result = text_to_jelly(source, target, format=NT)
+    result = convert(source, target, source_format=NT)
     assert result.statements == 2001 == len(list(read(target)))
 
 
 def test_an_output_that_is_partly_out_is_not_begun_again() -> None:
     out = io.BytesIO()
     with pytest.raises(StatementError, match=r"<bytes>: a quoted triple.*rdf_star"):
-        text_to_jelly(PLAIN * 3 + QUOTED, out, format=NT)
+        convert(PLAIN * 3 + QUOTED, out, source_format=NT, target_format=JELLY)
     # Nothing was out before the first frame was full.
     out = io.BytesIO()
-    assert text_to_jelly(PLAIN[:26] + QUOTED, out, format=NT).statements == 2
+    assert converted(PLAIN[:26] + QUOTED, out, NT, JELLY).statements == 2
     with read_frames(out.getvalue()) as frames:
         assert frames.options.rdf_star
 
 
 def test_quoted_triples_that_are_not_wanted(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="rdf_star"):
-        text_to_jelly(
+        convert(
             QUOTED,
             tmp_path / "x.jelly",
-            format=NT,
+            source_format=NT,
+            target_format=JELLY,
             settings=ConversionSettings(changes=OptionChanges(rdf_star=False)),
         )
     assert list(tmp_path.iterdir()) == []
@@ -88,7 +100,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     writer = threading.Thread(target=lambda: pipe.write_bytes(PLAIN + QUOTED))
     writer.start()
     with pytest.raises(StatementError, match="rdf_star"):
-        text_to_jelly(pipe, tmp_path / "x.jelly", format=NT)
+        convert(pipe, tmp_path / "x.jelly")
     writer.join()
 
 
@@ -96,16 +108,17 @@ def test_a_closed_file_is_an_error_of_the_source() -> None:
     closed = io.BytesIO(PLAIN)
     closed.close()
     with pytest.raises(SourceError, match="closed file"):
-        text_to_jelly(closed, io.BytesIO(), format=NT)
+        convert(closed, io.BytesIO(), source_format=NT, target_format=JELLY)
 
 
 def test_errors_of_writing_name_the_text() -> None:
     typed = b'<urn:s> <urn:p> "1"^^<urn:d> .'
     with pytest.raises(TermError) as caught:
-        text_to_jelly(
+        convert(
             typed,
             io.BytesIO(),
-            format=NT,
+            source_format=NT,
+            target_format=JELLY,
             settings=ConversionSettings(changes=OptionChanges(max_datatype_table_size=0)),
         )
     assert str(caught.value).startswith("<bytes>: a literal of datatype urn:d")
@@ -121,25 +134,46 @@ def test_an_output_needs_no_more_than_write() -> None:
     source = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
     for form in TEXTS:
         out = Out()
-        assert jelly_to_text(source, out, format=form).statements == 1
+        assert convert(source, out, source_format=JELLY, target_format=form).statements == 1
         assert out.data
 
 
 def test_an_empty_stream_is_empty_text() -> None:
     for form in TEXTS:
         out = io.BytesIO()
-        assert jelly_to_text(write_bytes([]), out, format=form).statements == 0
+        assert converted(write_bytes([]), out, JELLY, form).statements == 0
         again = io.BytesIO()
-        assert text_to_jelly(out.getvalue(), again, format=form).statements == 0
+        assert converted(out.getvalue(), again, form, JELLY).statements == 0
         assert list(read(again.getvalue())) == []
 
 
-def test_what_is_no_conversion() -> None:
-    with pytest.raises(ValueError, match="one side"):
-        convert([b""], io.BytesIO(), source_format=NT, target_format=NT)
-    for source, target in ((NT, JELLY), (JELLY, NT)):
-        with pytest.raises(ValueError, match="several sources"):
-            convert([b"", b""], io.BytesIO(), source_format=source, target_format=target)
+@pytest.mark.parametrize("target", Format)
+def test_without_a_source(target: Format) -> None:
+    with pytest.raises(ValueError, match="there is no source"):
+        convert([], io.BytesIO(), source_format=[], target_format=target)
+
+
+def test_settings_that_do_not_go_with_the_formats() -> None:
+    grouped = OptionChanges(logical_type=LogicalType.GRAPHS)
+    for settings, words in (
+        (ConversionSettings(take_frames=Frames(0, 0)), "only Jelly has frames"),
+        (ConversionSettings(changes=grouped, frame_rows=2), "give no size of frames"),
+    ):
+        for target in (JELLY, Format.JELLY_TEXT):
+            with pytest.raises(ValueError, match=words):
+                settings.check([NT, JELLY], target)
+        ConversionSettings(changes=grouped).check([NT, JELLY], target)
+    ConversionSettings(changes=grouped, frame_rows=2).check([NT], NT)
+
+
+def test_every_way_goes_on_whole() -> None:
+    """Each kind of source and of output: the same statements, whatever lies between."""
+    for source in Format:
+        data = written(PLAIN[:26], NT, source)
+        for target in Format:
+            for sources in (data, [data, data]):
+                found = written(sources, source, target)
+                assert written(found, target, NT) == PLAIN[:26] * (1 + isinstance(sources, list))
 
 
 @pytest.mark.parametrize("target", [JELLY, Format.RDF_THRIFT])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from jelly_plugins import (
     read,
     read_frames,
 )
+from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.transcode import merged_options, transcode
 from jelly_plugins.io.streams import write_bytes, write_frames
 
@@ -33,9 +35,11 @@ TRIPLES = [Triple(S, P, Literal(str(number))) for number in range(100)]
 GRAPHS = StreamOptions(physical_type=PhysicalType.GRAPHS)
 
 
-def transcoded(*args: object, **settings: object) -> bytes:
+def transcoded(source: Any, options: StreamOptions | None = None, **settings: Any) -> bytes:
     out = io.BytesIO()
-    transcode(*args, out, **settings)  # type: ignore[arg-type]
+    given = list(source) if isinstance(source, list) else [source]
+    changed = None if options is None else lambda _: options
+    transcode(given, out, ConversionSettings(**settings), options=changed)
     return out.getvalue()
 
 
@@ -112,7 +116,7 @@ def test_quads_of_the_default_graph_become_triples() -> None:
 def test_quads_of_named_graphs_do_not_become_triples(tmp_path: Path) -> None:
     target = tmp_path / "x.jelly"
     with pytest.raises(TermError, match="named graph") as error:
-        transcode(write_bytes([Quad(S, P, S, G)]), target, options=StreamOptions())
+        transcode([write_bytes([Quad(S, P, S, G)])], target, options=lambda _: StreamOptions())
     assert error.value.source == "<bytes>"
     assert not list(tmp_path.iterdir())
 
@@ -202,7 +206,7 @@ def test_files_are_merged_without_being_open_at_once(tmp_path: Path) -> None:
 def test_a_file_may_be_its_own_target(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     path.write_bytes(write_bytes(TRIPLES))
-    transcode(path, path, frame_rows=5)
+    transcode([path], path, ConversionSettings(frame_rows=5))
     assert list(read(path)) == TRIPLES
 
 
@@ -211,13 +215,8 @@ def test_a_broken_source_leaves_the_target_as_it_was(tmp_path: Path) -> None:
     target.write_bytes(b"before")
     broken = write_bytes(TRIPLES, frame_rows=10)[:-5]
     with pytest.raises(ValueError, match="frame"):
-        transcode(broken, target)
+        transcode([broken], target)
     assert target.read_bytes() == b"before"
-
-
-def test_no_source_is_wrong_usage() -> None:
-    with pytest.raises(ValueError, match="no source"):
-        transcoded([])
 
 
 def test_quads_are_refused_where_triples_are_written() -> None:

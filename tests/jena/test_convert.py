@@ -79,8 +79,6 @@ def test_what_a_target_cannot_say(jena: Format) -> None:
     with pytest.raises(TermError, match="would be read otherwise") as caught:
         converted(seven, Format.N_TRIPLES, jena, value_forms=True)
     assert caught.value.row is None
-    with pytest.raises(ValueError, match="one side"):
-        converted(TEXT, Format.N_QUADS, Format.TRIG)
 
 
 def test_a_text_reader_reads_rows() -> None:

@@ -1,10 +1,16 @@
-"""A guard against entities of XML that stand for far more text than they take.
+"""XML as far as it is checked before pyoxigraph parses it, or while it is written.
 
-pyoxigraph puts the text of an entity wherever it is referred to, without a bound. So the text that
-is given to it is looked at first. Entities are told by their declarations alone, wherever these
-stand, so that nothing depends on where a parser takes the document type to begin or to end.
+pyoxigraph puts the text of an entity wherever it is referred to, without a bound: an entity may
+stand for far more text than it takes. So the text that is given to it is looked at first. Entities
+are found by their declarations alone, wherever these are, so that nothing depends on where a parser
+takes the document type to begin or to end.
 
-Reference: XML 1.0, section "Physical Structures".
+pyoxigraph also accepts a document without a root element, so that a file which is truncated in its
+prolog would pass for one without statements. Only comments and processing instructions are parsed
+here; the rest is left to pyoxigraph.
+
+Reference: XML 1.0, productions 2 to 5, sections "Documents" and "Physical Structures"; Namespaces
+in XML 1.0, production 4.
 """
 
 from __future__ import annotations
@@ -13,7 +19,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ..codec.text.lines import LABEL_PART, NAME_START
 from ..errors import TextError
+
+#: What a name may have, inside brackets.
+NAME_PART: Final = LABEL_PART + "."
+#: A name without a colon.
+NAME: Final = rf"[{NAME_START}][{NAME_PART}]*+"
+#: A character that XML does not have.
+NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _OPENING: Final = b"<!ENTITY"
 _ENTITY: Final = re.compile(
@@ -119,3 +133,52 @@ def guarded(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         guard.look(piece)
         yield piece
+
+
+#: The start of a comment, of a processing instruction, or of an element.
+_MARKUP: Final = re.compile(rb"<(?:(!--)|(\?)|[^!?/ \t\r\n])")
+_COMMENT, _INSTRUCTION = 1, 2
+_ENDS: Final = {_COMMENT: b"-->", _INSTRUCTION: b"?>"}
+#: Bytes of a chunk that may be the start of what the next one ends.
+_REST: Final = len(b"<!--") - 1
+
+
+def with_root(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of an XML document, each as it is.
+
+    :raises TextError: after the last one: the document has no root element.
+
+    >>> list(with_root([b"<?xml version='1.0'?>", b"<!-- <a/> -->"]))
+    Traceback (most recent call last):
+    jelly_plugins.errors.TextError: the document has no root element
+    """
+    found = False
+    rest = end = b""
+    for piece in pieces:
+        yield piece
+        if not found:
+            found, rest, end = _look(rest + piece, end)
+    if not found:
+        raise TextError("the document has no root element")
+
+
+def _look(data: bytes, end: bytes) -> tuple[bool, bytes, bytes]:
+    """Search for the start of an element.
+
+    :param end: what ends the comment or instruction that ``data`` begins in; empty if it begins in
+        neither.
+    :return: whether there is one; what to put before the next chunk; ``end`` for it.
+    """
+    pos = 0
+    while True:
+        if end:
+            found = data.find(end, pos)
+            if found < 0:
+                return False, data[max(pos, len(data) - _REST) :], end
+            pos = found + len(end)
+        markup = _MARKUP.search(data, pos)
+        if markup is None:
+            return False, data[max(pos, len(data) - _REST) :], b""
+        if markup.lastindex is None:
+            return True, b"", b""
+        pos, end = markup.end(), _ENDS[markup.lastindex]

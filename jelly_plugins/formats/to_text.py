@@ -1,0 +1,234 @@
+"""Jelly, RDF Thrift and RDF Protobuf to RDF text.
+
+N-Triples and N-Quads can express all that Jelly can. Turtle, TriG, RDF/XML and JSON-LD are written
+by pyoxigraph; statements that they cannot express are rejected. No text has frames: their
+boundaries are left out, and their metadata is counted in the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, Final
+
+from ..backends import get_backend
+from ..codec import AnyFrame, PhysicalType
+from ..codec.text.ntriples import Notation
+from ..codec.text.transcoding import TextFactory
+from ..errors import JellyError, TermError
+from ..io.sinks import Destination, Writable, open_output
+from ..io.streams import AnyFrameReader, FrameBytes, FrameReader, TextPieces
+from ..jena.names import JenaFormat
+from ..jena.streams import JenaReader, JenaText
+from .names import Format
+from .reading import pyoxigraph_module, rdf_format
+from .settings import Conversion, ConversionSettings, FrameCounter, Given
+from .xml import NAME, NO_CHARACTER
+
+
+def jelly_to_lines(
+    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
+) -> Conversion:
+    """Write a Jelly stream as N-Triples or N-Quads.
+
+    :raises TermError: a quad is in a named graph, for N-Triples; with frame and row.
+    """
+    counter = FrameCounter()
+    source = FrameBytes(given[0].source, limits=settings.limits, strict=settings.strict)
+    options = source.peek_options()
+    reading: dict[str, Any] = {"limits": settings.limits, "concatenated": settings.concatenated}
+    if options is not None and (
+        target.has_graphs
+        or (options.physical_type is PhysicalType.TRIPLES and not settings.concatenated)
+    ):
+        pieces = TextPieces(source, notation=settings.notation, on_frame=counter.count, **reading)
+        with pieces, open_output(dst) as out:
+            for piece in pieces:
+                out.write(piece)
+        counter.statements = pieces.statements
+        return counter.conversion()
+    # Each statement is checked for a named graph.
+    frames: AnyFrameReader = FrameReader(
+        source, factory=_Lines(target, settings.notation), **reading
+    )
+    with frames, open_output(dst) as out:
+        for frame in counter.counted(frames):
+            lines = " .\n".join(map(" ".join, frame.statements))
+            out.write(f"{lines} .\n".encode() if lines else b"")
+    return counter.conversion()
+
+
+def jelly_to_text(
+    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
+) -> Conversion:
+    """Write a Jelly stream as Turtle, TriG, RDF/XML or JSON-LD.
+
+    Namespaces become prefixes if they occur in the frame of the first statement or before it, and
+    if the format can express them.
+
+    :raises TermError: the format cannot express a term, or has no graphs; with frame and row.
+    """
+    counter = FrameCounter()
+    frames: AnyFrameReader = FrameReader(
+        given[0].source, factory=_CheckedFactory(target), **settings.reading
+    )
+    with frames, open_output(dst) as out:
+        _serialize(counter.counted(frames), out, target)
+    return counter.conversion()
+
+
+def jena_to_lines(
+    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
+) -> Conversion:
+    """Write RDF Thrift or RDF Protobuf as N-Triples or N-Quads.
+
+    :raises TermError: a quad is in a named graph, for N-Triples; with the row.
+    """
+    lines = JenaText(
+        given[0].source,
+        format=JenaFormat(given[0].format),
+        graphs=target.has_graphs,
+        notation=settings.notation,
+        generalized=settings.generalized,
+        limits=settings.limits,
+    )
+    with lines, open_output(dst) as out:
+        for piece in lines:
+            out.write(piece)
+    return Conversion(statements=lines.statements)
+
+
+def jena_to_text(
+    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
+) -> Conversion:
+    """Write RDF Thrift or RDF Protobuf as Turtle, TriG, RDF/XML or JSON-LD; see
+    :func:`jelly_to_text`.
+
+    :raises TermError: the format cannot express a term, or has no graphs; with the row.
+    """
+    counter = FrameCounter()
+    batches = JenaReader(
+        given[0].source,
+        format=JenaFormat(given[0].format),
+        factory=_CheckedFactory(target),
+        limits=settings.limits,
+    )
+    with batches, open_output(dst) as out:
+        _serialize(counter.counted(batches), out, target)
+    return counter.conversion()
+
+
+class _Lines(TextFactory):
+    """Makes statements of a format, each as the terms of a line."""
+
+    def __init__(self, format: Format, notation: Notation) -> None:  # noqa: A002
+        super().__init__(notation)
+        self._format = format
+
+    def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
+        if not terms[3]:
+            return terms[:3]
+        _check_graph(self._format)
+        return terms
+
+
+def _check_graph(format: Format) -> None:  # noqa: A002
+    """Refuse a named graph where the format has none.
+
+    :raises TermError: it has none.
+    """
+    if not format.has_graphs:
+        raise TermError(f"a quad in a named graph: {format} has no graphs, nq, trig and jsonld do")
+
+
+class _CheckedFactory:
+    """Makes the terms that pyoxigraph writes a format from; refuses what it would write, but the
+    format cannot say."""
+
+    def __init__(self, format: Format) -> None:  # noqa: A002
+        made = get_backend("oxigraph").factory(blank_nodes="keep")
+        self._made = made
+        directions = pyoxigraph_module().BaseDirection
+        self._directions = {"ltr": directions.LTR, "rtl": directions.RTL}
+        self._format = format
+        self._is_xml = format is Format.RDF_XML
+        self.default_graph = made.default_graph
+        self.iri = made.iri
+        self.blank_node = made.blank_node
+        self.quoted_triple = made.quoted_triple
+
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
+        if self._is_xml and (found := NO_CHARACTER.search(lex)):
+            raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
+        language, mark, name = (langtag or "").partition("--")
+        direction = self._directions.get(name) if mark else None
+        if direction is None:
+            return self._made.literal(lex, langtag, datatype)
+        # This validates the language.
+        self._made.literal(lex, language, None)
+        return pyoxigraph_module().Literal(lex, language=language, direction=direction)
+
+    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
+        if self._is_xml and not _XML_PREDICATE.search(terms[1].value):
+            raise TermError(
+                f"RDF/XML cannot express the predicate {terms[1]}: it has no XML name at its end"
+            )
+        return self._made.triple(terms)
+
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        if terms[3] == self.default_graph:
+            return self.triple(terms[:3])
+        _check_graph(self._format)
+        return self._made.quad(terms)
+
+    def check_graph(self, name: Any) -> None:
+        """Any name is valid: these formats have no empty graphs."""
+
+
+#: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
+_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
+
+#: Names that every format with prefixes can say; pyoxigraph does not look at them.
+_PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
+
+
+def _serialize(frames: Iterator[AnyFrame], out: Writable, format: Format) -> None:  # noqa: A002
+    first = next(frames, None)
+    opening = [] if first is None else [first]
+    prefixes = {
+        name: iri.value
+        for frame in opening
+        for name, iri in frame.namespaces
+        if _PREFIX_NAME.fullmatch(name)
+    }
+    statements = (statement for frame in chain(opening, frames) for statement in frame.statements)
+    try:
+        pyoxigraph_module().serialize(
+            statements, _Output(out, format), rdf_format(format), prefixes=prefixes
+        )
+    except JellyError:
+        raise
+    except (ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # From writing: a full disk, a closed pipe.
+        raise TermError(f"{format} cannot express this: {error}") from error
+
+
+class _Output:
+    """What pyoxigraph writes to.
+
+    :param form: in RDF/XML, carriage returns become references: pyoxigraph leaves them as they are,
+        and an XML parser would take them for line feeds.
+    """
+
+    def __init__(self, out: Writable, form: Format) -> None:
+        self._out = out
+        self._references = form is Format.RDF_XML
+
+    def write(self, data: bytes, /) -> int:
+        self._out.write(data.replace(b"\r", b"&#13;") if self._references else data)
+        return len(data)
+
+    def flush(self) -> None:
+        """pyoxigraph asks for it; whoever opened the output flushes it."""
