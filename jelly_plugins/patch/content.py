@@ -44,8 +44,8 @@ class Said(Protocol):
 
 
 class Content:
-    """What the transactions of a patch say, those that were read of it. The digest is worked out
-    when it is needed, in whatever thread that is.
+    """What the transactions of a patch say, those that were read of it. The digest is computed
+    when it is needed.
 
     :param operations: number of operations; None if nothing is known.
     :param digest: of all of them; empty if there are none, and None if it is not known.
@@ -53,7 +53,7 @@ class Content:
     :param said: what is not in the digest yet, but in the number.
     """
 
-    __slots__ = ("_form", "_known", "_operations")
+    __slots__ = ("_digest", "_form", "_operations", "_said")
 
     def __init__(
         self,
@@ -64,13 +64,9 @@ class Content:
     ) -> None:
         self._operations = operations
         self._form = form
-        #: The digest, and what is not in it yet. One value, so that it is right for all threads.
-        self._known = (digest, said)
-
-    @classmethod
-    def of(cls, changes: Said) -> Content:
-        """The content of a patch of one transaction, whose changes have to stay as they are."""
-        return cls(changes.operations, b"", changes.form, (changes,))
+        #: The digest, and what is not in it yet.
+        self._digest = digest
+        self._said = said
 
     def plus(self, changes: Said) -> Content:
         """The content with one more transaction. Unless it has more than :data:`MANY` operations,
@@ -78,22 +74,22 @@ class Content:
         if self._operations is None:
             return self
         added = changes.operations
-        digest, said = self._known
-        content = Content(self._operations + added, digest, changes.form, (*said, changes))
-        if added > MANY or len(said) >= _MOST or changes.characters > _LONG:
+        content = Content(
+            self._operations + added, self._digest, changes.form, (*self._said, changes)
+        )
+        if added > MANY or len(self._said) >= _MOST or changes.characters > _LONG:
             content._work_out()
         return content
 
     def _work_out(self) -> bytes | None:
-        known, said = self._known
-        for changes in said:
-            digest = changes.content()
+        for changes in self._said:
+            digest, known = changes.content(), self._digest
             if known is None or digest is None:
-                known = None
+                self._digest = None
             else:
-                known = sha256(known + digest).digest() if known else digest
-        self._known = (known, ())
-        return known
+                self._digest = sha256(known + digest).digest() if known else digest
+        self._said = ()
+        return self._digest
 
     def text(self) -> str:
         """As positions have it: number of operations, a colon, and, if that is known, the form of

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
-import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,13 +19,11 @@ from jelly_plugins.oxigraph import count, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.oxigraph.patches.changes import NetChanges
 from jelly_plugins.patch import Patch
-from jelly_plugins.patch.content import NOTHING
-from jelly_plugins.patch.replay.locks import lock_of
 
 from .replays import counting, data, everything, jelly_log, log, patch, patches_of, transaction
 
 GROUPS = (1, 2, 10, 1000)
-#: Operations for which a transaction, and a group, is applied in a thread of its own.
+#: Operations of a large transaction.
 MANY = 600
 
 
@@ -134,20 +130,16 @@ def test_what_was_read_before_an_error_is_applied(store: ox.Store, group: int) -
 
 @pytest.mark.parametrize("size", [1, MANY])
 def test_what_was_told_is_applied(store: ox.Store, size: int) -> None:
-    threads = set()
-
     def progress(done: Any) -> None:
-        threads.add(threading.current_thread())
         assert count(store) >= done.operations
         [position] = positions(store)
         assert position.number >= done.position.number == done.transactions
 
     replay(store, log(*counting(9, size)), group=4, progress=progress)
-    assert threads == {threading.current_thread()}
 
 
 def test_an_interrupt_while_a_group_is_applied(store: ox.Store) -> None:
-    """It waits for the group; nothing changes behind the back of whoever was interrupted."""
+    """What was read is not applied; the position is that of the last group."""
     patches = patches_of(*counting(40, MANY))
 
     def interrupted() -> Iterator[Patch]:
@@ -213,37 +205,6 @@ def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
     assert (position.number, count(store)) == (last, last * 300)
 
 
-class Waiting:
-    """The changes of one transaction, the digest of which takes until it is allowed."""
-
-    operations = 1
-    characters = 1
-    form = "test"
-
-    def __init__(self, digest: bytes) -> None:
-        self._digest = digest
-        self.asked = threading.Event()
-        self.allowed = threading.Event()
-
-    def content(self) -> bytes:
-        self.asked.set()
-        self.allowed.wait(60)
-        return self._digest
-
-
-def test_content_is_digested_in_one_thread_and_goes_on_in_another() -> None:
-    first, second = Waiting(b"1"), Waiting(b"2")
-    content = NOTHING.plus(first)
-    thread = threading.Thread(target=content.text)
-    thread.start()
-    assert first.asked.wait(60)
-    both = content.plus(second)
-    for each in (first, second):
-        each.allowed.set()
-    thread.join()
-    assert both.text() == NOTHING.plus(first).plus(second).text() != NOTHING.plus(second).text()
-
-
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("size", [1, MANY])
 def test_a_store_that_was_refused_something_can_be_opened_again(
@@ -261,22 +222,6 @@ def test_a_store_that_was_refused_something_can_be_opened_again(
         assert count(ox.Store(tmp_path / "store")) == 3 * size
     finally:
         gc.enable()
-
-
-def test_whoever_has_the_lock_of_the_store_does_not_wait_for_another_thread(
-    store: ox.Store,
-) -> None:
-    with lock_of(store):
-        assert replay(store, log(*counting(3, MANY)), group=1).transactions == 3
-
-
-def test_no_thread_can_be_started(store: ox.Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    assert replay(store, log(*counting(9, MANY)), group=2).transactions == 9
-    assert count(store) == 9 * MANY
 
 
 class LateError(Exception):
@@ -390,31 +335,3 @@ def test_interrupt_once_rows_are_in_the_text_loses_none(
     assert count(store) == (10_000 if positions(store) else 0)
     replay(store, source, strict=strict)
     assert count(store) == 10_000
-
-
-@pytest.mark.parametrize("patches", [1, 3])
-def test_nothing_is_at_work_after_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, patches: int
-) -> None:
-    run = transaction_module.Update.run
-    main = threading.main_thread()
-    interrupted: list[bool] = []
-
-    def slow(self: transaction_module.Update, *args: Any, **settings: Any) -> None:
-        if not interrupted:
-            assert threading.current_thread() is not main
-            interrupted.append(True)
-            # Until whoever has started the thread waits for it.
-            time.sleep(0.3)
-            signal.pthread_kill(main.ident or 0, signal.SIGINT)
-            time.sleep(0.3)
-        run(self, *args, **settings)
-
-    monkeypatch.setattr(transaction_module.Update, "run", slow)
-    store = ox.Store()
-    source = log(*counting(patches, MANY))
-    with pytest.raises(KeyboardInterrupt):
-        replay(store, source, group=1)
-    assert count(store) == MANY
-    replay(store, source, group=1)
-    assert count(store) == patches * MANY

@@ -189,7 +189,7 @@ def test_the_same_patch_right_behind_itself(store: Store) -> None:
 )
 def test_the_same_id_with_other_content(store: Store, other: str) -> None:
     for whole in (log(ONE, TWO, other, THREE), log(ONE, TWO, BLANK, other)):
-        with pytest.raises(ChainError, match=r"patch <urn:2>: .* says something else"):
+        with pytest.raises(ChainError, match=r"patch <urn:2>: .* different content"):
             store.replay(whole)
         assert store.objects() == ["urn:1", "urn:2"]
 
@@ -601,7 +601,7 @@ def test_until_behind_which_the_store_stands(store: Store) -> None:
     assert store.replay(whole, until="urn:3").patches == 3
     assert store.replay(whole, until="urn:3").position.patch == "<urn:3>"
     for until in ("urn:1", "urn:2"):
-        with pytest.raises(ChainError, match="at patch <urn:3> already, behind") as caught:
+        with pytest.raises(ChainError, match="at patch <urn:3> already, after") as caught:
             store.replay(whole, until=until)
         assert (caught.value.expected, caught.value.found) == (f"<{until}>", "<urn:3>")
     # And one that the store's position is not in.

@@ -66,10 +66,6 @@ class NetChanges(Changes):
         self.namespaces: list[AnyOperation] = []
         #: Of the rows; None before it was asked for.
         self._characters: int | None = None
-        #: The update that they are written in, if they were prepared.
-        self._update: Update | None = None
-        #: The graphs of the rows; None before they were asked for.
-        self._graphs: set[str] | None = None
 
     @property
     def characters(self) -> int:
@@ -173,27 +169,11 @@ class NetChanges(Changes):
             digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
         return digest.digest()
 
-    @property
-    def graphs(self) -> set[str]:
-        """The names of the graphs of the rows."""
-        if self._graphs is None:
-            self._graphs = {row[3] for row in self.net}
-        return self._graphs
-
-    def prepare(self) -> None:
-        """Write the rows, which may be used up then."""
-        if self._update is None and self.graphs:
-            self._update = self.write((), ())
-
     def write(self, deletes: Iterable[Row], adds: Iterable[Row]) -> Update:
         """Write an update that makes these changes and others.
 
         :param deletes: rows of graphs that these changes do not touch; as all others.
         """
-        update = self._update
-        if update is not None:
-            update.change(deletes, adds)
-            return update
         update = Update()
         net = self.net
         update.change(
@@ -201,9 +181,7 @@ class NetChanges(Changes):
             chain((row for row, there in net.items() if there), adds),
         )
         if len(net) > MANY:
-            # They are in the text of the update now, which takes memory enough. It is kept first:
-            # what the handler of a signal raises may come once they are gone.
-            self._update = update
+            # The text of the update has them now, and takes enough memory.
             net.clear()
         return update
 
@@ -350,7 +328,7 @@ class StoreTarget:
         if repeated > self._limits.frame_expansion:
             what = "the number of characters of long terms that a transaction repeats"
             raise over(self._limits, "frame_expansion", repeated, what)
-        for graph in changes.graphs:
+        for graph in {row[3] for row in changes.net}:
             refuse_graph(graph)
         # Whoever else replays into the store waits here, and then finds that it has moved.
         with lock_of(self._store):

@@ -10,7 +10,6 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.commits import Progress
-from ...patch.replay.locks import is_held
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Replayed
 from ..rows import RowFactory
@@ -129,7 +128,6 @@ def replay(
         log,
         RowFactory(graph=graph, named_graphs=named_graphs),
         text=str,
-        beside=not is_held(store),
         graph=target.graph,
         check_prev=check_prev,
         name=name,

@@ -14,7 +14,7 @@ from ...io.sources import Source
 from ..formats import PatchFormat
 from ..model import ID, PREV
 from ..reader import PatchReader
-from ..replay.course import CHANGES
+from ..replay.transactions import CHANGES
 
 
 class Problem(NamedTuple):

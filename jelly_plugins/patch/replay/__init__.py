@@ -1,1 +1,1 @@
-"""Replaying a log, whatever the store: its course, positions, files that grow, locks."""
+"""Replaying a log, whatever the store: transactions, which of them to apply, positions, locks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from threading import Condition, RLock
+from threading import RLock
 from typing import Final
 
 #: Two objects may share a lock; that costs no more than waiting. Whoever has one may take it again:
@@ -29,14 +29,3 @@ def lock_of(store: object) -> RLock:
     """
     # Addresses are multiples of 16.
     return _LOCKS[(id(store) >> 4) % len(_LOCKS)]
-
-
-def is_held(store: object) -> bool:
-    """Whether this thread has the lock of a store, so that it cannot wait for another one that
-    needs it."""
-    try:
-        # It is refused to whoever has not the lock, and does nothing.
-        Condition(lock_of(store)).notify(0)
-    except RuntimeError:
-        return False
-    return True

@@ -18,7 +18,7 @@ from ...io.sources import Source, rewinder
 from ..model import ID, Patch
 from ..reader import PatchReader
 from .commits import Progress, Target
-from .course import Replay
+from .driver import Replay
 from .position import Replayed
 
 #: Seconds between two looks at a file that is followed.
@@ -33,7 +33,6 @@ def replay_log(
     factory: TermFactory[Any],
     *,
     text: Callable[[Any], str],
-    beside: bool = False,
     graph: str = "",
     check_prev: bool = True,
     name: str | None = None,
@@ -50,7 +49,6 @@ def replay_log(
 
     :param factory: makes the terms that ``target`` takes.
     :param text: the text of such a term, in the syntax of N-Triples.
-    :param beside: whether the target may be changed in another thread.
     :param graph: the graph of positions, see :class:`.Position`.
 
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
@@ -63,18 +61,19 @@ def replay_log(
     last = None if until is None else as_term(until)
     if last is not None and not follow and not _may_have(log, last, factory, text, limits):
         raise _missing(last, "nothing was applied")
-    settings: dict[str, Any] = {
-        "text": text,
-        "graph": graph,
-        "log": name,
-        "check_prev": check_prev,
-        "until": last,
-        "group": group,
-        "beside": beside,
-        "dry_run": dry_run,
-        "progress": progress,
-    }
-    replay: Replay[Any]
+    if follow and not _is_source(log):
+        raise ValueError("only a source of bytes can be followed")
+    replay = Replay(
+        target,
+        text=text,
+        graph=graph,
+        log=name,
+        check_prev=check_prev,
+        until=last,
+        group=group,
+        dry_run=dry_run,
+        progress=progress,
+    )
 
     def wait() -> bool:
         replay.wait()
@@ -88,24 +87,19 @@ def replay_log(
             log,
             factory=factory,
             wait=wait if follow else None,
-            starve=None if _is_at_hand(log) else lambda: replay.starve(),
+            starve=None if _is_at_hand(log) else replay.commit,
             limits=limits,
         ) as rows:
-            replay = Replay(
-                target,
-                torn=lambda: rows.ends_behind_headers,
-                unmarked=lambda: rows.ended,
-                **settings,
-            )
             try:
-                reached = replay.run(rows.batches)
+                reached = replay.run(
+                    rows.batches,
+                    has_ended=lambda: rows.ended,
+                    ends_after_headers=lambda: rows.ends_behind_headers,
+                )
             except JellyError as error:
                 error.locate(source=rows.name)
                 raise
-    elif follow:
-        raise ValueError("only a source of bytes can be followed")
     else:
-        replay = Replay(target, **settings)
         reached = replay.run((_converted(cast(Iterable[Patch], log), factory),))
     if last is not None and not reached and not follow:
         raise _missing(last, "it was read to its end")

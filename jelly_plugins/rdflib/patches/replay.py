@@ -25,11 +25,11 @@ from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.commits import Changes, Progress
-from ...patch.replay.course import CHANGES
 from ...patch.replay.locks import lock_of
 from ...patch.replay.log import INTERVAL, replay_log
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.refusals import idle, moved, unmatched
+from ...patch.replay.transactions import CHANGES
 from ...reserved import refuse_graph
 from ..graphs import default_graph
 from ..namespaces import DeclaredNamespaces

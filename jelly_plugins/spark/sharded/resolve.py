@@ -1,6 +1,6 @@
 """From a log of patches to staged operations: what counts, and where the store stands afterwards.
 
-Which transactions count is decided by :class:`~jelly_plugins.patch.replay.course.Replay`, as for a
+Which transactions count is decided by :class:`~jelly_plugins.patch.replay.driver.Replay`, as for a
 single store. What it is given is the log without its statements: those are staged as they come by,
 and :class:`Run` stands in their place. So a log can be staged in one place, or in many at a time,
 and resolved in another; and no transaction has to be held in memory.
@@ -22,7 +22,7 @@ from ...arrow import record_batch
 from ...codec import OperationColumns
 from ...codec.patch.operations import AnyOperation, Namespace, Operation, OperationKind
 from ...patch.model import ID
-from ...patch.replay.course import Replay
+from ...patch.replay.driver import Replay
 from ...patch.replay.position import DIGEST, Position, Replayed
 from ...reserved import refuse_graph
 from .commits import Commit
@@ -231,8 +231,6 @@ class _Changes:
         self.statements = 0
         self.runs: list[Run] = []
         self.namespaces: list[AnyOperation] = []
-        #: Whether the log ended before the transaction did.
-        self.torn = False
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take runs and operations on namespaces up to the first row that is neither."""
@@ -247,7 +245,6 @@ class _Changes:
                 self.operations += 1
             else:
                 return row
-        self.torn = True
         return None
 
     def join(self, following: _Changes) -> None:
@@ -256,9 +253,6 @@ class _Changes:
         self.namespaces += following.namespaces
         self.operations += following.operations
         self.statements += following.statements
-
-    def prepare(self) -> None:
-        """Nothing of it can be done before it is their turn."""
 
     def fingerprint(self) -> bytes:
         """A digest of the changes."""
@@ -290,6 +284,8 @@ def is_anonymous(position: Position) -> bool:
 class _Target:
     """The version that a log leads to, see ``patch.replay.commits.Target``."""
 
+    changes = staticmethod(_Changes)
+
     def __init__(self, head: Commit, continued: bool, numbered: bool) -> None:
         self.head = head
         self._numbered = numbered
@@ -298,7 +294,6 @@ class _Target:
         self.namespaces = {graph: dict(bound) for graph, bound in head.namespaces.items()}
         self.taken: dict[str, Ranges] = {}
         self.statements = 0
-        self.last = _Changes()
 
     def positions(self) -> Iterable[Position]:
         """Where the head stands."""
@@ -309,11 +304,6 @@ class _Target:
         if self._continued:
             known = [replace(each, loose="", content="") for each in known]
         return known
-
-    def changes(self) -> _Changes:
-        """Where the changes of the next transaction are gathered."""
-        self.last = _Changes()
-        return self.last
 
     def apply(self, changes: _Changes, before: Position | None, after: Position) -> int:
         """Take the changes of a transaction; deletions that match nothing are not counted."""
@@ -378,11 +368,9 @@ def resolve(
     target = _Target(head, continued, numbered)
     replay = Replay(target, text=str, log=log, check_prev=check_prev)
     replay.run((rows,))
-    replay.wait()
-    last = target.last
     return Resolved(
         replayed=replay.done,
-        held_back=last.operations if last.torn else 0,
+        held_back=replay.unfinished,
         taken=target.taken,
         statements=target.statements,
         positions=tuple(target.logs.values()),

@@ -103,7 +103,7 @@ def test_a_patch_again_right_behind_itself_that_says_something_else(tmp_path: Pa
         start.replace(b"A <urn:s> <urn:p> <urn:2>", b"D <urn:s> <urn:p> <urn:2>"),
         start.replace(b"urn:2", b"urn:4").replace(b"urn:1> . A", b"urn:2> . A"),
     ):
-        with pytest.raises(ChainError, match=r"patch <urn:1>: .* says something else"):
+        with pytest.raises(ChainError, match=r"patch <urn:1>: .* different content"):
             apply(tmp_path / "root", start + other)
     assert len(quads(tmp_path / "same")) == 2
 
@@ -225,6 +225,16 @@ def test_a_torn_log_is_held_back_and_continued(tmp_path: Path) -> None:
     assert (again.held_back, again.committed) == (1, False)
     assert apply(root, whole + b"TC .").replayed.transactions == 1
     assert {str(each.subject) for each in quads(root)} == {"<urn:a>", "<urn:b>"}
+
+
+@pytest.mark.parametrize("empty", [b"", b"H id <urn:2> . Z .\n"])
+def test_operations_held_back_after_patches_that_were_applied_are_counted(
+    tmp_path: Path, empty: bytes
+) -> None:
+    whole = b"H id <urn:1> . TX . A <urn:a> <urn:p> <urn:o> . TC . Z .\n"
+    apply(tmp_path / "root", whole)
+    done = apply(tmp_path / "root", whole + empty + b"TX . A <urn:b> <urn:p> <urn:o> .")
+    assert (done.held_back, done.replayed.transactions) == (1, 0)
 
 
 def test_a_torn_log_before_another_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,461 @@
+"""Which transactions of a log a store does not have yet. No I/O, no stores: transactions and
+positions come in, entries for the store come out.
+
+Rules of this file:
+1. Nothing is selected before it is known that its patch follows what was applied before it.
+2. What names patches and logs, and what a position means, is defined in ``position``. A source is
+   read from its beginning; transactions are skipped until the store's position is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic
+
+from ...codec.patch.operations import AnyOperation
+from ...errors import ChainError
+from ..content import NOTHING, Content, differ
+from .commits import C, Changes, Entry, Reached
+from .position import DIGEST, Position, Replayed
+from .transactions import PatchEnd, Transaction
+
+
+@dataclass(slots=True)
+class _Patch:
+    """What was read of one patch.
+
+    :ivar is_entered: whether it was checked against the patches before it. One without an id is
+        only entered once it changes something.
+    :ivar repeats: whether it has the id of the patch before it.
+    :ivar transactions: number of its transactions.
+    :ivar content: of its transactions, if it has an id.
+    :ivar loose: of its last transaction, as in :class:`.Position`.
+    :ivar met: the store's position, if that was found in this patch.
+    :ivar is_counted: whether it counts as one that was applied, at least in part.
+    """
+
+    id: str | None = None
+    is_entered: bool = False
+    repeats: bool = False
+    transactions: int = 0
+    content: Content = NOTHING
+    loose: str = ""
+    met: Position | None = None
+    is_counted: bool = False
+
+
+class Selection(Generic[C]):
+    """Selects what to apply of one log.
+
+    :param positions: the store's positions.
+    :param changes: makes an object for the changes of a transaction.
+    :param graph: the graph of positions, see :class:`.Position`.
+    :param log: the log's name, if the caller gives one.
+    :param check_prev: whether a patch must follow the one that was applied last.
+    :param until: id of the last patch to apply.
+    :param done: counts the skipped transactions, and gets the position that is found.
+    :ivar is_complete: whether the patch ``until`` has ended.
+    """
+
+    def __init__(
+        self,
+        positions: Callable[[], Iterable[Position]],
+        changes: Callable[[], C],
+        *,
+        done: Replayed,
+        graph: str = "",
+        log: str | None = None,
+        check_prev: bool = True,
+        until: str | None = None,
+    ) -> None:
+        self._positions = positions
+        self._make = changes
+        self._done = done
+        self._graph = graph
+        self._log = log
+        self._check_prev = check_prev
+        self._until = until
+        self.is_complete = False
+        #: Where the store is, or will be once all that was selected is applied.
+        self._reached: Reached | Position | None = None
+        #: The store's positions by key of their patches, while these are looked for.
+        self._sought: dict[str, Position] = {}
+        #: Whether that goes on after the patch ``until``.
+        self._is_beyond = False
+        #: Whether a patch was entered; and what the first one follows, for errors.
+        self._is_resolved = False
+        self._opening: str | None = None
+        #: Number of the last patch, in the log or, while the log is not known, in the source.
+        self._number = 0
+        #: Key of the last patch without an id.
+        self._digest = ""
+        #: Hashes of the ids in the source.
+        self._ids: set[int] = set()
+        self._previous: _Patch | None = None
+        self._patch = _Patch()
+
+    @property
+    def number(self) -> int:
+        """Number of the patch whose transaction or end comes next."""
+        return self._number + (not self._patch.is_entered)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there was a patch."""
+        return self._number > 0
+
+    def keeps_rows(self) -> bool:
+        """Whether one of the positions looked for is in a transaction that may have grown, so that
+        its operations are needed one by one."""
+        known = self._sought.values() if self._is_resolved else self._positions()
+        return any(each.loose for each in known)
+
+    def transaction(self, found: Transaction[C]) -> Entry[C] | None:
+        """Decide about a transaction.
+
+        :return: what to apply of it; None if it is skipped.
+        :raises ChainError: the log is not the one that was applied, or its patches do not follow
+            one another.
+        """
+        patch, changes = self._patch, found.changes
+        if not patch.is_entered and (found.id is not None or changes.operations):
+            self._enter(found, changes)
+        patch.transactions += 1
+        digest, content = self._digest, patch.content
+        if found.id is None:
+            self._digest = self._chained(changes)
+            if not patch.is_entered:
+                return None if found.end is None else self.end(found.end)
+        else:
+            patch.content = content.plus(changes)
+        patch.loose = _note(changes) if found.loose else ""
+        if patch.met is not None:
+            self._check_may_grow(patch.met)
+        rest: C | None = changes
+        if patch.repeats or self._sought:
+            rest = self._seek(changes, found.rows, digest, content)
+        if rest is None:
+            self._done.skipped += 1
+        if found.end is not None:
+            return self._end(found.end, rest)
+        return None if rest is None else self._entry(rest, None)
+
+    def end(self, found: PatchEnd) -> Entry[C] | None:
+        """Decide about the end of a patch that was not given with a transaction.
+
+        :return: an entry that moves the position; None if there is nothing to apply.
+        :raises ChainError: see :meth:`transaction`.
+        """
+        if not self._patch.is_entered:
+            if found.id is None:
+                # It changes nothing, and cannot be told from others like it.
+                self._check_follows(found.prev)
+                self._number += 1
+                self._patch = _Patch()
+                return None
+            self._enter(found, self._make())
+        return self._end(found, None)
+
+    def _end(self, end: PatchEnd, rest: C | None) -> Entry[C] | None:
+        """End a patch.
+
+        :param rest: what to apply of its last transaction.
+        """
+        patch = self._patch
+        if self._sought:
+            self._check_not_shorter()
+            if not patch.transactions:
+                self._seek(self._make(), [], self._digest, patch.content)
+        if not patch.repeats:
+            self._previous = patch
+        elif self._previous is not None and (
+            self._previous.transactions != patch.transactions
+            or differ(self._previous.content.text(), patch.content.text())
+        ):
+            raise ChainError(
+                "it has the id of the patch before it, but different content", found=patch.id
+            )
+        if self._until is not None and patch.id == self._until:
+            # If the store is further on, nothing is to be done, but that is an error.
+            self._is_beyond = bool(self._sought)
+            self.is_complete = not self._is_beyond
+        entry = None
+        if rest is not None:
+            entry = self._entry(rest, end)
+        elif not patch.repeats and not self._sought and not self._is_at(self._position(end)):
+            entry = self._entry(self._make(), end, transaction=False)
+        self._patch = _Patch()
+        return entry
+
+    def check_found(self) -> None:
+        """Check that the store's position was found in the log.
+
+        :raises ChainError: it was not.
+        """
+        if not self._sought:
+            return
+        heads = " or ".join(self._sought)
+        if self._opening is None:
+            message = f"the store is at patch {heads}, which the log does not have"
+        else:
+            message = f"the log follows patch {self._opening}, but the store is at patch {heads}"
+        raise ChainError(message, expected=heads, found=self._opening)
+
+    # How a patch follows those before it
+
+    def _enter(self, found: Transaction[C] | PatchEnd, changes: C) -> None:
+        """Check how a patch follows those before it.
+
+        :param changes: of its first transaction.
+        """
+        patch = self._patch
+        patch.is_entered = True
+        patch.id = found.id
+        if not self._is_resolved:
+            self._is_resolved = True
+            self._resolve(found, changes)
+        if found.id is not None:
+            if self._previous is not None and found.id == self._previous.id:
+                patch.repeats = True
+                return
+            mark = hash(found.id)
+            if mark in self._ids:
+                raise ChainError("an earlier patch of the log has the same id", found=found.id)
+            self._ids.add(mark)
+        self._check_follows(found.prev)
+        self._number += 1
+
+    def _check_follows(self, prev: str | None) -> None:
+        if prev is None or self._reached is None or self._sought or not self._check_prev:
+            return
+        at = self._reached.patch
+        if prev != at:
+            raise ChainError(
+                f"it follows patch {prev}, but the patch before it is {at}",
+                expected=at,
+                found=prev,
+            )
+
+    def _resolve(self, first: Transaction[C] | PatchEnd, changes: C) -> None:
+        """Find the store's position in the log, by the source's first patch."""
+        known = list(self._positions())
+        heads = {each.patch: each for each in known}
+        prev = first.prev
+        name = self._log or first.id or self._chained(changes)
+        position = next((each for each in known if each.log == name), None)
+        if position is None and self._log is None:
+            # The source may begin after the store's position, or with its patch.
+            position = heads.get(prev or "") or heads.get(first.id or "")
+        self._log = name if position is None else position.log
+        self._opening = prev
+        if position is None:
+            if prev is None or not self._check_prev:
+                return
+            if not known:
+                raise ChainError(
+                    f"it follows patch {prev}, but nothing was applied before", found=prev
+                )
+            # The source may begin in the middle of a log.
+            self._sought = heads
+        elif prev != position.patch:
+            self._sought = {position.patch: position}
+        elif self._check_prev and not position.complete:
+            raise ChainError(
+                f"it follows patch {prev}, but the store has only the first "
+                f"{position.transactions} transactions of that",
+                expected=position.patch,
+                found=prev,
+            )
+        else:
+            self._go_on(position)
+            # The source does not have what went before.
+            self._ids.update(map(hash, (position.log, position.patch)))
+
+    # Where the store's position is
+
+    def _seek(
+        self, changes: C, rows: list[AnyOperation], digest: str, content: Content
+    ) -> C | None:
+        """Look for the store's position at the end of a transaction.
+
+        :param changes: of the transaction.
+        :param rows: its operations, if they were kept.
+        :param digest: of what patches without ids had changed before it.
+        :param content: of the patch before it.
+        :return: what of the transaction the store does not have.
+        :raises ChainError: the patch is not the one that was applied.
+        """
+        patch = self._patch
+        position = self._sought.get(self._key()) or self._grown(rows, digest)
+        if position is None:
+            return None
+        rest: C | None = None
+        if patch.id is not None and not position.transactions:
+            # The patch had none; all that it has now is new.
+            if patch.transactions:
+                self._check_may_grow(position)
+            rest = changes
+        elif position.transactions != patch.transactions:
+            return None
+        else:
+            now = patch.content
+            if position.loose not in ("", _note(changes)):
+                first, rest = self._split(rows, position)
+                self._check_begins_alike(first, changes, position)
+                now = content.plus(first)
+            self._check_content(position, now)
+        patch.met = position
+        self._go_on(position)
+        return rest
+
+    def _go_on(self, position: Position) -> None:
+        """Select from the store's position on.
+
+        :raises ChainError: that is after the patch ``until``.
+        """
+        if self._is_beyond:
+            raise ChainError(
+                f"the store is at patch {position.patch} already, after patch {self._until}",
+                expected=self._until,
+                found=position.patch,
+            )
+        self._sought = {}
+        self._log = position.log
+        self._number = position.number
+        self._reached = self._done.position = position
+
+    def _grown(self, rows: list[AnyOperation], digest: str) -> Position | None:
+        """The store's position, if that is in this transaction of a patch without an id, and the
+        transaction has grown."""
+        patch = self._patch
+        for position in self._sought.values():
+            here = (position.number, position.transactions) == (self._number, patch.transactions)
+            if patch.id is None and position.loose and here:
+                first, _ = self._split(rows, position)
+                if self._chained(first, digest) == position.patch:
+                    return position
+        return None
+
+    def _split(self, rows: list[AnyOperation], position: Position) -> tuple[C, C]:
+        """What was applied of a transaction that has grown, and the rest."""
+        size = _size(position)
+        first, rest = self._make(), self._make()
+        first.gather(iter(rows[:size]))
+        rest.gather(iter(rows[size:]))
+        return first, rest
+
+    # Checks of the patch in which the store's position is
+
+    def _check_begins_alike(self, first: C, changes: C, position: Position) -> None:
+        if _note(first) != position.loose:
+            raise ChainError(
+                f"its transaction number {self._patch.transactions} had {_size(position)} "
+                "operations outside of TX and TC when the log ended after them, and these were "
+                f"applied; now it has {changes.operations}, which do not begin with them",
+                expected=position.patch,
+                found=position.patch,
+            )
+
+    def _check_may_grow(self, position: Position) -> None:
+        if position.closed:
+            raise ChainError(
+                f"it was complete with {position.transactions} transactions when it was applied, "
+                "and has more now",
+                expected=position.patch,
+                found=position.patch,
+            )
+
+    def _check_content(self, position: Position, now: Content) -> None:
+        """Check that the patch is the one that was applied, if it has an id.
+
+        :param now: content of as many of its transactions as were applied.
+        """
+        patch = self._patch
+        if patch.id is None:
+            return
+        if differ(position.content, now.text()):
+            raise ChainError(
+                "it has the id of the patch that was applied last, but different content",
+                expected=position.patch,
+                found=position.patch,
+            )
+        # What is read now does not show what was applied.
+        patch.content = patch.content.known_as(position.content)
+
+    def _check_not_shorter(self) -> None:
+        patch = self._patch
+        position = self._sought.get(patch.id or "")
+        if position is not None and patch.transactions < position.transactions:
+            raise ChainError(
+                f"it has {patch.transactions} transactions, but {position.transactions} of it were "
+                "applied",
+                expected=position.patch,
+                found=position.patch,
+            )
+
+    # Keys and positions
+
+    def _key(self) -> str:
+        """The key of the patch, by what was read of it so far."""
+        return self._patch.id or self._digest
+
+    def _chained(self, changes: C, before: str | None = None) -> str:
+        digest = hashlib.sha256((self._digest if before is None else before).encode())
+        digest.update(changes.fingerprint())
+        return DIGEST + digest.hexdigest()
+
+    def _position(self, end: PatchEnd | None) -> Reached:
+        """The position after what was read.
+
+        :param end: the end of the patch, if that was.
+        """
+        patch = self._patch
+        key = self._key()
+        return Reached(
+            self._log or key,
+            key,
+            self._number,
+            patch.transactions,
+            self._graph,
+            patch.loose,
+            None if patch.id is None else patch.content,
+            end is not None,
+            end is not None and self._is_closed(end),
+        )
+
+    def _is_closed(self, end: PatchEnd) -> bool:
+        """Whether the patch will have no more transactions, see :class:`.Position`."""
+        patch = self._patch
+        if patch.id is None:
+            return False
+        if patch.met is None:
+            return end.marked
+        return patch.met.closed or (end.marked and patch.met.content != "")
+
+    def _is_at(self, reached: Reached) -> bool:
+        """Whether the store is there already."""
+        at = self._reached
+        return at == (reached.position() if isinstance(at, Position) else reached)
+
+    def _entry(self, changes: C, end: PatchEnd | None, *, transaction: bool = True) -> Entry[C]:
+        """The entry that applies a transaction, or moves the position to the end of the patch."""
+        patch = self._patch
+        if transaction:
+            begins = not patch.is_counted
+        else:
+            begins = not patch.transactions and patch.met is None
+        patch.is_counted = True
+        reached = self._reached = self._position(end)
+        return Entry(changes, reached, transaction, int(begins))
+
+
+def _note(changes: Changes) -> str:
+    """What a position has of a transaction that may grow."""
+    return f"{changes.operations}:{changes.fingerprint().hex()}"
+
+
+def _size(position: Position) -> int:
+    """Number of operations of a transaction that may have grown."""
+    return int(position.loose.partition(":")[0])

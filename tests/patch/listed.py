@@ -1,0 +1,37 @@
+"""Changes that are a list of operations, for tests of a replay's parts without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from jelly_plugins.codec.patch.operations import AnyOperation
+from jelly_plugins.patch.replay.commits import Changes
+from jelly_plugins.patch.replay.transactions import CHANGES
+
+
+class Listed(Changes):
+    """The operations of one transaction, in order."""
+
+    form = "listed"
+    characters = 0
+
+    def __init__(self, *rows: AnyOperation) -> None:
+        self.rows = list(rows)
+
+    @property
+    def operations(self) -> int:
+        return len(self.rows)
+
+    def gather(self, rows: Iterator[AnyOperation], /) -> AnyOperation | None:
+        for row in rows:
+            if row.kind not in CHANGES:
+                return row
+            self.rows.append(row)
+        return None
+
+    def join(self, following: Listed, /) -> None:
+        self.rows += following.rows
+
+    def fingerprint(self) -> bytes:
+        return sha256(repr(self.rows).encode()).digest()
