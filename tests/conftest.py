@@ -20,6 +20,9 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "patient")
 
+# gRPC tells of connections that end, which tests end on purpose.
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+
 # A shell that runs the tests in the background has interrupts ignored, in all processes below it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
