@@ -123,10 +123,11 @@ def write_boolean(
 ) -> None:
     """Write the result of an ASK query; see :func:`write_results`.
 
-    :raises TermError: the format has no place for it, as Jena's binary ones.
+    :raises TermError: the format has no place for it: Jena's binary ones, and CSV, in which it
+        would be read as the name of a variable.
     """
     form = format_for(dst, format)
-    if form.jena is not None:
+    if form.jena is not None or form is ResultsFormat.CSV:
         raise TermError(f"the format {form} has no place for the result of an ASK query")
     if form is ResultsFormat.JELLY:
         data = delimit(encode_boolean(value, options=options))

@@ -101,8 +101,9 @@ def test_what_others_are_is_said() -> None:
         format_named("nonsense")
     with pytest.raises(ValueError, match="no format is given"):
         write_results(["a"], [], io.BytesIO())
-    with pytest.raises(TermError, match="no place"):
-        write_boolean(True, io.BytesIO(), format="srt")
+    for form in ("srt", "srp", "csv"):
+        with pytest.raises(TermError, match="no place"):
+            write_boolean(True, io.BytesIO(), format=form)
 
 
 def test_an_error_names_frame_and_column() -> None:
