@@ -157,13 +157,6 @@ MergedBlankNodes: TypeAlias = Annotated[
 Lossy: TypeAlias = Annotated[
     bool, typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs.")
 ]
-ValueForms: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--value-forms",
-        help="In rt and rpb, numbers by value; one that would be read otherwise is an error.",
-    ),
-]
 Messages: TypeAlias = Annotated[
     bool,
     typer.Option("--messages", help="Both sides are message logs in any syntax; keep boundaries."),
@@ -203,7 +196,6 @@ def convert(
     blank_nodes: MergedBlankNodes = BlankNodesChoice.FRESH,
     concatenated: settings.Concatenated = False,
     lossy: Lossy = False,
-    value_forms: ValueForms = False,
     strict: settings.Strict = False,
     messages: Messages = False,
     from_dialect: settings.FromDialect = None,
@@ -251,7 +243,7 @@ _NOT_FOR_EITHER: Final = (
     "--concatenated",
     "--lossy",
 )
-_NOT_FOR_MESSAGES: Final = ("--frame-rows", "--value-forms", *_NOT_FOR_EITHER)
+_NOT_FOR_MESSAGES: Final = ("--frame-rows", *_NOT_FOR_EITHER)
 _NOT_FOR_RESULTS: Final = (
     "--options-from",
     "--preset",
@@ -274,7 +266,6 @@ _UNCHANGED: Final = (
     "lossy",
     "strict",
     "delimited",
-    "value_forms",
 )
 
 
@@ -358,7 +349,6 @@ def _convert_results(files: _Files, chosen: ConversionSettings) -> None:
         *files[:4],
         force=files.force,
         frame_rows=chosen.frame_rows,
-        value_forms=chosen.value_forms,
         tables={name: getattr(changes, name) for name in ("stream_name", *TABLES)},
         limits=chosen.limits,
     )

@@ -56,7 +56,6 @@ def convert(
     *,
     force: bool,
     frame_rows: int | None,
-    value_forms: bool,
     tables: Mapping[str, Any],
     limits: Limits,
 ) -> None:
@@ -87,7 +86,6 @@ def convert(
             format=target,
             options=options,
             frame_cells=DEFAULT_FRAME_CELLS if frame_rows is None else frame_rows * width,
-            value_forms=value_forms,
             limits=limits,
         )
 

@@ -123,7 +123,6 @@ class ConversionSettings:
     :ivar strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
     :ivar delimited: whether the Jelly written has its frames delimited; otherwise it is one frame
         that stands alone.
-    :ivar value_forms: where RDF Thrift or RDF Protobuf is written, see ``jena.write``.
     :ivar limits: the limits on untrusted input.
     """
 
@@ -140,7 +139,6 @@ class ConversionSettings:
     notation: Notation = Notation.RDF_1_2
     strict: bool = False
     delimited: bool = True
-    value_forms: bool = False
     limits: Limits = DEFAULT_LIMITS
 
     def check(self, formats: Sequence[Format], target: Format) -> None:
@@ -216,7 +214,6 @@ class ConversionSettings:
     def rows(self) -> dict[str, Any]:
         """The settings of an encoder of RDF Thrift or RDF Protobuf."""
         return {
-            "value_forms": self.value_forms,
             "generalized": self.generalized,
             "limits": self.limits,
         }

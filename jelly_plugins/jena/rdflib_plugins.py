@@ -99,7 +99,6 @@ def dump(
     *,
     format: JenaFormat | None = None,  # noqa: A002
     namespaces: Namespaces = False,
-    value_forms: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write a Graph, Dataset or ConjunctiveGraph as RDF Thrift or RDF Protobuf.
@@ -109,17 +108,14 @@ def dump(
     :param format: how rows are encoded; by default the name tells.
     :param namespaces: prefixes to declare first: those given, all that the graph has, or none. In
         RDF Thrift IRIs are abbreviated with them.
-    :param value_forms: see :func:`jelly_plugins.jena.write`.
     :param limits: bounds of what is written.
     :return: the number of statements written. Empty graphs have no place in rows.
     :raises JellyError: a term cannot be written.
     """
     format = format or format_for(dst)  # noqa: A001
     inner = oxigraph_store.inner_store(graph)
-    if (
-        inner is not None
-        and (isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph))
-        and not value_forms
+    if inner is not None and (
+        isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph)
     ):
         from .oxigraph import dump as dump_from_oxigraph
 
@@ -132,7 +128,7 @@ def dump(
             limits=limits,
         )
     terms = EncoderTerms()
-    encoder = RowEncoder(format, terms.describe, value_forms=value_forms, limits=limits)
+    encoder = RowEncoder(format, terms.describe, limits=limits)
     prefixes = {name: str(iri) for name, iri in namespaces_of(graph, namespaces)}
     with open_output(dst) as out:
         out.write(declared(encoder, prefixes, None))
@@ -167,7 +163,7 @@ class ProtobufParser(BytesParser):
     _load = staticmethod(partial(load, format=JenaFormat.PROTOBUF))
 
 
-_SETTINGS: Final = ("namespaces", "value_forms", "limits")
+_SETTINGS: Final = ("namespaces", "limits")
 
 
 class ThriftSerializer(BytesSerializer):

@@ -291,15 +291,12 @@ def encode(
     *,
     prefixes: Mapping[str, str] | None = None,
     base: str | None = None,
-    value_forms: bool = False,
     generalized: bool = False,
     describe: Describe = describe,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[bytes]:
     """Encode statements; see :func:`write`."""
-    encoder = RowEncoder(
-        format, describe, value_forms=value_forms, generalized=generalized, limits=limits
-    )
+    encoder = RowEncoder(format, describe, generalized=generalized, limits=limits)
     if opening := declared(encoder, prefixes, base):
         yield opening
     iterator = iter(statements)
@@ -314,7 +311,6 @@ def write(
     format: JenaFormat | None = None,  # noqa: A002
     prefixes: Mapping[str, str] | None = None,
     base: str | None = None,
-    value_forms: bool = False,
     generalized: bool = False,
     describe: Describe = describe,
     limits: Limits = DEFAULT_LIMITS,
@@ -329,8 +325,6 @@ def write(
     :param prefixes: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
         with them, as Apache Jena does.
     :param base: a base IRI to declare, in RDF Protobuf; IRIs are written whole all the same.
-    :param value_forms: write xsd:integer, xsd:decimal and xsd:double by their value. What would be
-        read with another lexical form, such as ``"007"``, is refused then.
     :param generalized: whether any kind of term may stand in any position.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
     :param limits: bounds of what is written.
@@ -343,7 +337,6 @@ def write(
         format or format_for(dst),
         prefixes=prefixes,
         base=base,
-        value_forms=value_forms,
         generalized=generalized,
         describe=describe,
         limits=limits,

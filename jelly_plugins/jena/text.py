@@ -117,7 +117,6 @@ class LineEncoder:
     :param quads: whether the lines are N-Quads.
     :param generalized: whether any kind of term may stand in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are.
-    :param value_forms: see :class:`~jelly_plugins.jena.writer.RowEncoder`.
     :param limits: bounds of what is read and written.
 
     :ivar rows: what writes the rows.
@@ -138,12 +137,9 @@ class LineEncoder:
         dialect: Dialect = Dialect.RDF_STAR,
         generalized: bool = False,
         relative_iris: bool = False,
-        value_forms: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self.rows: RowEncoder = self._encoder_type(
-            format, value_forms=value_forms, generalized=generalized, limits=limits
-        )
+        self.rows: RowEncoder = self._encoder_type(format, generalized=generalized, limits=limits)
         self._parser = LineParser(
             dialect, generalized, relative_iris, limits, quads=quads, base_directions=True
         )

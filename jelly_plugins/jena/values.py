@@ -1,8 +1,8 @@
-"""Value forms of literals: numbers that stand for lexical forms, and which of those they stand for.
+"""Value forms of literals, which are read and never written: numbers in the place of lexical forms.
 
 A number has one lexical form here, whatever it was written from: an integer and a decimal in plain
 digits, a double in its canonical form. (Apache Jena writes derived types of integers and numbers
-with other forms so too, and integers of more than 64 bits wrong; what they were cannot be told.)
+with other forms so too, and integers of more than 64 bits wrong; what they were is lost.)
 
 Reference: XML Schema 1.1 Part 2, sections 3.3.3, 3.3.5 and 3.4.13.
 """
@@ -10,20 +10,15 @@ Reference: XML Schema 1.1 Part 2, sections 3.3.3, 3.3.5 and 3.4.13.
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal
 from typing import Any, Final
 
 from ..codec.common.limits import Limits, over
-from ..errors import TermError
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 XSD_INTEGER: Final = _XSD + "integer"
 XSD_DECIMAL: Final = _XSD + "decimal"
 XSD_DOUBLE: Final = _XSD + "double"
-
-_NUMBER: Final = re.compile(r"-?[0-9]{1,19}(?:\.[0-9]{1,19})?")
-_LONGEST: Final = 64
 
 
 def integer_text(value: int) -> str:
@@ -69,27 +64,6 @@ def decimal_text(value: int, scale: int, limits: Limits) -> str:
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
 
 
-def value_form(lex: str, datatype: str | None, limits: Limits) -> tuple[str, Any] | None:
-    """A literal as a term that has its value; None for a literal of another datatype.
-
-    :raises TermError: it would be read with another lexical form than it has.
-
-    >>> from jelly_plugins.codec import DEFAULT_LIMITS
-    >>> value_form("7", XSD_INTEGER, DEFAULT_LIMITS), value_form("x", None, DEFAULT_LIMITS)
-    (('valInteger', 7), None)
-    """
-    if datatype not in (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE):
-        return None
-    if datatype == XSD_DOUBLE:
-        form: tuple[str, Any] | None = _double(lex)
-    else:
-        form = _number(lex, datatype)
-    if form is None or lexical_form(form, limits)[0] != lex:
-        shown = lex if len(lex) <= _LONGEST else f"{lex[:_LONGEST]}…"
-        raise TermError(f"the value form of {shown!r}, of type {datatype}, would be read otherwise")
-    return form
-
-
 def lexical_form(form: tuple[str, Any], limits: Limits) -> tuple[str, str]:
     """The lexical form and the datatype that a term with a value stands for.
 
@@ -101,24 +75,3 @@ def lexical_form(form: tuple[str, Any], limits: Limits) -> tuple[str, str]:
     if name == "valDouble":
         return double_text(value), XSD_DOUBLE
     return decimal_text(value["value"], value["scale"], limits), XSD_DECIMAL
-
-
-def _double(lex: str) -> tuple[str, Any] | None:
-    if len(lex) > _LONGEST or not lex.isascii() or "_" in lex:
-        return None
-    try:
-        return "valDouble", float(lex)
-    except ValueError:
-        return None
-
-
-def _number(lex: str, datatype: str) -> tuple[str, Any] | None:
-    if _NUMBER.fullmatch(lex) is None:
-        return None
-    whole, _, fraction = lex.partition(".")
-    value = int(whole + fraction)
-    if not -(1 << 63) <= value < 1 << 63:
-        return None
-    if datatype == XSD_INTEGER:
-        return None if fraction else ("valInteger", value)
-    return "valDecimal", {"value": value, "scale": len(fraction)}

@@ -18,7 +18,6 @@ from ..codec.common.terms import terms_of, text_of
 from ..errors import JellyError, OptionsError, StatementError, TermError
 from .names import JenaFormat
 from .schema import STREAM_ROW, TERM
-from .values import value_form
 from .wire import Wire, check_row_bytes
 from .wires import WIRES
 
@@ -32,7 +31,6 @@ class TermWriter:
 
     :param describe: takes terms apart, see ``codec.Describe``.
     :param format: how rows are encoded.
-    :param value_forms: whether numbers are written by their value.
 
     :ivar prefixes: IRI by name, as declared so far.
     """
@@ -42,7 +40,6 @@ class TermWriter:
         describe: Describe,
         *,
         format: JenaFormat,  # noqa: A002
-        value_forms: bool,
         generalized: bool = False,
         limits: Limits,
     ) -> None:
@@ -53,7 +50,6 @@ class TermWriter:
         self._format = format
         #: Whether IRIs become prefix names where they can.
         self._abbreviate = format is JenaFormat.THRIFT
-        self._value_forms = value_forms
         #: Names by IRI, and the lengths that IRIs have, the longest first.
         self._names: dict[str, str] = {}
         self._lengths: list[int] = []
@@ -118,10 +114,6 @@ class TermWriter:
 
     def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> tuple[str, Any]:
         self.check_string(lex, "a lexical form")
-        if self._value_forms:
-            form = value_form(lex, datatype, self.limits)
-            if form is not None:
-                return form
         value: dict[str, Any] = {"lex": lex}
         if langtag is not None:
             self.check_string(langtag, "a language tag")
@@ -179,8 +171,6 @@ class RowEncoder:
 
     :param format: how rows are encoded.
     :param describe: takes terms apart, see ``codec.Describe``.
-    :param value_forms: write xsd:integer, xsd:decimal and xsd:double by their value, and refuse
-        those that would be read with another lexical form.
     :param generalized: whether any kind of term may stand in any position.
     :param limits: bounds of what is written.
 
@@ -195,14 +185,12 @@ class RowEncoder:
         format: JenaFormat,  # noqa: A002
         describe: Describe = describe,
         *,
-        value_forms: bool = False,
         generalized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.format = format
         self.describe = describe
         self.limits = limits
-        self.value_forms = value_forms
         #: Number of the row that is next.
         self.row = 0
         #: Number of statements that were written.
@@ -210,7 +198,6 @@ class RowEncoder:
         self.terms = TermWriter(
             describe,
             format=format,
-            value_forms=value_forms,
             generalized=generalized,
             limits=limits,
         )

@@ -109,7 +109,7 @@ def write_solutions(
     """Write the result of a SELECT or ASK query; solutions as they are computed.
 
     :param solutions: what ``Store.query``, ``parse_query_results`` or :func:`read_solutions` gives.
-    :param settings: ``options``, ``frame_cells``, ``value_forms``, ``limits``.
+    :param settings: ``options``, ``frame_cells``, ``limits``.
 
     The other parameters, and what is raised: see :func:`~jelly_plugins.sparql.write_results`.
     """

@@ -213,7 +213,7 @@ class PatchRowWriter(PatchTextWriter):
         self._of = describe
         self._wire: Wire = WIRES[JenaFormat.THRIFT]
         self._terms = TermWriter(
-            describe, format=JenaFormat.THRIFT, value_forms=False, generalized=True, limits=limits
+            describe, format=JenaFormat.THRIFT, generalized=True, limits=limits
         )
 
     def row(self, kind: OperationKind, value: Any) -> bytes:

@@ -102,15 +102,12 @@ def encode_rows(
     solutions: Iterable[Sequence[Any]],
     format: JenaFormat,  # noqa: A002
     *,
-    value_forms: bool,
     describe: Describe,
     limits: Limits,
 ) -> Iterator[bytes]:
     """Encode results, row by row."""
     wire = WIRES[format]
-    terms = TermWriter(
-        describe, format=format, value_forms=value_forms, generalized=True, limits=limits
-    )
+    terms = TermWriter(describe, format=format, generalized=True, limits=limits)
     if len(set(variables)) < len(variables):
         raise TermError("a variable is named twice")
     for name in variables:

@@ -68,7 +68,6 @@ def write_results(
     format: ResultsFormat | str | None = None,  # noqa: A002
     options: ResultsOptions | None = None,
     frame_cells: int = DEFAULT_FRAME_CELLS,
-    value_forms: bool = False,
     describe: Describe = describe,
     limits: Limits = RESULTS_LIMITS,
 ) -> None:
@@ -81,7 +80,6 @@ def write_results(
         that of the destination's name.
     :param options: of a Jelly-SPARQL stream: table sizes, name.
     :param frame_cells: cells (rows times variables) after which a frame of Jelly-SPARQL ends.
-    :param value_forms: of Jena's formats, see :func:`~jelly_plugins.jena.write`.
     :param describe: takes the terms apart, see ``codec.Describe``.
     :param limits: bounds of what is written.
     :raises ValueError: no format is given, and the name has none.
@@ -102,7 +100,6 @@ def write_results(
             variables,
             solutions,
             form.jena,
-            value_forms=value_forms,
             describe=describe,
             limits=limits,
         )

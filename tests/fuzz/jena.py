@@ -298,6 +298,5 @@ def in_batches(statements: list[Any]) -> list[list[Any]]:
 def _settings(rng: random.Random) -> dict[str, Any]:
     return {
         "generalized": rng.random() < 0.3,
-        "value_forms": rng.random() < 0.3,
         "limits": limits_for(rng),
     }

@@ -194,7 +194,7 @@ def jena_case(data: bytes) -> Case:
     size = (1 << 20, 1 << 20, 50, 7)[settings >> 2 & 3]
     flags = [bool(settings & bit) for bit in (16, 32)]
     pieces = jena.in_pieces(given, size)
-    encoding = {"generalized": flags[0], "value_forms": flags[1], "limits": limits}
+    encoding = {"generalized": flags[0], "limits": limits}
     decoding = {"quads": flags[0], "generalized": flags[1]}
     writing = {"graphs": not flags[0], "generalized": flags[1]}
     quads = bool(settings & 64)

@@ -98,7 +98,7 @@ def test_files(tmp_path: Path, format: JenaFormat) -> None:  # noqa: A002
     assert isomorphic(Graph().parse(packed, format=NAMES[format]), graph)
     with pytest.raises(SourceError, match="binary"):
         graph.serialize(format=NAMES[format])
-    assert dump(graph, tmp_path / f"y.{format}", value_forms=True) == 1
+    assert dump(graph, tmp_path / f"y.{format}") == 1
     assert isomorphic(Graph().parse(tmp_path / f"y.{format}"), graph)
     assert load(Graph(), tmp_path / f"y.{format}") == 1
 

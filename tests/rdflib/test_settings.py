@@ -20,8 +20,8 @@ def test_a_setting_that_there_is_not(format_: str, tmp_path: Path) -> None:
 def test_the_one_that_was_meant_is_named(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"'frame_row'; did you mean frame_rows\?"):
         Graph().serialize(tmp_path / "x.jelly", format="jelly-plugins", frame_row=1)
-    with pytest.raises(TypeError, match=r"did you mean value_forms\?"):
-        Graph().serialize(tmp_path / "x.rt", format="rdf-thrift", value_form=True)
+    with pytest.raises(TypeError, match=r"did you mean namespaces\?"):
+        Graph().serialize(tmp_path / "x.rt", format="rdf-thrift", namespace=True)
 
 
 def test_a_string_of_namespaces_that_there_is_not(tmp_path: Path) -> None:

@@ -373,9 +373,7 @@ class RowEncoder(reference_jena_writer.RowEncoder):
         super().__init__(*settings, **named)
         self._texts = TermTexts(self.format, self.limits)
         # Where something else is to be written of a term, it is the reference's.
-        self._usual = (
-            self.describe is terms.describe and not self.value_forms and KNOWN_TERMS
-        )
+        self._usual = self.describe is terms.describe and KNOWN_TERMS
 
     def add(self, statements):
         """Write triples or quads."""
@@ -394,6 +392,6 @@ class LineEncoder(reference_jena_text.LineEncoder):
         self._lines = LineTexts(self.rows.format, self.rows.limits)
 
     def _add(self, data):
-        if self.rows.value_forms or self.rows.terms.abbreviates:
+        if self.rows.terms.abbreviates:
             return super()._add(data)
         return self._lines.add_lines(self.rows, data, self._parser)
