@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, allow_none_for_extension_args=False
 """What of this package is worth compiling: rdflib's terms made and taken apart, and the indices of
-its stores in memory written and read. ``terms``, ``memory`` and ``dump`` do the same without it.
+its stores in memory read. ``terms``, ``memory`` and ``dump`` do the same without it.
 
 For whoever changes it:
 
@@ -11,8 +11,6 @@ For whoever changes it:
 2. Terms, and tuples of terms, are taken off the garbage collector's lists, where rdflib's classes
    put even IRIs: they hold strings and numbers, which can be part of no cycle. Millions of them
    would make each collection of the user's program slow.
-3. While an index is worked on, nothing of Python runs but ``__eq__`` of terms that are equal to
-   one in the index and not the same object.
 """
 
 cimport cython
@@ -41,5 +39,4 @@ from .labels import LABELS
 include "../codec/kernel/common/slots.pxi"
 include "kernel/objects.pxi"
 include "kernel/terms.pxi"
-include "kernel/indices.pxi"
 include "kernel/generic.pxi"

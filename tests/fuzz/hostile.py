@@ -421,14 +421,9 @@ def rdflib_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
         return made
 
     generic = module.Generic(describe_node, generic_term)
-    writer = module.IndexWriter({}, {}, {})
-    lies.calls += (lambda: writer.add(statements(3)), lambda: generic.statements(statements(3)))
+    lies.calls += (lambda: generic.statements(statements(3)),)
     width = rng.choice((3, 4))
     _tried(lambda: generic.statements(statements(width), (Iri("urn:g"),) * rng.randrange(3)))
-    _tried(lambda: writer.add(statements(width)))
-    for added in list(writer.graphs.values()):
-        _tried(lambda added=added: module.set_contexts({}, added.new, {None: None}))
-    _tried(lambda: module.hashes(tuple(statements(3)[0])))
 
 
 def _reference(reference: Any) -> Any:

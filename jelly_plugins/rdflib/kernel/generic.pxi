@@ -92,14 +92,10 @@ cdef class Generic:
         cdef PyObject *o
         cdef PyObject *objects
         cdef PyObject *value
-        cdef PyObject *own
         cdef Py_ssize_t at_p = 0
         cdef Py_ssize_t at_o
         cdef Py_ssize_t more = PyTuple_GET_SIZE(behind)
         cdef Py_ssize_t at
-        cdef Py_hash_t s_hash = 0
-        cdef Py_hash_t p_hash = 0
-        cdef Py_hash_t o_hash
         cdef bint in_usual = contexts is not None and context in usual
         of_subject = spo.get(subject)
         if of_subject is None:
@@ -107,24 +103,16 @@ cdef class Generic:
         # Copies: a term that is unusual is taken apart by Python code, which may do anything.
         of_subject = (<dict?> of_subject).copy()
         s_term = self._term(<PyObject *> subject)
-        if contexts is not None:
-            s_hash = term_hash(<PyObject *> subject)
         while PyDict_Next(of_subject, &at_p, &p, &objects):
             p_term = self._term(p)
-            if contexts is not None:
-                p_hash = term_hash(p)
             if len(<dict?> <object> objects) == 0:
                 continue
             copied = (<dict> <object> objects).copy()
             at_o = 0
             while PyDict_Next(copied, &at_o, &o, &value):
                 if contexts is not None:
-                    o_hash = term_hash(o)
-                    triple = (subject, <object> p, <object> o)
-                    own = get_known(contexts, triple, hash_of_three(s_hash, p_hash, o_hash))
-                    # Held while its items are compared, which may be done in Python.
-                    held = None if own == NULL else <object> own
-                    if not (in_usual if held is None else context in held):
+                    own = contexts.get((subject, <object> p, <object> o))
+                    if not (in_usual if own is None else context in own):
                         continue
                 o_term = self._term(o)
                 made = PyTuple_New(3 + more)

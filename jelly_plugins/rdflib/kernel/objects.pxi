@@ -7,11 +7,6 @@ cdef extern from *:
         return PyUnicode_Type.tp_new((PyTypeObject *)type, arguments, NULL);
     }
 
-    /* A string's own hash, whatever its class makes of it. */
-    static inline Py_hash_t text_hash(PyObject *text) {
-        return PyUnicode_Type.tp_hash(text);
-    }
-
     static inline int is_a(PyObject *object, PyObject *type) {
         return Py_IS_TYPE(object, (PyTypeObject *)type);
     }
@@ -31,7 +26,6 @@ cdef extern from *:
     }
     """
     object new_text(object type, tuple arguments)
-    Py_hash_t text_hash(PyObject *text) except? -1
     bint is_a(PyObject *object, object type)
     bint may_hold(PyObject *object)
     PyObject *tuple_item(object, Py_ssize_t)
@@ -48,9 +42,7 @@ cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ(int, void *, Py_ssize_t)
     object PyUnicode_FromObject(object)
     void PyObject_GC_UnTrack(object)
-    int PyErr_CheckSignals() except -1
     PyObject *PyList_GET_ITEM_borrow "PyList_GET_ITEM" (object, Py_ssize_t)
-    bint PyTuple_CheckExact(PyObject *)
 
 
 cdef Py_ssize_t LITERAL_LANGUAGE = slot_offset(RdflibLiteral.__dict__["_language"])

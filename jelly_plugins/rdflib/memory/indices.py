@@ -143,9 +143,7 @@ class BulkWriter:
     def add(self, batches: Iterable[list[Any]]) -> None:
         """Add statements: plain tuples of terms, those of each batch of the same width."""
         spo, pos, osp = _attributes(self._store, "spo", "pos", "osp")
-        module = compiled()
-        make: Any = IndexWriter if module is None else module.IndexWriter
-        writer = make(spo, pos, osp)
+        writer = IndexWriter(spo, pos, osp)
         undo: list[Callable[[], object]] = []
         with collector_paused():
             try:
@@ -174,8 +172,6 @@ class BulkWriter:
             if len(everything) > size:
                 undo.append(partial(everything.discard, graph))
         keys = {name: store._Memory__ctx_to_str(graph) for name, graph in of_graph.items()}
-        module = compiled()
-        give: Any = _set_contexts if module is None else module.set_contexts
         for name, added in graphs.items():
             key = keys[name]
             if key not in members:
@@ -190,7 +186,7 @@ class BulkWriter:
                 store._Memory__defaultContexts = usual
             undo.append(partial(_forget, added.new, contexts, members, key))
             if usual != store._Memory__defaultContexts:
-                give(contexts, added.new, usual)
+                _set_contexts(contexts, added.new, usual)
             members[None].update(added.new)
             members[key].update(added.new)
         for name, added in graphs.items():
