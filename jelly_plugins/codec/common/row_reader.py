@@ -91,6 +91,7 @@ class RowReader(ABC, Generic[R, F]):
         return frame
 
     def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:
+        # One long function: it runs for each row, and calls cost more here than all else.
         options, first, second = (self._row_numbers[number] for number in (1, 2, 3))
         name, prefix, datatype = self._entry_rows
         first_kind, second_kind = self._kinds
