@@ -17,7 +17,7 @@ from jelly_plugins.sparql import read_results, write_results
 
 from .measure import Runs
 
-_ROWS: Final = 250_000
+ROWS: Final = 250_000
 _NAMES: Final = ["a", "b", "c", "d"]
 _INTEGER: Final = "http://www.w3.org/2001/XMLSchema#integer"
 
@@ -49,7 +49,7 @@ class _Set:
     """A million cells, as terms and in both formats."""
 
     def __init__(self, make: Callable[[int], tuple[Any, ...]]) -> None:
-        self.rows = [make(n) for n in range(_ROWS)]
+        self.rows = [make(n) for n in range(ROWS)]
         self.json = self.written("srj")
         self.jelly = self.written("jellys")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from . import grpc_jobs, memory_jobs, results
+from . import grpc_jobs, memory_jobs, results, sparql_jobs
 from .__main__ import main
 from .data import SHAPES, from_file, mix_pieces, shape
 from .plot import plot
@@ -49,6 +49,7 @@ def test_jobs_on_data(job: Job, small: Path) -> None:
 def test_jobs_on_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_jobs, "COUNTS", [50, 100])
     monkeypatch.setattr(grpc_jobs, "STALLED_SECONDS", 0.1)
+    monkeypatch.setattr(sparql_jobs, "ROWS", 100)
     measured = job.run(None, 1, time.perf_counter)
     assert all(figure > 0 for figures in measured.values.values() for figure in figures)
 

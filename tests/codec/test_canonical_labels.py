@@ -70,7 +70,7 @@ def shuffled(statements: list[Any], seed: int) -> list[Any]:
         edges(("hub", at) for at in range(2000)),
         edges(tree(9)),
         two_way_chain(501),
-        two_way_chain(10_000),
+        two_way_chain(3000),
         edges(((x, y), (x, (y + 1) % 8)) for x in range(8) for y in range(8)),
         edges((a, b) for a in range(5) for b in range(5) if a != b),
         [Quad(BlankNode("a"), P, BlankNode("b"), BlankNode("a")), Quad(OB, P, OB, BlankNode("b"))],
