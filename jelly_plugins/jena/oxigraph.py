@@ -79,6 +79,7 @@ class _JenaQuadReader(QuadReader):
         on_prefix: Callable[[str, str], object] | None,
         limits: Limits,
     ) -> None:
+        self.frame = None
         self.statements = 0
         self.bytes = 0
         self.empty_graphs = set()

@@ -10,7 +10,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import PhysicalType, StreamOptions, TermError, read
+from jelly_plugins import PhysicalType, StreamOptions, TermError, read, read_frames
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
 from jelly_plugins.io.streams import write_bytes
@@ -68,9 +68,11 @@ def test_load_in_several_frames(store: ox.Store) -> None:
         options=StreamOptions(physical_type=PhysicalType.QUADS),
         frame_rows=50,
     )
+    last = max(frame.index for frame in read_frames(source))
     for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "reify"}):
-        with pytest.raises(TermError, match="bookkeeping"):
+        with pytest.raises(TermError, match="bookkeeping") as caught:
             load(store, source, **settings)
+        assert caught.value.frame == last
         assert everything(store) == set()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rdflib import ConjunctiveGraph, Dataset, Graph, URIRef
 
-from jelly_plugins import Iri, PhysicalType, Quad, StreamOptions, TermError, read
+from jelly_plugins import Iri, PhysicalType, Quad, StreamOptions, TermError, read, read_frames
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING
@@ -42,9 +42,12 @@ def dataset(request: pytest.FixtureRequest) -> Any:
 @RDFLIB_DATASETS
 def test_parse(name: str) -> None:
     dataset: Any = MAKERS[name]()
-    quad = Quad(*map(Iri, ("urn:s", "urn:p", "urn:o")), Iri(BOOKKEEPING.value))
-    with pytest.raises(TermError, match="bookkeeping"):
-        dataset.parse(write_bytes([quad]), format="jelly-plugins")
+    triple = tuple(map(Iri, ("urn:s", "urn:p", "urn:o")))
+    quads = [Quad(*triple, Iri("urn:g")), Quad(*triple, Iri(BOOKKEEPING.value))]
+    source = write_bytes(quads, frame_rows=1)
+    with pytest.raises(TermError, match=r"frame \d+: .*bookkeeping") as caught:
+        dataset.parse(source, format="jelly-plugins")
+    assert caught.value.frame == max(frame.index for frame in read_frames(source))
     assert list(dataset.quads()) == []
 
 

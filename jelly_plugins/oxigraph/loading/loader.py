@@ -206,11 +206,12 @@ def add_feed(
             if blank_nodes == "canonicalize":
                 quads = relabelled(quads, graph)
             with refusals_as_ours(name):
+                in_memory = _in_memory(store)
                 if atomic:
-                    _add_at_once(store, quads, stored)
+                    _add_at_once(store, quads, stored, in_memory=in_memory)
                 else:
                     while batch := list(islice(quads, BATCH)):
-                        _add_at_once(store, iter(batch), _Stored())
+                        _add_at_once(store, iter(batch), _Stored(), in_memory=in_memory)
         stored.all = True
         for empty in feed.empty_graphs:
             store.add_graph(empty)
@@ -249,7 +250,7 @@ def _checked_text(feed: NQuadsReader, name: str) -> Iterator[bytes]:
     for text in feed:
         # A line has one end, and no term that holds another.
         if feed.has_graphs and _RESERVED_LINE in text:
-            _refuse(name)
+            _refuse(feed, name)
         yield text
     _check_graphs(feed, name)
 
@@ -265,21 +266,21 @@ def _checked_quads(feed: QuadReader, name: str) -> Iterator[list[Quad]]:
             for quad in quads
             if isinstance(quad.graph_name, NamedNode)
         ):
-            _refuse(name)
+            _refuse(feed, name)
         yield quads
     _check_graphs(feed, name)
 
 
 def _check_graphs(feed: QuadReader | NQuadsReader, name: str) -> None:
     if any(is_reserved(graph.value) for graph in feed.empty_graphs):
-        _refuse(name)
+        _refuse(feed, name)
 
 
-def _refuse(name: str) -> None:
+def _refuse(feed: QuadReader | NQuadsReader, name: str) -> None:
     try:
         refuse_graph(BOOKKEEPING_IRI)
     except JellyError as error:
-        error.locate(source=name)
+        error.locate(source=name, frame=feed.frame)
         raise
 
 
@@ -320,9 +321,9 @@ def _add_text_at_once(
     store.load(text, format=form, to_graph=graph, lenient=True)
 
 
-def _add_at_once(store: Store, quads: Iterator[Quad], stored: _Stored) -> None:
+def _add_at_once(store: Store, quads: Iterator[Quad], stored: _Stored, *, in_memory: bool) -> None:
     """Add all of the quads or, if their iterator or the store fails, none."""
-    if _in_memory(store):
+    if in_memory:
         store.extend(_noting_end(quads, stored))
         return
     first = list(islice(quads, SMALL))

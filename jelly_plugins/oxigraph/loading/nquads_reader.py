@@ -72,6 +72,11 @@ class NQuadsReader:
         return self._text.statements
 
     @property
+    def frame(self) -> int | None:
+        """The number of the frame that is being read."""
+        return self._text.next_frame
+
+    @property
     def format(self) -> RdfFormat:
         """What the text is."""
         return RdfFormat.N_QUADS if self.has_graphs else RdfFormat.N_TRIPLES

@@ -48,6 +48,7 @@ class QuadReader:
     :param on_namespace: called with the name and the IRI of each namespace that is declared.
     :raises JellyError: while iterating, with source, frame and row.
 
+    :ivar frame: the number of the frame that was read last, if the source has frames.
     :ivar statements: statements read so far, repeats included.
     :ivar bytes: bytes of the frames read so far, unpacked.
     :ivar empty_graphs: names of graphs that ended without a statement, in a stream of physical
@@ -66,6 +67,7 @@ class QuadReader:
         on_namespace: Callable[[str, str], object] | None = None,
     ) -> None:
         check_settings(graph, blank_nodes, quoted_triples)
+        self.frame: int | None = None
         self.statements = 0
         self.bytes = 0
         self.empty_graphs: set[NamedNode | BlankNode] = set()
@@ -100,6 +102,7 @@ class QuadReader:
     def __iter__(self) -> Iterator[list[Quad]]:
         with self._reader as frames:
             for frame in frames:
+                self.frame = frame.index
                 if frame.rows:
                     self._check_graph()
                 if self._on_namespace is not None:

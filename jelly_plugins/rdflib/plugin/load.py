@@ -20,7 +20,7 @@ from ...codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ...errors import JellyError, TermError
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
-from ...reserved import refuse_graph
+from ...reserved import is_reserved, refuse_graph
 from .. import oxigraph_store
 from ..graphs import default_graph
 from ..memory.indices import BulkWriter, writable
@@ -42,6 +42,8 @@ class Target:
         self.named_graphs = self.default is not graph or (
             graph.identifier == DATASET_DEFAULT_GRAPH_ID
         )
+        #: The frame that has a quad in the reserved graph.
+        self.rejected: int | None = None
         self._graphs: dict[Any, Graph] = {DATASET_DEFAULT_GRAPH_ID: self.default}
 
     def add(self, frames: Sequence[AnyFrame]) -> None:
@@ -49,13 +51,17 @@ class Target:
         ones included. rdflib's stores in memory take all of them or none; any other store keeps
         what it took before it rejected a statement.
 
-        :raises TermError: the store rejects a statement.
+        :raises TermError: the store rejects a statement, or a graph is reserved.
         """
         filled = [frame.statements for frame in frames if frame.statements]
-        if writable(self.default):
-            BulkWriter(self.default.store, self._graph_or_default).add(filled)
-        else:
-            self._add_by_interface(filled)
+        try:
+            if writable(self.default):
+                BulkWriter(self.default.store, self._graph_or_default).add(filled)
+            else:
+                self._add_by_interface(filled)
+        except TermError:
+            self.rejected = _frame_of_reserved(frames)
+            raise
         for name in chain.from_iterable(frame.empty_graphs for frame in frames):
             self._graph(name)
 
@@ -115,6 +121,14 @@ class Target:
                 default.store.add_graph(graph)
             self._graphs[name] = graph
         return graph
+
+
+def _frame_of_reserved(frames: Iterable[AnyFrame]) -> int | None:
+    """The first frame with a quad in the reserved graph. Only errors are worth the search."""
+    for frame in frames:
+        if any(len(quad) == 4 and is_reserved(str(quad[3])) for quad in frame.statements):
+            return frame.index
+    return None
 
 
 def _add_triples(graph: Graph, triples: Iterable[tuple[Any, ...]]) -> None:
@@ -205,7 +219,11 @@ def load(
         bnode_context=bnode_context,
     ) as frames:
         checked = (check_frame(frame, namespaces, frames.name) for frame in frames)
-        return target.fill(checked, namespaces, atomic=atomic)
+        try:
+            return target.fill(checked, namespaces, atomic=atomic)
+        except JellyError as error:
+            error.locate(source=frames.name, frame=target.rejected)
+            raise
 
 
 def open_frames(
