@@ -91,6 +91,7 @@ app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
 @app.command()
+# Long by its parameters, which are the command's options.
 def apply(
     log: LogArgument,
     store: StoreFolder,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
+from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from ..codec import delimit
+from ..codec import Limits, delimit
 from ..errors import OptionsError, ServiceError
 from ..formats.names import Format
 from ..io.sinks import open_output
@@ -56,6 +55,7 @@ Timeout: TypeAlias = Annotated[
 ]
 
 
+# Long by its parameters, which are the command's options.
 def serve(
     topics: Annotated[
         list[str] | None,
@@ -162,24 +162,13 @@ def serve(
     limits = settings.limits_from(limit)
     tls = _server_tls(tls_cert, tls_key, tls_client_ca)
     token = _token(token_file)
-    from ..grpc import Bounds, Broadcast, FileTopic, FrameSink, StoreSink, StoreTopic, Topics
+    from ..grpc import Bounds, FrameSink, StoreSink, StoreTopic, Topics
     from ..grpc import serve as serve_
 
-    served: dict[str, Any] = {}
-    for given in topics or ():
-        name, _, file = given.partition("=")
-        if file:
-            console.require_files([file])
-            served[_new(name, served)] = FileTopic(file, limits=limits)
-        elif store is None:
-            raise WrongUsageError(f"--topic {given}: a file is needed, or --store")
-        else:
-            served[_new(name, served)] = None
-    for given in live or ():
-        name, _, kind = given.partition("=")
-        served[_new(name, served)] = Broadcast(
-            _options_of(given, kind, rdf_star=rdf_star), patience=patience, limits=limits
-        )
+    served = _topics(topics or [], live or [], rdf_star=rdf_star, patience=patience, limits=limits)
+    of_store = [name for name, topic in served.items() if topic is None]
+    if of_store and store is None:
+        raise WrongUsageError(f"--topic {of_store[0]}: a file is needed, or --store")
     sink: Any = None
     if store is not None:
         refuse_other_folder(store)
@@ -189,38 +178,44 @@ def serve(
         }
         if not read_only:
             sink = (FrameSink if per_frame else StoreSink)(opened, limits=limits)
-    # Not an Event: a handler that sets one while this thread begins to wait for it waits for ever.
-    stopped: SimpleQueue[int] = SimpleQueue()
-    before = {
-        number: signal.signal(number, lambda number, _: stopped.put(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        server = serve_(
-            Topics(served, sink=sink),
-            host=host,
-            port=port,
-            tls=tls,
-            token=token,
-            bounds=Bounds(
-                streams=max_streams,
-                stream_bytes=max_bytes,
-                seconds=max_seconds,
-                idle=max_idle or None,
-            ),
-            limits=limits,
-        )
+    server = serve_(
+        Topics(served, sink=sink),
+        host=host,
+        port=port,
+        tls=tls,
+        token=token,
+        bounds=Bounds(
+            streams=max_streams, stream_bytes=max_bytes, seconds=max_seconds, idle=max_idle or None
+        ),
+        limits=limits,
+    )
+    with suppress(KeyboardInterrupt), stopped_by_signals(lambda: server.stop(grace)):
         if host not in _LOOPBACK and (tls is None or token is None):
             lacking = " and ".join(
                 what for what, there in (("TLS", tls), ("a token", token)) if there is None
             )
             console.note(f"without {lacking}, {server.address} is open to whoever reaches it")
         print(f"serving on {server.address}", flush=True)
-        stopped.get()
-        server.stop(grace)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        server.wait()
+
+
+def _topics(
+    files: list[str], live: list[str], *, rdf_star: bool, patience: float, limits: Limits
+) -> dict[str, Any]:
+    """The topics by name; those of the store are None."""
+    from ..grpc import Broadcast, FileTopic
+
+    topics: dict[str, Any] = {}
+    for given in files:
+        name, _, file = given.partition("=")
+        if file:
+            console.require_files([file])
+        topics[_new(name, topics)] = FileTopic(file, limits=limits) if file else None
+    for given in live:
+        name, _, kind = given.partition("=")
+        options = _options_of(given, kind, rdf_star=rdf_star)
+        topics[_new(name, topics)] = Broadcast(options, patience=patience, limits=limits)
+    return topics
 
 
 def publish(

@@ -34,6 +34,7 @@ class LoadedBlankNodes(StrEnum):
     CANONICALIZE = "canonicalize"
 
 
+# Long by its parameters, which are the command's options.
 def load(
     sources: Annotated[
         list[str],

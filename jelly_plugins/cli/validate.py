@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..tools.validation import Expected, FrameValidation, Validation
 
 
+# Long by its parameters, which are the command's options.
 def validate(
     source: settings.SourceArgument,
     against: Annotated[

@@ -1,8 +1,8 @@
 """The same for an event loop: :func:`serve`, :func:`publish` and :func:`subscribe`.
 
-Clients use gRPC's own for asyncio. A server's calls are served by threads, as those of the blocking
-one; what an application does runs in the loop that :func:`serve` is called in. What blocks
-(sources, stores and graphs) is read in threads.
+Clients use gRPC's asyncio API; sources, stores and graphs, which block, are read in threads. A
+server serves calls in threads, as the blocking one does; the application runs in the event loop in
+which :func:`serve` is called.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Iterable,
-    Iterator,
     Mapping,
 )
 from concurrent.futures import CancelledError, Future
@@ -30,13 +29,11 @@ import grpc.aio
 
 from ..backends import BlankNodes, owner_of
 from ..codec import Frame, StreamOptions, delimit
-from ..errors import JellyError, OptionsError, ServiceError
+from ..errors import JellyError, ServiceError
 from . import server as blocking
-from .calls import Incoming
-from .client import Connection, seconds_of
-from .errors import check_received, closed_error, part_error, received_error
-from .frames import fitted_all
-from .incoming import Answer
+from .calls import Incoming, part_error
+from .connection import Answer, Connection, Request, Upload, seconds_of, status_error
+from .frames import Fitting
 from .outgoing import outgoing
 from .service import AsyncService, Service
 
@@ -44,13 +41,95 @@ from .service import AsyncService, Service
 _IN_MEMORY: Final = 4 << 20
 
 
-class Client(Connection):
+class Subscription(Answer):
+    """A stream that is received: an asynchronous iterator of its frames, and a context manager that
+    ends it. See :class:`.client.Subscription`."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the stream."""
+        self._cancel()
+        if self._client is not None:
+            await self._client.close()
+
+    async def options(self) -> StreamOptions:
+        """The stream's options; waits until they have come.
+
+        :raises JellyError: the stream has none.
+        """
+        while (options := self._opening.options) is None:
+            self._peek(await self._receive())
+        return options
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Frame:
+        frame = self._decode(await self._next())
+        if frame is None:
+            raise StopAsyncIteration
+        return frame
+
+    async def statements(self) -> AsyncIterator[Any]:
+        """All statements, one after the other."""
+        async for frame in self:
+            for statement in frame.statements:
+                yield statement
+
+    async def frames(self) -> AsyncGenerator[bytes, None]:
+        """The frames as bytes; only the stream's options are checked."""
+        while (data := self._check(await self._next())) is not None:
+            yield data
+
+    async def load(self, store: Any, **settings: Any) -> int:
+        """Load the whole stream into an rdflib graph or dataset, or an Oxigraph store, in a thread:
+        all or nothing. See :meth:`.client.Subscription.load`."""
+        owner = owner_of(store)
+        file: Any
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
+            async with aclosing(self.frames()) as frames:
+                async for frame in frames:
+                    file.write(delimit(frame))
+            self._check_end()
+            file.seek(0)
+            try:
+                return await asyncio.to_thread(
+                    owner.load, store, file, limits=self._limits, **settings
+                )
+            except JellyError as error:
+                # It has the temporary file's name.
+                error.source = self.name
+                raise
+
+    async def _next(self) -> bytes | None:
+        return self._peeked.pop(0) if self._peeked else await self._receive()
+
+    async def _receive(self) -> bytes | None:
+        try:
+            data = await self._call.read()
+        except (grpc.RpcError, asyncio.CancelledError) as error:
+            if self._closed:
+                self.is_cut = True
+                return None
+            if isinstance(error, grpc.RpcError):
+                raise status_error(error, self.name) from error
+            raise
+        return None if data is grpc.aio.EOF else data
+
+
+class Client(Connection[Subscription]):
     """A connection to a server; an asynchronous context manager. For one event loop.
 
-    See :class:`.client.Connection` for the parameters.
+    See :class:`.client.Client` for the parameters.
     """
 
     _library = grpc.aio
+    _answers = Subscription
 
     async def __aenter__(self) -> Self:
         return self
@@ -72,7 +151,7 @@ class Client(Connection):
         timeout: float | None = None,
     ) -> None:
         """Publish a stream; see :meth:`.client.Client.publish`."""
-        frames = outgoing(data, topic=topic, options=options, backend=backend, limits=self._limits)
+        frames = outgoing(data, topic=topic, options=options, backend=backend, limits=self.limits)
         await self.publish_frames(frames, timeout=timeout)
 
     async def publish_frames(
@@ -80,213 +159,60 @@ class Client(Connection):
     ) -> None:
         """Publish a stream that is encoded already; see :meth:`.client.Client.publish_frames`.
 
-        Where a server refuses a stream that is still being sent, gRPC for asyncio every now and
-        then tells INTERNAL instead of the server's status.
+        If a server rejects a stream that is still being sent, gRPC for asyncio occasionally reports
+        INTERNAL instead of the server's status.
 
-        :param frames: without delimiters. Those of an asynchronous iterable are sent as they are;
-            others are waited for in threads.
+        :param frames: of an iterable that blocks, they are waited for in threads.
         """
-        requests = _Requests(self._sent(frames))
-        call = self._publish(requests, timeout=seconds_of(timeout), metadata=self._metadata)
-        requests.call = call
+        upload = Upload(self.target)
+        call = self._publish(timeout=seconds_of(timeout), metadata=self._metadata)
+        sending = asyncio.create_task(_send(self._fitted(frames), call, upload))
         try:
-            check_received(await call, requests.failure, requests.sent, self.target)
+            upload.check(await call)
         except grpc.RpcError as error:
-            if requests.failure is not None:
-                raise requests.failure from None
-            raise received_error(error, self.target) from error
+            upload.fail(error, error)
         except asyncio.CancelledError:
-            if requests.failure is not None:
-                raise requests.failure from None
-            raise
+            if upload.failure is None:
+                raise
+            raise upload.failure from None
         finally:
             call.cancel()
-            await requests.close()
+            sending.cancel()
+            await asyncio.wait({sending})
 
-    async def _sent(
+    async def _fitted(
         self, frames: Iterable[bytes] | AsyncIterable[bytes]
     ) -> AsyncGenerator[bytes, None]:
+        fitting = Fitting(self._message_bytes, self.limits)
         if isinstance(frames, AsyncIterable):
             async for frame in frames:
-                yield frame
+                for chunk in fitting.take(frame):
+                    yield chunk
             return
-        iterator: Iterator[bytes] = fitted_all(frames, self._message_bytes, self._limits)
+        chunks: Any = fitting.take_all(frames)
         try:
-            while (found := await asyncio.to_thread(next, iterator, None)) is not None:
+            while (found := await asyncio.to_thread(next, chunks, None)) is not None:
                 yield found
         finally:
-            # One that a thread still waits for is left to that thread.
+            # If a thread still waits for one, closing is left to that thread.
             with suppress(ValueError):
-                await asyncio.to_thread(iterator.close)  # type: ignore[attr-defined]
-
-    def subscribe(
-        self,
-        topic: str,
-        *,
-        options: StreamOptions | None = None,
-        backend: str | None = None,
-        blank_nodes: BlankNodes = "fresh",
-        timeout: float | None = None,
-    ) -> Subscription:
-        """Subscribe to a topic; see :meth:`.client.Client.subscribe`."""
-        return self._answer(Subscription, topic, options, backend, blank_nodes, timeout)
+                await asyncio.to_thread(chunks.close)
 
 
-class _Requests:
-    """Requests for gRPC, which takes them in a task of its own, and forgets that task where the
-    call ends before them. So they end with the call, and whoever publishes waits for that."""
-
-    def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
-        self._frames = frames
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        #: Set before the loop goes on, and so before a request is taken.
-        self.call: Any = None
-        self.failure: Exception | None = None
-        #: Whether there are no more.
-        self.sent = False
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        self._idle.clear()
+async def _send(frames: AsyncGenerator[bytes, None], call: Any, upload: Upload) -> None:
+    """Send a stream. If the call ends before it, :meth:`Client.publish_frames` raises why."""
+    async with aclosing(frames):
         try:
-            frame = await _unless(self._ended, self._frames)
-            self.sent = frame is None and not self._ended.done()
+            async for frame in frames:
+                await call.write(frame)
+            upload.sent = True
+            await call.done_writing()
         except Exception as error:
-            # Were the requests to end otherwise, the server would take them for all.
-            self.failure = error
-            self.call.cancel()
-            frame = None
+            if not (upload.sent or call.done()):
+                upload.failure = error
         finally:
-            self._idle.set()
-        if frame is None:
-            raise StopAsyncIteration
-        return frame
-
-    async def close(self) -> None:
-        self._ended.set_result(None)
-        await self._idle.wait()
-        await self._frames.aclose()
-
-
-async def _next_of(frames: AsyncGenerator[bytes, None]) -> bytes | None:
-    return await anext(frames, None)
-
-
-async def _unless(ended: asyncio.Future[None], frames: AsyncGenerator[bytes, None]) -> bytes | None:
-    """The next frame; None if there is none, or once nobody wants one any more."""
-    getting = asyncio.create_task(_next_of(frames))
-    try:
-        waited: set[asyncio.Future[Any]] = {getting, ended}
-        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-        return getting.result() if getting.done() else None
-    finally:
-        if not getting.done():
-            getting.cancel()
-            await asyncio.wait({getting})
-
-
-class Subscription(Answer):
-    """A stream that comes: an asynchronous iterator of its frames, and a context manager that ends
-    it. See :class:`.client.Subscription`."""
-
-    #: To be closed with the stream.
-    _client: Client | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Ask for no more."""
-        self._closed = True
-        self._call.cancel()
-        if self._client is not None:
-            await self._client.close()
-
-    async def options(self) -> StreamOptions:
-        """The stream's options; waits until they have come.
-
-        :raises JellyError: the stream has none.
-        """
-        while self._decoder.options is None:
-            frame = await self._next()
-            if frame is None:
-                raise OptionsError("no options were read", source=self.name)
-            self._peeked.append(frame)
-        return self._decoder.options
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Frame:
-        frame = self._peeked.pop(0) if self._peeked else await self._next()
-        if frame is None:
-            raise StopAsyncIteration
-        return frame
-
-    async def statements(self) -> AsyncIterator[Any]:
-        """All statements, one after the other."""
-        async for frame in self:
-            for statement in frame.statements:
-                yield statement
-
-    async def frames(self) -> AsyncGenerator[bytes, None]:
-        """The frames as bytes, whose options are looked at and nothing else."""
-        while (data := await self._receive()) is not None:
-            self._check.take(data)
-            yield data
-
-    async def load(self, store: Any, **settings: Any) -> int:
-        """Load the whole stream into an rdflib graph or dataset, or an Oxigraph store, in a thread:
-        all or nothing. See :meth:`.client.Subscription.load`."""
-        owner = owner_of(store)
-        file: Any
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
-            async with aclosing(self.frames()) as frames:
-                async for frame in frames:
-                    file.write(delimit(frame))
-            if self.is_cut:
-                raise closed_error(self.name)
-            if not file.tell():
-                raise OptionsError("the stream has no frames", source=self.name)
-            file.seek(0)
-            try:
-                return await asyncio.to_thread(
-                    owner.load, store, file, limits=self._limits, **settings
-                )
-            except JellyError as error:
-                # It has the temporary file's name.
-                error.source = self.name
-                raise
-
-    async def _next(self) -> Frame | None:
-        data = await self._receive()
-        if data is not None:
-            return self._decoder.take(data)
-        if not self._closed:
-            self._decoder.finish()
-        return None
-
-    async def _receive(self) -> bytes | None:
-        try:
-            data = await self._call.read()
-        except grpc.RpcError as error:
-            if self._closed:
-                self.is_cut = True
-                return None
-            raise received_error(error, self.name) from error
-        except asyncio.CancelledError:
-            if self._closed:
-                self.is_cut = True
-                return None
-            raise
-        return None if data is grpc.aio.EOF else data
+            if not upload.sent:
+                call.cancel()
 
 
 async def publish(
@@ -316,12 +242,10 @@ def subscribe(
 ) -> Subscription:
     """Subscribe to a topic of a server; see :func:`.client.subscribe`. Use it in an ``async with``
     block, at whose end the connection is closed."""
-    client = Client(target, **connection)
-    stream = client.subscribe(
+    request = Request(
         topic, options=options, backend=backend, blank_nodes=blank_nodes, timeout=timeout
     )
-    stream._client = client
-    return stream
+    return Client(target, **connection)._send(request, owned=True)
 
 
 class Server:

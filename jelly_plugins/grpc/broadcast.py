@@ -13,20 +13,20 @@ slowed, or is cut; what was sent is without gaps in any case.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Decoder, Encoder, Frame, Limits, StreamOptions
 from ..codec.rdf.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
 from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
-from .frames import FRAME_BYTES, FRAME_ROWS, Opening
-from .negotiation import check_answer, refused
+from .frames import FRAME_BYTES, FRAME_ROWS, open_stream
 from .outgoing import outgoing
 from .service import Published
+from .wire import check_answer, refused
 
 #: Seconds that publishers wait for a slow subscriber.
 DEFAULT_PATIENCE: Final = 10.0
@@ -114,13 +114,7 @@ class Broadcast:
 
         :raises JellyError: it cannot be read, or not be passed on.
         """
-        self._check(frames.options)
-        decoder = Decoder(ScopedFactory(next(self._scopes)), limits=self._limits)
-        for data in frames:
-            frame = decoder.decode(data)
-            with self._sending:
-                self._send(frame)
-        decoder.finish()
+        self._pass_on(frames.options, frames)
 
     def send(self, data: Any, **settings: Any) -> None:
         """Publish from within: statements, a graph or store, or a source.
@@ -128,7 +122,17 @@ class Broadcast:
         :param settings: as for :func:`.client.publish`.
         :raises JellyError: the data cannot be passed on.
         """
-        self.publish(_Sent(outgoing(data, limits=self._limits, **settings), self._limits))
+        frames = outgoing(data, limits=self._limits, **settings)
+        self._pass_on(*open_stream(frames, self._limits))
+
+    def _pass_on(self, options: StreamOptions, frames: Iterable[bytes]) -> None:
+        self._check(options)
+        decoder = Decoder(ScopedFactory(next(self._scopes)), limits=self._limits)
+        for data in frames:
+            frame = decoder.decode(data)
+            with self._sending:
+                self._send(frame)
+        decoder.finish()
 
     def close(self) -> None:
         """End all subscriptions, behind what was published, with UNAVAILABLE: there will be no
@@ -231,30 +235,3 @@ def _too_slow() -> ServiceError:
 
 def _closing() -> ServiceError:
     return ServiceError("the server is being stopped", status="UNAVAILABLE")
-
-
-class _Sent:
-    """A stream that comes from within, see :class:`.service.Published`."""
-
-    def __init__(self, frames: Iterator[bytes], limits: Limits) -> None:
-        self._frames = frames
-        self._opening: list[bytes] = []
-        options = None
-        opening = Opening(limits)
-        for frame in frames:
-            self._opening.append(frame)
-            options = opening.look(frame)
-            if options is not None:
-                break
-        if options is None:
-            raise OptionsError("the stream does not begin with options")
-        self.options: StreamOptions = options
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> bytes:
-        return self._opening.pop(0) if self._opening else next(self._frames)
-
-    def check(self) -> None:
-        """Who sends is here."""

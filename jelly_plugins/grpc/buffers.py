@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final, Self
 
 from ..codec import Limits
@@ -183,13 +183,3 @@ class _Writer:
 
     def flush(self) -> None:
         """Nothing is held back."""
-
-
-def iterate(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """The frames, and whatever gives them closed at the end, however it comes."""
-    try:
-        yield from frames
-    finally:
-        close = getattr(frames, "close", None)
-        if close is not None:
-            close()

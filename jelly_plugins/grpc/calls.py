@@ -6,22 +6,25 @@ wrong ends in a status, and never in a stream that looks whole.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import grpc
 
 from ..codec import Limits, StreamOptions
 from ..errors import JellyError, OptionsError, ServiceError
 from . import wire
-from .buffers import iterate
-from .errors import abort, part_error, service_error
-from .frames import Opening, fitted
-from .negotiation import check_answer, check_request, refused
+from .frames import Opening, fitted, iterate, open_stream
 from .service import Service
+
+LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
+
+#: Characters of an error's message to the client, at most: it travels in a header.
+_LONGEST: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +85,8 @@ class Calls:
             with self._slot(context):
                 try:
                     topic, asked = wire.read_subscribe(request, self._limits)
-                    check_request(asked)
                 except JellyError as error:
-                    raise refused(error) from error
+                    raise wire.refused(error) from error
                 yield from self._frames(topic, asked, context)
         except Exception as error:
             # A stream that the application cannot read or say is no fault of who asked for it.
@@ -97,21 +99,15 @@ class Calls:
         cancel = getattr(given, "cancel", None)
         if cancel is not None and not context.add_callback(cancel):
             cancel()
-        options: StreamOptions | None = None
         opening = Opening()
         for frame in iterate(given):
-            if options is None:
-                options = opening.look(frame)
-                if options is not None:
-                    try:
-                        check_answer(asked, options)
-                    except OptionsError as error:
-                        raise refused(error) from error
-            if options is None:
-                yield frame
-            else:
-                yield from fitted(frame, options, self._bounds.message_bytes)
-        if options is None and context.is_active():
+            if opening.take(frame) and opening.options is not None:
+                try:
+                    wire.check_answer(asked, opening.options)
+                except OptionsError as error:
+                    raise wire.refused(error) from error
+            yield from fitted(frame, opening.options, self._bounds.message_bytes)
+        if opening.options is None and context.is_active():
             raise OptionsError("the stream has no options: it is empty")
 
     def publish(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
@@ -168,38 +164,20 @@ class Incoming:
         self._bounds = bounds
         self._limits = limits
         self._bytes = 0
-        self._opening: list[bytes] = []
-        self._ended = False
 
     def open(self) -> None:
         """Read up to the options.
 
         :raises JellyError: the stream is empty, has no options, or such as are not supported.
         """
-        opening = Opening(self._limits)
-        options = None
-        while options is None:
-            frame = self._receive()
-            if frame is None:
-                raise OptionsError(
-                    "the stream has no options" if self._opening else "the stream has no frames"
-                )
-            options = opening.look(frame)
-            self._opening.append(frame)
-        options.check(self._limits)
-        self._opening.reverse()
-        self.options = options
+        self.options, self._frames = open_stream(iter(self._receive, None), self._limits)
+        self.options.check(self._limits)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> bytes:
-        if self._opening:
-            return self._opening.pop()
-        frame = self._receive()
-        if frame is None:
-            raise StopIteration
-        return frame
+        return next(self._frames)
 
     def check(self) -> None:
         # That the time is up may be known before gRPC has ended the call.
@@ -213,11 +191,8 @@ class Incoming:
 
     def _receive(self) -> bytes | None:
         """The next request; None if the client has said that there is none."""
-        if self._ended:
-            return None
         frame = self._request()
         if frame is None:
-            self._ended = True
             frame = self._request()
             self.check()
             if frame is not None:
@@ -246,3 +221,36 @@ def stop(service: Any) -> None:
     close = getattr(service, "close", None)
     if close is not None:
         close()
+
+
+def service_error(error: Exception, otherwise: str) -> ServiceError:
+    """The error that the client gets for an error of the server.
+
+    :param otherwise: the status of a JellyError that has none. Other errors are logged, and the
+        client gets no message of theirs.
+    """
+    if isinstance(error, ServiceError):
+        return error
+    if isinstance(error, JellyError):
+        # The client must not see where the server has its sources.
+        error.source = None
+        return ServiceError(str(error)[:_LONGEST], status=otherwise)
+    LOGGER.error("a call failed", exc_info=error)
+    return ServiceError("the service failed", status="INTERNAL")
+
+
+def abort(context: Any, error: ServiceError) -> None:
+    """End a call.
+
+    :raises Exception: always, which gRPC takes for the end of the call.
+    """
+    status = grpc.StatusCode.__members__.get(error.status)
+    if status in (None, grpc.StatusCode.OK):
+        status = grpc.StatusCode.UNKNOWN
+    message = " ".join(error.message.split())[:_LONGEST]
+    context.abort(status, message.encode(errors="backslashreplace").decode())
+
+
+def part_error() -> ServiceError:
+    """The error for an application that returns before it has taken all of a stream."""
+    return ServiceError("the service took only a part of the stream", status="INTERNAL")

@@ -1,18 +1,15 @@
-"""Frames on their way: as a file to read, cut to the size of messages, under another name."""
+"""The frames of a stream, without I/O: the options that it begins with, and messages of the size
+that the other side takes."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import Any, Final
+from itertools import chain
+from typing import Final
 
-from ..codec import DEFAULT_LIMITS, Decoder, Limits, StreamOptions, delimit
-from ..codec.common.row_reader import ROW_TAG
-from ..codec.common.wire import bytes_field, read_field
+from ..codec import DEFAULT_LIMITS, Decoder, Limits, StreamOptions
+from ..codec.common.wire import read_field
 from ..codec.rdf.decoder import first_options
-from ..codec.rdf.encoder import write_options
-from ..codec.rdf.rules import Row
 from ..errors import LimitError, OptionsError
 from ..io.streams import GENERIC
 
@@ -28,143 +25,117 @@ _FRAMES_BEFORE_OPTIONS: Final = 1000
 _BYTES_BEFORE_OPTIONS: Final = 1 << 20
 
 
-class FrameFile(io.RawIOBase):
-    """Frames as a delimited stream, to be read like a file. Closing it closes what gives them.
-
-    :param name: how errors call it.
-    """
-
-    def __init__(self, frames: Iterable[bytes], name: str) -> None:
-        self._frames = iter(frames)
-        self._rest = memoryview(b"")
-        self.name = name
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        while not self._rest:
-            frame = next(self._frames, None)
-            if frame is None:
-                return 0
-            self._rest = memoryview(delimit(frame))
-        count = min(len(self._rest), len(buffer))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
-
-    def close(self) -> None:
-        close = getattr(self._frames, "close", None)
-        if close is not None and not self.closed:
-            close()
-        super().close()
-
-
-def opening_options(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> StreamOptions | None:
-    """The options that a stream opens with; None if the frame has none, or none that are well
-    formed."""
-    return first_options(frame, limits)
-
-
 class Opening:
-    """Looks for the options that a stream opens with: frames without a row may come before them.
+    """Finds the options that a stream begins with: frames without a row may come before them.
 
-    :raises JellyError: (from :meth:`look`) there are none where they ought to be.
+    :ivar options: None until they have been found.
     """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.options: StreamOptions | None = None
         self._limits = limits
         self._decoder = Decoder(GENERIC, limits=limits)
         self._frames = 0
         self._bytes = 0
 
-    def look(self, frame: bytes) -> StreamOptions | None:
-        """The options, if they are in this frame."""
-        options = opening_options(frame, self._limits)
-        if options is None:
-            # Whoever reads such a frame says what is wrong with it.
-            self._decoder.decode(frame)
-            self._frames += 1
-            self._bytes += len(frame)
-            if self._frames > _FRAMES_BEFORE_OPTIONS or self._bytes > _BYTES_BEFORE_OPTIONS:
-                raise OptionsError("the stream does not begin with options")
-        return options
+    def take(self, frame: bytes) -> bool:
+        """Look for the options in the next frame, unless they have been found.
+
+        :return: whether this frame has brought them.
+        :raises JellyError: the stream does not begin with options.
+        """
+        if self.options is not None:
+            return False
+        self.options = first_options(frame, self._limits)
+        if self.options is not None:
+            return True
+        # Decoding such a frame raises the error that it has.
+        self._decoder.decode(frame)
+        self._frames += 1
+        self._bytes += len(frame)
+        if self._frames > _FRAMES_BEFORE_OPTIONS or self._bytes > _BYTES_BEFORE_OPTIONS:
+            raise OptionsError("the stream does not begin with options")
+        return False
 
 
-def renamed(frames: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """A stream under another name.
+def open_stream(frames: Iterator[bytes], limits: Limits) -> tuple[StreamOptions, Iterator[bytes]]:
+    """Read a stream up to its options.
 
-    :param frames: of a stream that says its options once.
+    :return: the options, and all frames.
+    :raises JellyError: the stream does not begin with options.
     """
-    iterator = iter(frames)
-    try:
-        for frame in iterator:
-            options = opening_options(frame)
-            if options is not None:
-                yield _with_options(frame, replace(options, stream_name=name))
-                break
-            yield frame
-        yield from iterator
-    finally:
-        close = getattr(iterator, "close", None)
-        if close is not None:
-            close()
+    opening = Opening(limits)
+    kept: list[bytes] = []
+    for frame in frames:
+        kept.append(frame)
+        opening.take(frame)
+        if opening.options is not None:
+            return opening.options, chain(kept, frames)
+    raise OptionsError("the stream has no options" if kept else "the stream has no frames")
 
 
-def _with_options(frame: bytes, options: StreamOptions) -> bytes:
-    """A frame whose first row says other options."""
-    pos = 0
-    while True:
-        start = pos
-        tag, _, pos, _ = read_field(frame, pos, len(frame))
-        if tag == ROW_TAG:
-            row = bytes_field(Row.OPTIONS, write_options(options))
-            return frame[:start] + bytes_field(ROW_TAG >> 3, row) + frame[pos:]
+class Fitting:
+    """Divides the frames of a stream that a client sends, see :func:`fitted`."""
+
+    def __init__(self, message_bytes: int, limits: Limits) -> None:
+        self._message_bytes = message_bytes
+        self._limits = limits
+        self._options: StreamOptions | None = None
+
+    def take(self, frame: bytes) -> Iterator[bytes]:
+        """The next frame in chunks that can be sent.
+
+        :raises LimitError: it cannot be divided so.
+        """
+        if self._options is None:
+            self._options = first_options(frame, self._limits)
+        return fitted(frame, self._options, self._message_bytes)
+
+    def take_all(self, frames: Iterable[bytes]) -> Iterator[bytes]:
+        """All frames in chunks that can be sent."""
+        for frame in iterate(iter(frames)):
+            yield from self.take(frame)
 
 
-def fitted(frame: bytes, options: StreamOptions, message_bytes: int) -> Iterator[bytes]:
-    """A frame in pieces that can be sent.
+def fitted(frame: bytes, options: StreamOptions | None, message_bytes: int) -> Iterator[bytes]:
+    """A frame in chunks that can be sent.
 
-    In a flat stream frames mean nothing, and one that is large is divided between its rows. In a
-    grouped one each is an element.
+    In a flat stream frames have no meaning, and a large one is divided between its rows. In a
+    grouped stream each frame is an element.
 
-    :param message_bytes: that the other side takes at once.
+    :param options: of the stream; None before they have come, where no frame is divided.
+    :param message_bytes: of the largest message that the other side takes.
     :raises LimitError: an element, or a row, is too large.
     """
+    if options is None:
+        yield frame
+        return
     most = message_bytes - _MESSAGE_OVERHEAD
     if options.grouped or len(frame) <= min(SENT_BYTES, most):
-        _check(len(frame), most, "a frame that is one element")
+        _check_size(len(frame), most, "a frame that is one element")
         yield frame
         return
     start = pos = 0
     while pos < len(frame):
         before = pos
         _, _, pos, _ = read_field(frame, pos, len(frame))
-        _check(pos - before, most, "a row")
+        _check_size(pos - before, most, "a row")
         if pos - start > min(SENT_BYTES, most) and before > start:
             yield frame[start:before]
             start = before
     yield frame[start:]
 
 
-def _check(size: int, most: int, what: str) -> None:
+def _check_size(size: int, most: int, what: str) -> None:
     if size > most:
         raise LimitError(f"{what} takes {size:,} bytes, a message of this service {most:,}")
 
 
-def fitted_all(frames: Iterable[bytes], message_bytes: int, limits: Limits) -> Iterator[bytes]:
-    """The frames of a stream, each in pieces that can be sent.
-
-    :raises JellyError: one of them cannot, or the stream's options cannot be read.
-    """
-    options: StreamOptions | None = None
-    iterator = iter(frames)
+def iterate(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """The frames; whatever gives them is closed after the last, or where iteration ends."""
     try:
-        for frame in iterator:
-            if options is None:
-                options = opening_options(frame, limits)
-            yield from (frame,) if options is None else fitted(frame, options, message_bytes)
+        yield from frames
     finally:
-        close = getattr(iterator, "close", None)
+        close = getattr(frames, "close", None)
         if close is not None:
             close()

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 import grpc
 
-from .buffers import iterate
+from .frames import iterate
 
 #: How often waiting calls are looked at while the bound passes.
 _LOOKS: Final = 4

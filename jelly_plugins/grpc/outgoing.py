@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from ..backends import find_owner, get_backend
-from ..codec import Limits, StreamOptions, describe
+from ..codec import DEFAULT_LIMITS, Limits, StreamOptions, describe
+from ..codec.common.row_reader import ROW_TAG
+from ..codec.common.wire import bytes_field, read_field
+from ..codec.rdf.decoder import first_options
+from ..codec.rdf.encoder import write_options
+from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
 from ..formats.names import Format
@@ -17,8 +22,8 @@ from ..formats.transcode import transcode
 from ..io.sinks import Writable
 from ..io.sources import Source
 from ..io.streams import FrameBytes, encode
-from .buffers import Pulled, iterate
-from .frames import FRAME_BYTES, FRAME_ROWS, renamed
+from .buffers import Pulled
+from .frames import FRAME_BYTES, FRAME_ROWS, iterate
 
 
 def outgoing(
@@ -122,3 +127,29 @@ def converted(
 
     frames = iterate(Pulled(write, limits))
     return frames if topic is None else renamed(frames, topic)
+
+
+def renamed(frames: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """A stream under another name.
+
+    :param frames: of a stream that has its options once.
+    """
+    is_renamed = False
+    for frame in iterate(iter(frames)):
+        options = None if is_renamed else first_options(frame, DEFAULT_LIMITS)
+        if options is None:
+            yield frame
+        else:
+            yield _with_options(frame, replace(options, stream_name=name))
+            is_renamed = True
+
+
+def _with_options(frame: bytes, options: StreamOptions) -> bytes:
+    """A frame with other options in its first row."""
+    pos = 0
+    while True:
+        start = pos
+        tag, _, pos, _ = read_field(frame, pos, len(frame))
+        if tag == ROW_TAG:
+            row = bytes_field(Row.OPTIONS, write_options(options))
+            return frame[:start] + bytes_field(ROW_TAG >> 3, row) + frame[pos:]

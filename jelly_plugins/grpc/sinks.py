@@ -8,17 +8,24 @@ never held up by a client, and has nothing of a stream whose client has gone.
 from __future__ import annotations
 
 import tempfile
+from threading import RLock
 from typing import Any, Final
 
 from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, delimit
 from ..errors import OptionsError
+from ..patch.replay.locks import lock_of
 from ..reserved import refuse_graph
-from .locks import shared_lock
 from .service import Published
 
 #: Bytes of a stream that are held in memory; what is more is in a temporary file.
 _IN_MEMORY: Final = 4 << 20
+
+
+def shared_lock(graph: object) -> RLock:
+    """The lock under which a graph or store is read or changed as a whole: that of the store that a
+    graph of rdflib is in. All topics and sinks of the store have the same, and replays of logs."""
+    return lock_of(getattr(graph, "store", graph))
 
 
 class StoreSink:

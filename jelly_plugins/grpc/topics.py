@@ -19,9 +19,9 @@ from ..io.streams import FrameBytes
 from .buffers import Pulled
 from .calls import stop
 from .frames import FRAME_BYTES, FRAME_ROWS
-from .locks import shared_lock
-from .negotiation import answer_to, refused
 from .service import Publishable, Published, Subscribable
+from .sinks import shared_lock
+from .wire import answer_to, refused
 
 #: Bytes of a snapshot that are held in memory; what is more is in a temporary file.
 _IN_MEMORY: Final = 1 << 20

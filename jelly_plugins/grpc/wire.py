@@ -1,19 +1,26 @@
-"""The service on the wire: the names of its methods, and its messages that are no frames.
+"""The service's protocol: its methods, its messages other than frames, and the options that a
+subscriber requests.
 
-Frames are bytes here, which the codec reads and writes; what is left are two small messages. Both
-are read and written without protobuf's classes, so that their errors are the codec's too.
+A stream may have less than was requested, never more. The server chooses the stream's logical type
+and name. Version 0 requests no version: Jelly-JVM's clients leave it out.
 
-Reference: RdfStreamService in grpc.proto.
+The messages are read and written without protobuf's classes, so that their errors are the codec's.
+
+Reference: Jelly gRPC streaming protocol, section "Stream options"; RdfStreamService and
+RdfStreamSubscribe in grpc.proto.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ..codec import Limits, StreamOptions
+from ..codec.common.options import FLAGS, MIN_NAME_TABLE, TABLES
 from ..codec.common.wire import BYTES, bytes_field, read_fields, read_string, string_field
 from ..codec.rdf.decoder import read_options
 from ..codec.rdf.encoder import write_options
+from ..errors import OptionsError, ServiceError
 
 SERVICE: Final = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE: Final = "SubscribeRdf"
@@ -26,7 +33,7 @@ _FIELDS: Final = {1: BYTES, 2: BYTES}
 
 
 def path_of(method: str) -> str:
-    """What a request for a method names.
+    """The path of a method in a request.
 
     >>> path_of(SUBSCRIBE)
     '/eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService/SubscribeRdf'
@@ -36,15 +43,15 @@ def path_of(method: str) -> str:
 
 def write_subscribe(topic: str, options: StreamOptions | None) -> bytes:
     """Write an RdfStreamSubscribe."""
-    asked = b"" if options is None else bytes_field(2, write_options(options))
-    return string_field(1, topic) + asked
+    requested = b"" if options is None else bytes_field(2, write_options(options))
+    return string_field(1, topic) + requested
 
 
 def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | None]:
-    """Read an RdfStreamSubscribe: the topic, and the options that are asked for.
+    """Read an RdfStreamSubscribe: the topic, and the options that are requested.
 
-    :raises WireError: malformed.
-    :raises OptionsError: the physical type that is asked for is none.
+    :raises WireError: the message is malformed.
+    :raises OptionsError: no stream can have these options.
 
     >>> from jelly_plugins.codec import DEFAULT_LIMITS
     >>> read_subscribe(write_subscribe("weather", None), DEFAULT_LIMITS)
@@ -57,4 +64,65 @@ def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | No
             topic = read_string(data, start, stop, "the topic")
         else:
             options = read_options(data, start, stop, limits)
+    if options is not None:
+        options.check_consistency()
+        if options.max_name_table_size < MIN_NAME_TABLE:
+            raise OptionsError(
+                f"a name table of {options.max_name_table_size} entries is too small, "
+                f"the least is {MIN_NAME_TABLE}"
+            )
     return topic, options
+
+
+def check_answer(requested: StreamOptions | None, options: StreamOptions) -> None:
+    """Reject a stream that is not what was requested.
+
+    :param options: those of the stream.
+    :raises OptionsError: the stream has another physical type, or more than was requested.
+
+    >>> check_answer(StreamOptions.big(), StreamOptions.small(version=1))
+    >>> check_answer(StreamOptions.small(), StreamOptions.big(version=1))
+    Traceback (most recent call last):
+        ...
+    jelly_plugins.errors.OptionsError: the stream's max_name_table_size is 4000, asked for was 128
+    """
+    if requested is None:
+        return
+    if options.physical_type is not requested.physical_type:
+        raise OptionsError(
+            f"the stream's physical type is {options.physical_type.name}, "
+            f"asked for was {requested.physical_type.name}"
+        )
+    for name in FLAGS:
+        if getattr(options, name) and not getattr(requested, name):
+            raise OptionsError(f"the stream has {name}, which was not asked for")
+    for name in (*TABLES, "version"):
+        found, most = getattr(options, name), getattr(requested, name)
+        if found > most and (name != "version" or most):
+            raise OptionsError(f"the stream's {name} is {found}, asked for was {most}")
+
+
+def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOptions:
+    """Options for a stream that is written for a subscriber.
+
+    :param usual: those of the stream without a request; its tables are never larger, and its name
+        is always this one.
+
+    >>> answer_to(StreamOptions(max_name_table_size=8), StreamOptions()).max_name_table_size
+    8
+    """
+    if requested is None:
+        return usual
+    sizes = {name: min(getattr(requested, name), getattr(usual, name)) for name in TABLES}
+    return replace(
+        usual,
+        physical_type=requested.physical_type,
+        logical_type=requested.logical_type or requested.physical_type.flat,
+        version=min(requested.version, usual.version) or usual.version,
+        **sizes,
+    )
+
+
+def refused(error: Exception) -> ServiceError:
+    """The error for a request that cannot be answered as it is."""
+    return ServiceError(str(error), status="INVALID_ARGUMENT")

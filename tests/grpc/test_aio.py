@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc.aio
 import pyoxigraph as ox
 import pytest
 from rdflib import Graph, URIRef
@@ -202,6 +203,30 @@ def test_options_are_checked() -> None:
                     "t", server.address, options=StreamOptions.small()
                 ) as stream:
                     await anext(stream)
+
+    run(test())
+
+
+@pytest.mark.parametrize("wrong", [{"backend": "unknown"}, {"timeout": "long"}])
+def test_a_wrong_request_leaves_no_connection(
+    wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channels = []
+
+    def insecure_channel(*settings: Any) -> Any:
+        channels.append(make(*settings))
+        return channels[-1]
+
+    make = grpc.aio.insecure_channel
+    monkeypatch.setattr(grpc.aio, "insecure_channel", insecure_channel)
+
+    async def test() -> None:
+        async with await aio.serve({}) as server:
+            with pytest.raises((KeyError, TypeError)):
+                aio.subscribe("t", server.address, **wrong)
+            for channel in channels:
+                assert channel.get_state() is grpc.ChannelConnectivity.SHUTDOWN
+                await channel.close()
 
     run(test())
 

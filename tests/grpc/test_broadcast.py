@@ -89,7 +89,7 @@ def test_who_comes_in_the_middle_of_a_stream() -> None:
 
 
 def _renamed(frames: Iterator[bytes]) -> Iterator[bytes]:
-    from jelly_plugins.grpc.frames import renamed
+    from jelly_plugins.grpc.outgoing import renamed
 
     return renamed(frames, "t")
 

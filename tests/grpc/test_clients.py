@@ -109,6 +109,10 @@ def test_a_stream_becomes_a_file_a_store_or_a_graph(tmp_path: Path) -> None:
         with client.subscribe("t") as stream:
             assert stream.options.physical_type is PhysicalType.QUADS
             assert sum(len(frame.statements) for frame in stream) == 600
+        with client.subscribe("t") as stream:
+            assert stream.options.physical_type is PhysicalType.QUADS
+            stream.save(tmp_path / "y.jelly")
+        assert (tmp_path / "y.jelly").read_bytes() == delimited(frames)
 
 
 class BreaksOff:

@@ -6,6 +6,7 @@ Reference: Jelly gRPC streaming protocol; grpc.proto.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from jelly_plugins.codec import DEFAULT_LIMITS, Encoder, Limits, LogicalType, Ph
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
 from jelly_plugins.codec.rdf.encoder import write_options
 from jelly_plugins.grpc import serve, subscribe, wire
-from jelly_plugins.grpc.incoming import AnswerCheck
+from jelly_plugins.grpc.connection import Answer, Request
 
 from .support import Fixed, Kept, code_of, frames_of, numbered, raw, refused, service
 
@@ -25,6 +26,12 @@ TABLES = {"max_name_table_size": 64, "max_prefix_table_size": 16, "max_datatype_
 def asked(**changes: Any) -> StreamOptions:
     """Options that a stream with :data:`TABLES` keeps to."""
     return StreamOptions(**{"version": 1, **TABLES, **changes})
+
+
+def answer_from(target: str) -> Answer:
+    """A stream that a client receives of a server."""
+    connection = SimpleNamespace(target=target, limits=DEFAULT_LIMITS)
+    return Answer(None, Request("t"), connection, owned=False)
 
 
 # Subscribing
@@ -332,17 +339,17 @@ def test_options_are_not_waited_for_without_end(size: int) -> None:
         assert code_of(lambda: publish(endless.subscribe("", None))) == "INVALID_ARGUMENT"
         with refused("DATA_LOSS"), subscribe("any", server.address) as stream:
             assert stream.options
-    check = AnswerCheck(None, name="here", limits=DEFAULT_LIMITS)
+    answer = answer_from("here")
 
     def take_all() -> None:
         for _ in range(2000):
-            check.take(frame)
+            answer._check(frame)
 
-    with pytest.raises(OptionsError, match="here: the stream does not begin with options"):
+    with pytest.raises(OptionsError, match="here: t: the stream does not begin with options"):
         take_all()
 
 
 def test_an_answer_that_begins_with_no_frame_is_refused() -> None:
-    check = AnswerCheck(None, name="here", limits=DEFAULT_LIMITS)
-    with pytest.raises(WireError, match="here: frame 0"):
-        check.take(b"\xff" * 9)
+    answer = answer_from("here")
+    with pytest.raises(WireError, match="here: t: frame 0"):
+        answer._check(b"\xff" * 9)

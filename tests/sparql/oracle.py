@@ -154,7 +154,10 @@ def literal(lex: str, langtag: str | None, datatype: str | None) -> tuple[Any, .
     return ("literal", lex, langtag, None if datatype == XSD_STRING else datatype)
 
 
-def encode(draw: Random, variables: list[str], rows: list[tuple[Any, ...]]) -> bytes:
+# A case for each kind of column, one after the other.
+def encode(  # noqa: C901
+    draw: Random, variables: list[str], rows: list[tuple[Any, ...]]
+) -> bytes:
     """One frame: each variable in any column that holds it, in any form, runs cut at random."""
     names: dict[str, int] = {}
     datatypes: dict[str, int] = {}

@@ -90,8 +90,8 @@ class RowReader(ABC, Generic[R, F]):
         self._frames += 1
         return frame
 
-    def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:
-        # One long function: it runs for each row, and calls cost more here than all else.
+    # One long function: it runs for each row, and calls cost more here than all else.
+    def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:  # noqa: C901
         options, first, second = (self._row_numbers[number] for number in (1, 2, 3))
         name, prefix, datatype = self._entry_rows
         first_kind, second_kind = self._kinds
