@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -44,6 +45,19 @@ def silent_calls(address: str, method: str, count: int, token: str | None = None
     return codes
 
 
+def publish_at_last(client: Client) -> None:
+    """Publish, as often as slots are taken or this process was too slow for the server."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            client.publish(numbered(3))
+            return
+        except ServiceError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("token", [None, "secret"])
 def test_silent_clients_give_their_slots_back(method: str, token: str | None) -> None:
@@ -53,7 +67,7 @@ def test_silent_clients_give_their_slots_back(method: str, token: str | None) ->
         assert "CANCELLED" in codes
         assert set(codes) <= {"CANCELLED", "RESOURCE_EXHAUSTED"}
         with Client(server.address, token=token) as client:
-            client.publish(numbered(3))
+            publish_at_last(client)
             assert list(client.subscribe("t").statements()) == numbered(3)
 
 
