@@ -16,7 +16,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final, Protocol, Self, TypeAlias
 
@@ -33,9 +33,10 @@ from .codec import (
     StreamOptions,
     delimit,
 )
+from .codec.sparql.columns import ResultsColumnDecoder
 from .codec.sparql.decoder import ResultsFrame
 from .codec.sparql.options import RESULTS_LIMITS
-from .codec.text.columns import ColumnFactory
+from .codec.text.columns import ColumnFactory, column_of
 from .codec.text.ntriples import Dialect, Notation
 from .errors import JellyError, MissingExtraError, StatementError
 from .io.sinks import Destination, open_output
@@ -265,7 +266,7 @@ _VALUE_TYPES: Final = {
     "dateTime": pyarrow.timestamp("us", "UTC"),
     "date": pyarrow.date32(),
 }
-_XSD: Final = b"http://www.w3.org/2001/XMLSchema#"
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
 
 def read_results(
@@ -289,21 +290,20 @@ def read_results(
     :raises StatementError: likewise; a cell is not a value of its column's type, or the source has
         the result of an ASK query.
     """
-    factory: Any = ColumnFactory(Notation.RDF_1_2, limits)
-    results = ResultsReader(src, format=format, factory=factory, limits=limits)
+    results = _ColumnResults(src, format=format, limits=limits)
     if results.boolean is not None:
         results.close()
         raise StatementError("the result of an ASK query has no columns", source=results.name)
     frames = results.frames()
     peeked = list(islice(frames, 1))
-    marks: list[bytes | None] = [None] * len(results.variables)
+    marks: list[str | None] = [None] * len(results.variables)
     while values and not any(frame.rows for frame in peeked):
         frame = next(frames, None)
         if frame is None:
             break
         peeked.append(frame)
     if values:
-        marks = [_mark(cells) for cells in peeked[-1].columns]
+        marks = [_mark(_array(column, column.rows)) for column in peeked[-1].columns]
     schema = pyarrow.schema(
         [
             pyarrow.field(name, pyarrow.string() if mark is None else _value_type(mark))
@@ -315,10 +315,30 @@ def read_results(
     return reader
 
 
+class _ColumnResults(ResultsReader):
+    """Results by columns of text, whatever their format."""
+
+    def __init__(
+        self,
+        src: Source,
+        *,
+        format: ResultsFormat | str | None,  # noqa: A002
+        limits: Limits,
+    ) -> None:
+        factory: Any = ColumnFactory(Notation.RDF_1_2, limits)
+        super().__init__(src, format=format, factory=factory, limits=limits)
+
+    def _decoder(self) -> ResultsColumnDecoder:
+        return ResultsColumnDecoder(limits=self._limits)
+
+    def _column(self, cells: Sequence[bytes | None]) -> Column:
+        return column_of(cells)
+
+
 def _result_batches(
     results: ResultsReader,
     frames: Iterable[ResultsFrame],
-    marks: list[bytes | None],
+    marks: list[str | None],
     schema: pyarrow.Schema,
 ) -> Iterator[pyarrow.RecordBatch]:
     with results:
@@ -329,9 +349,10 @@ def _result_batches(
                 yield pyarrow.RecordBatch.from_struct_array(empty)
                 continue
             arrays = []
-            for cells, mark, field in zip(frame.columns, marks, schema, strict=True):
+            for column, mark, field in zip(frame.columns, marks, schema, strict=True):
+                array = _array(column, frame.rows)
                 try:
-                    arrays.append(_result_array(cells, mark, field.type))
+                    arrays.append(array if mark is None else _values(array, mark, field.type))
                 except (pyarrow.ArrowException, StatementError) as error:
                     raise StatementError(
                         f"a cell of ?{field.name} is not of type {field.type}, as the ones before "
@@ -342,33 +363,32 @@ def _result_batches(
             yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _result_array(cells: list[Any], mark: bytes | None, kind: pyarrow.DataType) -> pyarrow.Array:
-    if mark is None:
-        return pyarrow.array(cells, pyarrow.string())
-    size = len(mark)
-    lexes = []
-    for cell in cells:
-        if cell is not None and not cell.endswith(mark):
-            raise StatementError(cell.decode()[:80])
-        # Arrow's numbers have no plus sign.
-        lexes.append(None if cell is None else cell[1:-size].removeprefix(b"+"))
-    return pyarrow.array(lexes, pyarrow.string()).cast(kind)
+def _values(array: pyarrow.Array, mark: str, kind: pyarrow.DataType) -> pyarrow.Array:
+    """Literals of one datatype as values of a type of Arrow."""
+    compute = pyarrow.compute
+    others = array.filter(compute.invert(compute.ends_with(array, mark)))
+    if len(others):
+        raise StatementError(others[0].as_py()[:80])
+    lexes = compute.utf8_slice_codeunits(array, 1, -len(mark))
+    # Arrow's numbers have no plus sign.
+    return compute.replace_substring_regex(lexes, "^[+]", "").cast(kind)
 
 
-def _mark(cells: list[Any]) -> bytes | None:
+def _mark(array: pyarrow.Array) -> str | None:
     """What the text of all cells ends with if they are literals of one datatype that Arrow has a
     type for; otherwise None."""
-    marks = {cell[cell.rfind(b'"') :] for cell in cells if cell is not None}
-    if len(marks) != 1:
+    if array.null_count == len(array):
         return None
-    [mark] = marks
-    found: bytes = mark
-    return found if found.startswith(b'"^^<') and _value_type(found) is not None else None
+    first: str = array.drop_null()[0].as_py()
+    mark = first[first.rfind('"') :]
+    if not mark.startswith('"^^<') or _value_type(mark) is None:
+        return None
+    return mark if pyarrow.compute.all(pyarrow.compute.ends_with(array, mark)).as_py() else None
 
 
-def _value_type(mark: bytes) -> pyarrow.DataType | None:
-    name = mark.removeprefix(b'"^^<').removesuffix(b">")
-    return _VALUE_TYPES.get(name[len(_XSD) :].decode()) if name.startswith(_XSD) else None
+def _value_type(mark: str) -> pyarrow.DataType | None:
+    name = mark.removeprefix('"^^<').removesuffix(">")
+    return _VALUE_TYPES.get(name[len(_XSD) :]) if name.startswith(_XSD) else None
 
 
 def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Columns | None]:

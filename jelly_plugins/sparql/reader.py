@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -115,16 +115,25 @@ class ResultsReader(Closing):
     def _read(self) -> Generator[ResultsFrame]:
         try:
             if self.format is ResultsFormat.JELLY:
-                yield from decoded(self._pieces, self._factory, self._limits, self._note)
+                yield from decoded(self._pieces, self._decoder(), self._limits, self._note)
                 return
             for number, batch in enumerate(self._batches()):
-                columns = [list(cells) for cells in zip(*batch, strict=True)]
-                yield ResultsFrame(number, len(batch), columns or [[] for _ in self.variables])
+                columns = [self._column(cells) for cells in zip(*batch, strict=True)]
+                empty = [self._column(()) for _ in self.variables]
+                yield ResultsFrame(number, len(batch), columns or empty)
         except JellyError as error:
             error.locate(source=self.name)
             raise
         finally:
             self._input.close()
+
+    def _decoder(self) -> ResultsDecoder:
+        """What reads the frames of Jelly-SPARQL."""
+        return ResultsDecoder(self._factory, limits=self._limits)
+
+    def _column(self, cells: Sequence[Any]) -> Any:
+        """A column of a format without frames."""
+        return list(cells)
 
     def _batches(self) -> Iterator[list[Solution]]:
         """The solutions of a format without frames; the first batch comes with the header."""
@@ -146,7 +155,7 @@ class ResultsReader(Closing):
 
 def decoded(
     pieces: Iterator[bytes],
-    factory: TermFactory[Any],
+    decoder: ResultsDecoder,
     limits: Limits,
     on_header: Callable[[ResultsDecoder], object],
 ) -> Iterator[ResultsFrame]:
@@ -155,7 +164,6 @@ def decoded(
     :param on_header: called with the decoder before the first frame is given out.
     """
     splitter = FrameSplitter(limits=limits)
-    decoder = ResultsDecoder(factory, limits=limits)
 
     def frames() -> Iterator[bytes]:
         for piece in pieces:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple
-from jelly_plugins.codec import GenericFactory
-from jelly_plugins.codec.sparql import decoder, encoder, kernel, layouts, term_reader
+from jelly_plugins.codec import Column, GenericFactory
+from jelly_plugins.codec.sparql import columns, decoder, encoder, kernel, layouts, term_reader
+from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
 from jelly_plugins.codec.sparql.decoder import IRIS, LITERALS, MIXED, ResultsDecoder
 from jelly_plugins.codec.sparql.encoder import ResultsEncoder, encode_boolean
 from jelly_plugins.codec.sparql.layouts import expand, squeeze
@@ -93,13 +94,13 @@ def test_many_damaged_streams_end_in_one_error() -> None:
         check_damaged(seed, 100)
 
 
-def outcome(frames: list[bytes]) -> Any:
-    """What reading gives: solutions, and the error that ends it."""
-    reader = ResultsDecoder(GenericFactory(), limits=SMALL)
+def outcome(frames: list[bytes], reader: ResultsDecoder) -> Any:
+    """What reading gives: columns of cells, and the error that ends it."""
     found: list[Any] = []
     try:
         for frame in frames:
-            found.append(reader.decode(frame).solutions())
+            for column in reader.decode(frame).columns:
+                found.append(column.values() if isinstance(column, Column) else column)
     except JellyError as error:
         found.append((type(error), str(error)))
     return found
@@ -124,11 +125,25 @@ def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
             for name in ("described", "joined", "pack", "squeeze"):
                 patch.setattr(encoder, name, getattr(layouts, name))
             assert written(variables, rows, frame_cells=50) == frames
-    compiled = [outcome(case) for case in cases]
-    monkeypatch.setattr(decoder, "read_column", lambda *_: None)
-    monkeypatch.setattr(term_reader, "enter_packed", lambda *_: False)
+
+    def outcomes(case: list[bytes]) -> Any:
+        return (
+            outcome(case, ResultsDecoder(GenericFactory(), limits=SMALL)),
+            outcome(case, ResultsColumnDecoder(limits=SMALL)),
+        )
+
+    compiled = [outcomes(case) for case in cases]
+    read_in_python(monkeypatch)
     for case, found in zip(cases, compiled, strict=True):
-        assert outcome(case) == found
+        assert outcomes(case) == found
+
+
+def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the reference read, without the compiled module."""
+    monkeypatch.setattr(decoder, "read_column", lambda *_: None)
+    monkeypatch.setattr(columns, "text_column", lambda *_: None)
+    monkeypatch.setattr(term_reader, "enter_packed", lambda *_: 0)
+    monkeypatch.setattr(term_reader, "find_fields", lambda *_: None)
 
 
 def test_runs() -> None:

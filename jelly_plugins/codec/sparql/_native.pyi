@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..text.columns import Column
 from .layouts import described as described
 from .layouts import joined as joined
 from .layouts import pack as pack
@@ -10,4 +11,12 @@ from .layouts import squeeze as squeeze
 def read_column(
     reader: Any, number: int, data: bytes, start: int, stop: int, rows: int
 ) -> list[Any] | None: ...
-def enter_packed(reader: Any, prefixes: bool, data: bytes, start: int, stop: int) -> bool: ...
+def find_fields(
+    data: bytes, start: int, stop: int, known: dict[int, int], repeated: frozenset[int]
+) -> dict[int, list[tuple[int, int, int]]] | None: ...
+def enter_packed(
+    reader: Any, prefixes: bool, data: bytes, fields: list[tuple[int, int, int]]
+) -> int: ...
+def text_column(
+    reader: Any, number: int, data: bytes, start: int, stop: int, rows: int, most_bytes: int
+) -> Column | None: ...

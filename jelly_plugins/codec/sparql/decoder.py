@@ -77,7 +77,7 @@ class ResultsFrame:
 
     index: int
     rows: int = 0
-    columns: list[list[Any]] = field(default_factory=list)
+    columns: list[Any] = field(default_factory=list)
     types: tuple[int, ...] = ()
     metadata: dict[str, bytes] = field(default_factory=dict)
     size: int = 0
@@ -157,8 +157,8 @@ class ResultsDecoder:
         terms = self._terms
         terms.begin_frame()
         for number, enter in self._lookups:
-            for start, stop, _ in fields.get(number, ()):
-                terms.set_packed(enter, data, start, stop)
+            if number in fields:
+                terms.set_packed(enter, data, fields[number])
         if self.variables is not None:
             self._read_columns(data, fields, frame)
         for entry in fields.get(_METADATA, ()):
@@ -255,7 +255,7 @@ class ResultsDecoder:
         frame.columns = [columns[index] for index in self._indices]
         frame.types = tuple(places[index][0] for index in self._indices)
 
-    def _read_column(self, number: int, data: bytes, pos: int, end: int, rows: int) -> list[Any]:
+    def _read_column(self, number: int, data: bytes, pos: int, end: int, rows: int) -> Any:
         cells = read_column(self._terms, number, data, pos, end, rows)
         if cells is not None:
             return cells

@@ -6,29 +6,63 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from ..text.columns import Column
     from .layouts import described, joined, pack, squeeze
 
     def read_column(
         reader: Any, number: int, data: bytes, start: int, stop: int, rows: int
     ) -> list[Any] | None: ...
-    def enter_packed(reader: Any, prefixes: bool, data: bytes, start: int, stop: int) -> bool: ...
+    def find_fields(
+        data: bytes, start: int, stop: int, known: dict[int, int], repeated: frozenset[int]
+    ) -> dict[int, list[tuple[int, int, int]]] | None: ...
+    def enter_packed(
+        reader: Any, prefixes: bool, data: bytes, fields: list[tuple[int, int, int]]
+    ) -> int: ...
+    def text_column(
+        reader: Any, number: int, data: bytes, start: int, stop: int, rows: int, most_bytes: int
+    ) -> Column | None: ...
 
 else:
     try:
         if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
             raise ImportError("the Python codec runs")
-        from ._native import described, enter_packed, joined, pack, read_column, squeeze
+        from ._native import (
+            described,
+            enter_packed,
+            find_fields,
+            joined,
+            pack,
+            read_column,
+            squeeze,
+            text_column,
+        )
     except ImportError:
         from .layouts import described, joined, pack, squeeze
 
         def read_column(*_):
             return None
 
+        def find_fields(*_):
+            return None
+
         def enter_packed(*_):
-            return False
+            return 0
+
+        def text_column(*_):
+            return None
 
 
 #: Whether the compiled module is used.
 native: Final = squeeze.__module__.endswith("._native")
 
-__all__ = ["described", "enter_packed", "joined", "native", "pack", "read_column", "squeeze"]
+__all__ = [
+    "described",
+    "enter_packed",
+    "find_fields",
+    "joined",
+    "native",
+    "pack",
+    "read_column",
+    "squeeze",
+    "text_column",
+]

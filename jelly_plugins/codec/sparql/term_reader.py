@@ -13,7 +13,7 @@ from ...errors import StatementError, WireError
 from ..common.limits import over
 from ..common.term_reader import TermReader
 from ..common.wire import BYTES, VARINT, read_field, read_fields, read_varint, uint32, wrong_type
-from .kernel import enter_packed
+from .kernel import enter_packed, find_fields
 
 #: Where a field's payload starts and ends, and its value if it is a number.
 Field: TypeAlias = tuple[int, int, int]
@@ -38,6 +38,9 @@ def gather(
     :param numbers: numbers of the fields that are repeated numbers, packed or not.
     :raises WireError: malformed, a known field of the wrong type, or one that occurs twice.
     """
+    fields = find_fields(data, pos, end, known, repeated)
+    if fields is not None:
+        return fields
     found: dict[int, list[Field]] = {}
     while pos < end:
         tag, start, pos, value = read_field(data, pos, end)
@@ -79,21 +82,21 @@ class ResultsTermReader(TermReader):
     """Reads what the columns of a frame hold."""
 
     def set_packed(
-        self, enter: Callable[[int, str], None], data: bytes, pos: int, end: int
+        self, enter: Callable[[int, str], None], data: bytes, places: list[Field]
     ) -> None:
         """Read packed entries of a lookup.
 
         :param enter: sets one.
         """
-        if enter != self.enter_datatype and enter_packed(
-            self, enter == self.enter_prefix, data, pos, end
-        ):
-            return
-        fields = gather(data, pos, end, _PACKED_FIELDS, frozenset({2}), "packed lookup entries")
-        entry_id = uint32(fields[1][0][2], "a lookup entry's id") if 1 in fields else 0
-        for start, stop, _ in fields.get(2, ()):
-            enter(entry_id, self.string(data, start, stop, "a lookup entry"))
-            entry_id = 0
+        done = 0
+        if enter != self.enter_datatype:
+            done = enter_packed(self, enter == self.enter_prefix, data, places)
+        for pos, end, _ in places[done:]:
+            fields = gather(data, pos, end, _PACKED_FIELDS, frozenset({2}), "packed lookup entries")
+            entry_id = uint32(fields[1][0][2], "a lookup entry's id") if 1 in fields else 0
+            for start, stop, _ in fields.get(2, ()):
+                enter(entry_id, self.string(data, start, stop, "a lookup entry"))
+                entry_id = 0
 
     def begin_column(self) -> None:
         """Start with no ids that zeros could refer to."""

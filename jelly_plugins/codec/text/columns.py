@@ -11,7 +11,7 @@ Reference: Arrow columnar format, section "Variable-size Binary Layout".
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
@@ -294,31 +294,39 @@ def columns_of(
     :param wanted: numbers of the positions that are asked for.
     """
     terms = list(zip_longest(*rows, fillvalue=b"")) or [(), (), ()]
-    subject, predicate, object_ = (_column(terms[at]) if at in wanted else None for at in range(3))
+    subject, predicate, object_ = (
+        column_of(terms[at]) if at in wanted else None for at in range(3)
+    )
     named = 3 in wanted and len(terms) == 4 and any(terms[3])
     return Columns(
         rows=len(rows),
         subject=subject,
         predicate=predicate,
         object=object_,
-        graph=_column(terms[3], nullable=True) if named else None,
+        graph=column_of([cell or None for cell in terms[3]]) if named else None,
         frames=frames,
     )
 
 
-def _column(cells: tuple[bytes, ...], *, nullable: bool = False) -> Column:
-    """A column of texts; those that are empty are null."""
+def column_of(cells: Sequence[bytes | None]) -> Column:
+    """A column of texts; None is null.
+
+    >>> column_of([b"_:b", None]).values()
+    ['_:b', None]
+    """
     offsets = [0]
     for cell in cells:
-        offsets.append(offsets[-1] + len(cell))
+        offsets.append(offsets[-1] + len(cell or b""))
     validity = None
-    if nullable:
-        bits = sum(1 << row for row, cell in enumerate(cells) if cell)
-        validity = bits.to_bytes((len(cells) + 7) // 8, "little")
+    if None in cells:
+        validity = bytearray((len(cells) + 7) // 8)
+        for row, cell in enumerate(cells):
+            if cell is not None:
+                validity[row >> 3] |= 1 << (row & 7)
     return Column(
         rows=len(cells),
         offsets=struct.pack(f"<{len(offsets)}i", *offsets),
-        data=b"".join(cells),
+        data=b"".join(filter(None, cells)),
         validity=validity,
     )
 

@@ -1,0 +1,212 @@
+"""Results as columns of text: the codec's, and Arrow's."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from jelly_plugins import BlankNode, Iri, Limits, Literal
+from jelly_plugins.codec import delimit
+from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
+from jelly_plugins.codec.text.ntriples import term_text
+from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError
+from jelly_plugins.sparql import encode_results, write_boolean, write_results
+
+from .random_results import options, results
+from .test_codec import read_in_python, written
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@pytest.fixture(params=["as it is", "in Python"], autouse=True)
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "in Python":
+        read_in_python(monkeypatch)
+
+
+def texts(frames: list[bytes], **settings: Any) -> list[tuple[Any, ...]]:
+    """The solutions of some frames, by columns of text."""
+    decoder = ResultsColumnDecoder(**settings)
+    found: list[tuple[Any, ...]] = []
+    for data in frames:
+        frame = decoder.decode(data)
+        columns = [column.values() for column in frame.columns]
+        found += zip(*columns, strict=True) if columns else [()] * frame.rows
+    return found
+
+
+def in_ntriples(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [tuple(None if term is None else term_text(term) for term in row) for row in rows]
+
+
+def without_direction(term: Any) -> Any:
+    """N-Triples has no base direction."""
+    return Literal(term.lex, "en") if isinstance(term, Literal) and term.langtag else term
+
+
+def test_random_results() -> None:
+    for seed in range(300):
+        draw = Random(seed)
+        variables, rows = results(draw)
+        rows = [tuple(map(without_direction, row)) for row in rows]
+        frames = written(
+            variables, rows, options=options(draw), frame_cells=draw.choice([1, 7, 4096])
+        )
+        assert texts(frames) == in_ntriples(rows)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Literal('a\tb\\"\n\x00\x7f'),
+        Literal("\ufffe\uffff\ufeff"),
+        Literal("é\U0001f600", "en-GB"),
+        Literal("x", "de"),
+        Literal("x", None, "http://e.org/a b>"),
+        Literal('x"', None, XSD + "integer"),
+        Iri("http://e.org/a b"),
+        Iri("http://e.org/é<"),
+        Iri(""),
+        BlankNode("a b"),
+        BlankNode("label-"),
+        BlankNode("b-1.x"),
+    ],
+)
+def test_what_is_escaped(cell: Any) -> None:
+    for rows in (
+        [(cell,)],
+        [(cell,), (None,), (cell,), (cell,)],
+        [(cell,), (Iri("urn:x"),), (Literal("x"),), (BlankNode("b"),), (cell,)],
+    ):
+        assert texts(written(["a"], rows)) == in_ntriples(rows)
+
+
+def test_what_ntriples_cannot_express() -> None:
+    for cell in (
+        Literal("x", "not a tag"),
+        Literal("x", None, "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"),
+    ):
+        with pytest.raises(TermError, match=r"frame 0: column 0 \(\?a\)"):
+            texts(written(["a"], [(cell,)]))
+
+
+def test_a_few_bytes_do_not_become_much_text() -> None:
+    long = [(Iri("urn:" + "x" * 1000), Literal("y" * 1000))] * 1000
+    frames = written(["a", "b"], long)
+    assert len(b"".join(frames)) < 2500
+    assert len(texts(frames, limits=Limits(name_table=8192, frame_expansion=2_009_000))) == 1000
+    with pytest.raises(LimitError, match="frame_expansion"):
+        texts(frames, limits=Limits(name_table=8192, frame_expansion=2_000_000))
+
+
+# Arrow
+
+
+def arrow() -> Any:
+    pytest.importorskip("pyarrow")
+    return pytest.importorskip("jelly_plugins.arrow")
+
+
+def data_of(variables: list[str], rows: Any, form: str = "jellys", **settings: Any) -> bytes:
+    file = io.BytesIO()
+    write_results(variables, rows, file, format=form, **settings)
+    return file.getvalue()
+
+
+ROWS = [
+    (Iri("urn:a"), Literal("1", None, XSD + "integer"), None),
+    (BlankNode("b"), None, None),
+    (Literal("x", "en"), Literal("+2", None, XSD + "integer"), None),
+]
+
+
+@pytest.mark.parametrize("form", ["jellys", "srt", "srp", "srj", "srx", "tsv"])
+def test_a_table(form: str) -> None:
+    if form in ("srj", "srx", "tsv"):
+        pytest.importorskip("pyoxigraph")
+    data = data_of(["a", "b", "none"], ROWS, form)
+    table = arrow().read_results(data, format=form).read_all()
+    assert table.column_names == ["a", "b", "none"]
+    assert list(zip(*table.to_pydict().values(), strict=True)) == in_ntriples(ROWS)
+    values = arrow().read_results(data, format=form, values=True).read_all()
+    assert [str(kind) for kind in values.schema.types] == ["string", "int64", "string"]
+    assert values["b"].to_pylist() == [1, None, 2]
+
+
+def test_values() -> None:
+    rows = [
+        tuple(
+            Literal(lex, None, XSD + name)
+            for lex, name in (
+                ("-1.50", "decimal"),
+                ("1e3", "double"),
+                ("true", "boolean"),
+                ("2026-11-24T10:00:00Z", "dateTime"),
+                ("2026-11-24", "date"),
+                ("x", "string"),
+            )
+        )
+    ]
+    names = ["decimal", "double", "boolean", "time", "date", "string"]
+    found = arrow().read_results(data_of(names, rows), values=True).read_all()
+    kinds = ["decimal128(38, 18)", "double", "bool", "timestamp[us, tz=UTC]", "date32[day]"]
+    assert [str(kind) for kind in found.schema.types] == [*kinds, "string"]
+    assert [str(cell) for [cell] in found.to_pydict().values()] == [
+        "-1.500000000000000000",
+        "1000.0",
+        "True",
+        "2026-11-24 10:00:00+00:00",
+        "2026-11-24",
+        '"x"',
+    ]
+
+
+def test_a_cell_of_another_type() -> None:
+    integers = [(Literal(str(n), None, XSD + "integer"),) for n in range(10)]
+    for last in (Iri("urn:x"), Literal("x", None, XSD + "integer"), Literal("1")):
+        data = data_of(["n"], [*integers, (last,)], frame_cells=5)
+        with pytest.raises(StatementError, match=r"frame 2: .*\?n is not of type int64") as caught:
+            arrow().read_results(data, values=True).read_all()
+        assert caught.value.source == "<bytes>"
+        assert arrow().read_results(data).read_all().num_rows == 11
+    mixed = data_of(["n"], [*integers, (Literal("1"),)])
+    assert str(arrow().read_results(mixed, values=True).read_all().schema.types[0]) == "string"
+
+
+def test_batches_follow_frames() -> None:
+    data = data_of(["s"], [(Iri(f"urn:{n}"),) for n in range(25)], frame_cells=10)
+    assert [len(batch) for batch in arrow().read_results(data)] == [10, 10, 5]
+    assert arrow().read_results(data_of([], [()] * 3)).read_all().num_rows == 3
+    taken = 0
+
+    def solutions() -> Iterator[tuple[Any, ...]]:
+        nonlocal taken
+        for number in range(100_000):
+            taken += 1
+            yield (Iri(f"urn:{number}"),)
+
+    class Frames(io.RawIOBase):
+        frames = encode_results(["s"], solutions())
+
+        def readable(self) -> bool:
+            return True
+
+        def read(self, _: int = -1) -> bytes:
+            return next(self.frames, b"")
+
+    next(iter(arrow().read_results(Frames())))
+    assert taken < 20_000
+
+
+def test_what_has_no_columns() -> None:
+    file = io.BytesIO()
+    write_boolean(True, file, format="jellys")
+    with pytest.raises(StatementError, match="ASK"):
+        arrow().read_results(file.getvalue())
+    frame = written(["s"], [(Iri("urn:a"),)])[0]
+    with pytest.raises(JellyError, match="frame 1"):
+        arrow().read_results(delimit(frame) + delimit(frame)).read_all()
