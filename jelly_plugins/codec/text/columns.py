@@ -303,13 +303,15 @@ def columns_of(
         subject=subject,
         predicate=predicate,
         object=object_,
-        graph=column_of([cell or None for cell in terms[3]]) if named else None,
+        graph=column_of([cell or None for cell in terms[3]], nullable=True) if named else None,
         frames=frames,
     )
 
 
-def column_of(cells: Sequence[bytes | None]) -> Column:
+def column_of(cells: Sequence[bytes | None], *, nullable: bool = False) -> Column:
     """A column of texts; None is null.
+
+    :param nullable: whether the column has validity bits even if no cell is null.
 
     >>> column_of([b"_:b", None]).values()
     ['_:b', None]
@@ -318,7 +320,7 @@ def column_of(cells: Sequence[bytes | None]) -> Column:
     for cell in cells:
         offsets.append(offsets[-1] + len(cell or b""))
     validity = None
-    if None in cells:
+    if nullable or None in cells:
         validity = bytearray((len(cells) + 7) // 8)
         for row, cell in enumerate(cells):
             if cell is not None:
