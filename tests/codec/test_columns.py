@@ -213,6 +213,16 @@ def test_columns_are_written_as_statements_are(kernel: Kernel, physical_type: Ph
     assert made + encoder.finish() == expected
 
 
+@pytest.mark.parametrize("most", [0, 1, 10, 1000])
+def test_statements_that_repeat(kernel: Kernel, most: int) -> None:
+    rows = [(S, P, O)] * 45 + [(S, P, S)] * 45 + [(O, P, S)]
+    settings: dict[str, Any] = {"frame_rows": 60, "limits": Limits(frame_repeats=most)}
+    expected = frames_of(rows, StreamOptions(), **settings)
+    columns = kernel.ColumnEncoder(StreamOptions(), **settings)
+    made = columns.add(columns_of([cells(row) for row in rows]))
+    assert made + columns.finish() == expected
+
+
 def test_columns_come_back(kernel: Kernel) -> None:
     # A blank node's label that N-Triples cannot say has another name in columns.
     [columns] = batches_of(kernel, frames_of(ROWS[2:] * 3))

@@ -1,4 +1,4 @@
-"""IRIs that come again and again in text: what the compiled kernel knows of them is still true."""
+"""IRIs and statements that recur in text: both kernels write the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins.codec import PhysicalType, StreamOptions
+from jelly_plugins.codec import Encoder, Iri, Limits, PhysicalType, StreamOptions
 from jelly_plugins.codec.text import transcoding as text
 
 native = pytest.importorskip("jelly_plugins.codec._native", reason="the kernel is not built")
@@ -68,6 +68,21 @@ def test_both_kernels_write_the_same(
     rng = random.Random(f"{physical_type} {tables} {variety}")
     pieces = [lines(rng, 400, variety, quads=physical_type is QUADS) for _ in range(7)]
     assert frames(native, options, pieces) == frames(text, options, pieces)
+
+
+@pytest.mark.parametrize("most", [0, 1, 10, 1000])
+@pytest.mark.parametrize("frame_rows", [1, 60])
+def test_lines_that_repeat_are_written_as_statements_are(most: int, frame_rows: int) -> None:
+    settings: dict[str, Any] = {"frame_rows": frame_rows, "limits": Limits(frame_repeats=most)}
+    rows = [(Iri("urn:s"), Iri("urn:p"), Iri(f"urn:{name}")) for name in "o" * 45 + "b" * 45 + "oo"]
+    encoder = Encoder(StreamOptions(), **settings)
+    expected = encoder.add(rows) + encoder.finish()
+    data = b"".join(
+        b"<%s> <%s> <%s> .\n" % tuple(iri.value.encode() for iri in row) for row in rows
+    )
+    for module in (native, text):
+        encoder = module.TextEncoder(StreamOptions(), **settings)
+        assert encoder.feed(data[:100]) + encoder.feed(data[100:]) + encoder.finish() == expected
 
 
 def test_what_one_parser_takes_another_may_refuse() -> None:

@@ -11,7 +11,7 @@ cdef enum Written:
     NO_DATATYPES
     # The row is longer than a reader would take.
     ROW_TOO_LONG
-    # Nothing was written: every term repeats, which is counted elsewhere.
+    # Nothing was written: every term repeats, more often than `Writer.room_repeats`.
     ALL_REPEATED
     OUT_OF_MEMORY
 
@@ -71,6 +71,9 @@ cdef struct Writer:
     # Rows that are complete, and the one that is written.
     Buffer rows
     uint64_t row_count
+    # Of these rows, statements that repeat every term, and how many more the frame may have.
+    uint64_t repeats
+    uint64_t room_repeats
     Buffer body
 
 

@@ -217,7 +217,7 @@ cdef class PatchTermWriter(TermWriter):
         so."""
         cdef Writer *writer = &self.writer
         if (
-            encoder._rows or encoder._repeats
+            encoder._rows or encoder._repeats or writer.repeats
             or writer.row_count >= bounded(self.limits.frame_rows)
             or writer.rows.size > self.row_bytes
         ):

@@ -297,6 +297,9 @@ cdef class TermWriter:
                 self._listen()
                 room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
                 room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+                writer.room_repeats = bounded(
+                    max(0, self.limits.frame_repeats - encoder._repeats)
+                )
                 full = False
                 at_start = True
                 with nogil:
@@ -375,6 +378,9 @@ cdef class TermWriter:
                 self._listen()
                 room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
                 room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+                writer.room_repeats = bounded(
+                    max(0, self.limits.frame_repeats - encoder._repeats)
+                )
                 full = False
                 with nogil:
                     while row < source.rows and not full:
@@ -433,8 +439,10 @@ cdef class TermWriter:
         cdef Writer *writer = &self.writer
         encoder._buffer += (<const char *> writer.rows.bytes)[:writer.rows.size]
         encoder._rows += writer.row_count
+        encoder._repeats += writer.repeats
         writer.rows.size = 0
         writer.row_count = 0
+        writer.repeats = 0
         self.asked = False
         return 0
 

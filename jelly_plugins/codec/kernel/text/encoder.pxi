@@ -91,7 +91,11 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
             if lines.encoded[position].kind == IRI and not lines.encoded[position].cut:
                 cut_iri(&lines.encoded[position], writer.prefixes.size > 0)
     if left == 0:
-        return ALL_REPEATED
+        if writer.repeats >= writer.room_repeats:
+            return ALL_REPEATED
+        writer.body.size = 0
+        writer.repeats += 1
+        return DONE if write_row(writer, row_tag) else OUT_OF_MEMORY
     written = write_heard(writer, lines, tags)
     if written == NO_ROOM and writer.full == &writer.prefixes:
         # As in TermWriter._row.
