@@ -16,7 +16,7 @@ from pyjelly.integrations.generic.parse import parse_jelly_flat as pyjelly_read
 from pyjelly.integrations.generic.serialize import flat_stream_to_file as pyjelly_write
 
 from jelly_plugins import codec
-from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, delimit
+from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, PhysicalType, StreamOptions, delimit
 from jelly_plugins.codec.common.terms import BlankNode, Iri, Literal
 from jelly_plugins.codec.rdf import decoder, encoder
 from jelly_plugins.codec.text import transcoding as text
@@ -54,10 +54,12 @@ def _decode_text(decoder_class: Any, data: Data) -> int:
     return sum(len(piece) for frame in split(data.jelly) for piece in reader.decode(frame))
 
 
-def encode(encoder_class: Any, statements: list[Any], **settings: Any) -> int:
+def encode(
+    encoder_class: Any, statements: list[Any], options: StreamOptions = OPTIONS, **settings: Any
+) -> int:
     """Write statements as a delimited stream; its size."""
     out = io.BytesIO()
-    writer = encoder_class(OPTIONS, **settings)
+    writer = encoder_class(options, **settings)
     left = iter(statements)
     while batch := list(islice(left, _BATCH)):
         out.writelines(map(delimit, writer.add(batch)))
@@ -67,7 +69,7 @@ def encode(encoder_class: Any, statements: list[Any], **settings: Any) -> int:
 
 def _encode_text(encoder_class: Any, data: Data) -> int:
     out = io.BytesIO()
-    writer = encoder_class(OPTIONS)
+    writer = encoder_class(data.options)
     for start in range(0, len(data.ntriples), _PIECE):
         out.writelines(map(delimit, writer.feed(data.ntriples[start : start + _PIECE])))
     out.writelines(map(delimit, writer.finish()))
@@ -76,7 +78,7 @@ def _encode_text(encoder_class: Any, data: Data) -> int:
 
 def read_ntriples(data: Data) -> int:
     """What pyoxigraph's parser takes to read the same."""
-    return count(pyoxigraph.parse(data.ntriples, pyoxigraph.RdfFormat.N_TRIPLES))
+    return count(pyoxigraph.parse(data.ntriples, data.text_format))
 
 
 def pyjelly_terms(data: Data) -> list[Any]:
@@ -92,10 +94,16 @@ def pyjelly_terms(data: Data) -> list[Any]:
                 theirs = generic_sink.BlankNode(ours.label)
             elif isinstance(ours, Literal):
                 theirs = generic_sink.Literal(ours.lex, ours.langtag, ours.datatype)
+            elif isinstance(ours, codec.Triple):
+                theirs = generic_sink.Triple(*map(term, ours))
+            else:
+                theirs = generic_sink.DefaultGraph
             made[ours] = theirs
         return theirs
 
-    return [generic_sink.Triple(*map(term, statement)) for statement in data.statements]
+    triples = data.options.physical_type is PhysicalType.TRIPLES
+    statement_class = generic_sink.Triple if triples else generic_sink.Quad
+    return [statement_class(*map(term, statement)) for statement in data.statements]
 
 
 def pyjelly_encode(statements: list[Any]) -> int:
@@ -146,8 +154,8 @@ def generic_to_jelly(data: Data) -> Runs:
     theirs = pyjelly_terms(data)
     return Runs(
         {
-            "ours": lambda: encode(codec.Encoder, ours),
-            "ours, Python codec": lambda: encode(encoder.Encoder, ours),
+            "ours": lambda: encode(codec.Encoder, ours, data.options),
+            "ours, Python codec": lambda: encode(encoder.Encoder, ours, data.options),
             "pyjelly": lambda: pyjelly_encode(theirs),
         }
     )

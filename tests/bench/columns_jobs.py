@@ -19,7 +19,7 @@ def _pyoxigraph_table(data: Data) -> pyarrow.Table:
     """The shortest way to such a table without us: parse N-Triples, and have each term as text."""
     columns: tuple[list[str], ...] = ([], [], [])
     subjects, predicates, objects = (column.append for column in columns)
-    for triple in pyoxigraph.parse(data.ntriples, pyoxigraph.RdfFormat.N_TRIPLES):
+    for triple in pyoxigraph.parse(data.ntriples, data.text_format):
         subjects(str(triple.subject))
         predicates(str(triple.predicate))
         objects(str(triple.object))

@@ -11,10 +11,13 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
+from pyoxigraph import RdfFormat
+
 from jelly_plugins.codec import (
     DEFAULT_LIMITS,
     FrameSplitter,
     LogicalType,
+    PhysicalType,
     StreamOptions,
     TextDecoder,
     TextEncoder,
@@ -44,11 +47,21 @@ class Data:
 
     :param name: how the table calls it.
     :param load: gives the data as Jelly, or as N-Triples.
+    :param options: the options of streams; with those of quads, text is N-Quads.
     """
 
-    def __init__(self, name: str, load: Callable[[], bytes]) -> None:
+    def __init__(
+        self, name: str, load: Callable[[], bytes], options: StreamOptions = OPTIONS
+    ) -> None:
         self.name = name
+        self.options = options
         self._load = load
+
+    @property
+    def text_format(self) -> RdfFormat:
+        """The format of :attr:`ntriples`."""
+        triples = self.options.physical_type is PhysicalType.TRIPLES
+        return RdfFormat.N_TRIPLES if triples else RdfFormat.N_QUADS
 
     @cached_property
     def _loaded(self) -> bytes:
@@ -63,7 +76,7 @@ class Data:
         """A delimited flat stream."""
         if not self._is_text:
             return self._loaded
-        return b"".join(encoded([self._loaded]))
+        return b"".join(encoded([self._loaded], self.options))
 
     @cached_property
     def frames(self) -> list[bytes]:
@@ -95,9 +108,11 @@ class Data:
             self.__dict__.pop(name, None)
 
 
-def encoded(pieces: Iterator[bytes] | list[bytes]) -> Iterator[bytes]:
+def encoded(
+    pieces: Iterator[bytes] | list[bytes], options: StreamOptions = OPTIONS
+) -> Iterator[bytes]:
     """N-Triples in pieces as a delimited stream in pieces."""
-    encoder = TextEncoder(OPTIONS)
+    encoder = TextEncoder(options)
     for piece in pieces:
         yield from map(delimit, encoder.feed(piece))
     yield from map(delimit, encoder.finish())

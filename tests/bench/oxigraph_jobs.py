@@ -47,7 +47,7 @@ def _load(data: Data, labels: Labels) -> Callable[[Path | None], Store]:
 def _bulk_load(data: Data) -> Callable[[Path | None], Store]:
     def act(folder: Path | None) -> Store:
         store = _store(folder)
-        store.bulk_load(data.ntriples, RdfFormat.N_TRIPLES)
+        store.bulk_load(data.ntriples, data.text_format)
         return store
 
     return act
@@ -93,7 +93,7 @@ def jelly_to_disk_kept(data: Data) -> Runs:
 
 
 def _dumping(data: Data, store: Store, close: Callable[[], object] = lambda: None) -> Runs:
-    store.bulk_load(data.ntriples, RdfFormat.N_TRIPLES)
+    store.bulk_load(data.ntriples, data.text_format)
 
     def ours() -> int:
         out = io.BytesIO()

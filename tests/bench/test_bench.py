@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+from pyoxigraph import parse
 
-from . import grpc_jobs, memory_jobs, results, sparql_jobs
+from . import cliffs, grpc_jobs, memory_jobs, results, sparql_jobs
 from .__main__ import main
-from .data import SHAPES, from_file, mix_pieces, shape
+from .data import SHAPES, Data, from_file, mix_pieces, shape
 from .plot import plot
 from .registry import Job, jobs
 
@@ -75,6 +76,24 @@ def test_the_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFix
     table = capsys.readouterr().out
     assert "| Jelly → N-Triples bytes | ours |" in table
     assert "| Size of the stream | ours |" in table
+
+
+def test_cliffs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = tmp_path / "figures.json"
+    wanted = ["ntriples-to-jelly", "jelly-to-memory", "graph-to-jelly"]
+    cliffs.main(["--settings", "4", "--count", "60", "--json", str(figures), "--jobs", *wanted])
+    assert "ntriples-to-jelly | " in capsys.readouterr().out
+    cliffs.main(["--from", str(figures)])
+    assert "are slower than their peer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_settings_of_cliffs_make_valid_data(number: int) -> None:
+    settings = cliffs.Settings.of(number)
+    text = settings.text(120)
+    assert text == settings.text(120)
+    data = Data("", lambda: text, settings.options)
+    assert data.count == len(list(parse(text, data.text_format))) == text.count(b"\n")
 
 
 def test_a_chart(small: Path, tmp_path: Path) -> None:
