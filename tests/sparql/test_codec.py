@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple
-from jelly_plugins.codec import Column, GenericFactory
-from jelly_plugins.codec.sparql import columns, decoder, encoder, kernel, layouts, term_reader
+from jelly_plugins.codec import Column, GenericFactory, describe
+from jelly_plugins.codec.sparql import (
+    columns,
+    decoder,
+    encoder,
+    kernel,
+    layouts,
+    term_reader,
+    values,
+)
 from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
 from jelly_plugins.codec.sparql.decoder import IRIS, LITERALS, MIXED, ResultsDecoder
 from jelly_plugins.codec.sparql.encoder import ResultsEncoder, encode_boolean
@@ -73,14 +81,22 @@ def test_many_random_results() -> None:
         check_random(seed)
 
 
+HURT = Limits(frame_cells=100_000, frame_rows=100_000)
+
+
 def check_damaged(seed: int, cases: int) -> None:
     draw = Random(seed)
     variables, rows = results(draw)
     frames = written(variables, rows, frame_cells=50)
     for _ in range(cases):
         hurt = [damaged(draw, frame) if draw.random() < 0.5 else frame for frame in frames]
-        with suppress(JellyError):
-            read(hurt, limits=Limits(frame_cells=100_000, frame_rows=100_000))
+        for reader in (
+            ResultsDecoder(GenericFactory(), limits=HURT),
+            ResultsColumnDecoder(limits=HURT),
+        ):
+            with suppress(JellyError):
+                for frame in hurt:
+                    reader.decode(frame)
 
 
 def test_damaged_streams_end_in_one_error() -> None:
@@ -122,8 +138,7 @@ def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
             cases.append([damaged(draw, f) if draw.random() < 0.6 else f for f in frames])
         cases.append(frames)
         with monkeypatch.context() as patch:
-            for name in ("described", "joined", "pack", "squeeze"):
-                patch.setattr(encoder, name, getattr(layouts, name))
+            write_in_python(patch)
             assert written(variables, rows, frame_cells=50) == frames
 
     def outcomes(case: list[bytes]) -> Any:
@@ -146,13 +161,99 @@ def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(term_reader, "find_fields", lambda *_: None)
 
 
+def write_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the reference write, without the compiled module."""
+    for module in (layouts, values):
+        for name in ("pack", "squeeze", *WRITING):
+            if hasattr(module, name):
+                monkeypatch.setattr(encoder, name, getattr(module, name))
+
+
+WRITING = (
+    "Described",
+    "describe_all",
+    "iri_numbers",
+    "joined",
+    "packed_entries",
+    "written_terms",
+)
+
+
+def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where entries give way to others, IRIs are written whole, and terms are those of
+    others; and they reject the same."""
+    if not kernel.native:
+        pytest.skip("the compiled module is not built")
+    draw = Random(6)
+    cases: list[tuple[list[str], Any, dict[str, Any]]] = []
+    for _ in range(100):
+        settings = {"options": options(draw), "frame_cells": draw.choice([7, 100, 4096])}
+        cases.append((*results(draw, 400), settings))
+    small = {"options": ResultsOptions(max_name_table_size=128, max_prefix_table_size=2)}
+    # Twice, so that entries are found that were used in an earlier frame.
+    many = [(Iri(f"http://{n % 5}/{n % 300}"), Iri(f"urn:é#{n % 70}")) for n in range(900)] * 2
+    cases.append((["a", "b"], many, small))
+    for cell in (
+        Iri("urn:" + "x" * 2000),
+        Literal("é" * 2000, "en"),
+        BlankNode("é"),
+        Iri("\ud800"),
+        Literal("\ud800"),
+        Literal("x", "\ud800"),
+        Literal("x", None, "\ud800"),
+        Literal("x", ""),
+        Literal("x", None, ""),
+        BlankNode("\ud800"),
+        Iri(b"x"),  # type: ignore[arg-type]
+        Literal(None),  # type: ignore[arg-type]
+        Literal("x", 5),  # type: ignore[arg-type]
+        BlankNode(1),  # type: ignore[arg-type]
+        Literal("x" * 1000),
+        Iri("x" * 1000),
+        BlankNode("x" * 1000),
+    ):
+        for others in ([], [(S,)], [(Literal("1"),)]):
+            limits = {"limits": Limits(name_table=8192, string_bytes=900)}
+            cases.append((["a"], [*others, (cell,), (cell,)], draw.choice([{}, limits])))
+
+    def attempt(case: tuple[list[str], Any, dict[str, Any]]) -> Any:
+        variables, rows, settings = case
+        try:
+            return written(variables, rows, **settings)
+        except JellyError as error:
+            return type(error), str(error)
+
+    def by_theirs(term: Any) -> Any:
+        return describe(term)
+
+    theirs = [
+        (variables, rows, settings | {"describe": by_theirs}) for variables, rows, settings in cases
+    ]
+    compiled = [attempt(case) for case in (*cases, *theirs)]
+    assert sum(isinstance(found, list) for found in compiled) > 200
+    assert sum(isinstance(found, tuple) for found in compiled) > 50
+    write_in_python(monkeypatch)
+    for case, found in zip((*cases, *theirs), compiled, strict=True):
+        assert attempt(case) == found
+
+
+def test_long_terms_are_not_kept() -> None:
+    """Memory does not grow with the terms that were written."""
+    writer = ResultsEncoder(["a", "b"], describe=describe)
+    for n in range(300):
+        writer.add([(Iri(f"urn:{n}" + "x" * 5000), Literal(f"{n}" + "y" * 5000))])
+    writer.finish()
+    assert not writer._writer.known_iris
+    assert not writer._writer._described
+
+
 def test_runs() -> None:
     cells = ["a"] * 17 + ["b"] + [None] * 16 + ["c", None, "d", "d", None]
-    values, layouts = squeeze(cells)
-    assert values == ["a", "b", "c", "d"]
+    run_values, layouts = squeeze(cells)
+    assert run_values == ["a", "b", "c", "d"]
     # Both kinds of run have their longest inline length one below the first extension.
     assert layouts == [15, 0, 1 << 5 | 16 | 15, 0, 1 << 5 | 16, 0]
-    assert expand(values, layouts, len(cells)) == cells
+    assert expand(run_values, layouts, len(cells)) == cells
     assert squeeze(["a"] * 16)[1] == [14]
     assert squeeze([None] * 15 + ["a"])[1] == [16 | 14]
     assert squeeze([None, None]) == ([], [])

@@ -10,24 +10,38 @@ Reference: sparql.proto.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...errors import JellyError, StatementError, TermError
 from ..common.limits import Limits, over
 from ..common.row_writer import DEFAULT_FRAME_BYTES
-from ..common.term_writer import NoRoomError, TermWriter
-from ..common.terms import Describe, Kind, describe
-from ..common.wire import bytes_field, string_field, varint, varint_field
+from ..common.term_reader import CACHED_STRING
+from ..common.term_writer import CACHE_ENTRIES, NoRoomError, TermWriter
+from ..common.terms import BlankNode, Describe, Iri, Kind, Literal, describe, text_of
+from ..common.terms import describe as generic_describe
+from ..common.wire import bytes_field, string_field, varint_field
 from .decoder import BLANK_NODES, IRIS, LITERALS, MIXED
-from .kernel import described, joined, pack, squeeze
+from .kernel import (
+    Described,
+    describe_all,
+    iri_numbers,
+    joined,
+    pack,
+    packed_entries,
+    squeeze,
+    written_terms,
+)
 from .options import RESULTS_LIMITS, ResultsOptions, write_options
 
 #: Cells of a frame: rows times variables.
 DEFAULT_FRAME_CELLS: Final = 4096
 
-#: The type of column for each kind of term, and the field that a mixed column has for it.
-_TYPES: Final = {Kind.IRI: IRIS, Kind.BLANK_NODE: BLANK_NODES, Kind.LITERAL: LITERALS}
-_MIXED_FIELDS: Final = {Kind.IRI: 1, Kind.BLANK_NODE: 2, Kind.LITERAL: 3}
+#: The type of column for terms of one kind, by its bit.
+_TYPES: Final = {
+    1 << Kind.IRI: IRIS,
+    1 << Kind.BLANK_NODE: BLANK_NODES,
+    1 << Kind.LITERAL: LITERALS,
+}
 _LOOKUPS: Final = {"name": 4, "prefix": 5, "datatype": 6}
 
 
@@ -46,9 +60,10 @@ class _ColumnWriter(TermWriter):
         #: Entries for the next frame: the id as written, and the value, by lookup.
         self.entries: dict[str, list[tuple[int, str]]] = {name: [] for name in _LOOKUPS}
         #: What was made of IRIs of the generic model, by their value.
-        self.known_iris: dict[str, tuple[Any, ...]] = {}
-        #: Ids of the IRIs of this frame, by the identity of their descriptions.
-        self._ids_by_description: dict[int, tuple[int, int]] = {}
+        self.known_iris: dict[str, Described] = {}
+        #: Whether terms are of the generic model. Apart from its IRIs, which share their names and
+        #: prefixes, describing one takes less time than finding it.
+        self.generic = describe is generic_describe
 
     @staticmethod
     def _refuse_entry(_table: str, _body: bytes) -> None:
@@ -59,63 +74,69 @@ class _ColumnWriter(TermWriter):
 
     def take_entries(self) -> bytes:
         """The packed entries that wait, as fields of a frame."""
-        fields = []
-        for name, number in _LOOKUPS.items():
-            body = bytearray()
-            for written, value in self.entries[name]:
-                if written and body:
-                    fields.append(bytes_field(number, body))
-                    body = bytearray()
-                body += varint_field(1, written) + bytes_field(2, value.encode())
-            if body:
-                fields.append(bytes_field(number, body))
-            self.entries[name] = []
-        return b"".join(fields)
+        taken = b"".join(
+            packed_entries(number, self.entries[name]) for name, number in _LOOKUPS.items()
+        )
+        self.entries = {name: [] for name in _LOOKUPS}
+        return taken
 
-    def _encoded(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What there is to write of a term: its kind, its length in bytes, and
-
-        - for an IRI, its prefix and name;
-        - for a blank node, its label in UTF-8, and None;
-        - for a literal, its lexical form in UTF-8, and its language tag (bytes), its datatype (a
-          string) or None.
-        """
+    def _encoded(self, parts: tuple[Any, ...]) -> Any:
+        """What there is to write of a term."""
         kind = Kind(parts[0])
         if kind is Kind.IRI:
             raw = self.text(parts[1], "an IRI")
-            return (kind, len(raw), *self._cut(parts[1]))
+            prefix, name = self._cut(text_of(parts[1]))
+            return Described(int(kind), len(raw), None, None, None, prefix, name)
         if kind is Kind.BLANK_NODE:
             raw = self.text(parts[1], "a blank node label")
-            return (kind, len(raw), raw, None)
+            return Described(int(kind), len(raw), raw)
         if kind is not Kind.LITERAL:
             raise TermError("Jelly-SPARQL has no quoted triples and no default graph")
         _, lex, langtag, datatype = parts
         raw = self.text(lex, "a lexical form")
-        size = len(raw)
         if langtag is not None:
             if datatype is not None:
                 raise TermError("a literal has either a language tag or a datatype, not both")
             if not langtag:
                 raise TermError("a language tag is empty")
             tag = self.text(langtag, "a language tag")
-            return (kind, size + len(tag), raw, tag)
+            return Described(int(kind), len(raw) + len(tag), raw, tag)
         if datatype is not None:
             self.text(datatype, "a datatype")
-        return (kind, size, raw, datatype)
+        return Described(int(kind), len(raw), raw, None, text_of(datatype))
 
-    def described(self, terms: list[Any]) -> list[tuple[Any, ...]]:
-        """What :meth:`_encoded` makes of each term."""
-        return described(self, terms)
-
-    def describe_term(self, term: Any) -> tuple[Any, ...]:
-        """What :meth:`_encoded` makes of a term, remembered.
+    def describe_term(self, term: Any) -> Any:
+        """What :meth:`_encoded` makes of a term; remembered where that is of use.
 
         :raises TermError: it is not a term, or cannot be written.
         """
+        known: dict[Any, Any] = self._described
+        key = term
+        if self.generic and type(term) in (Iri, BlankNode, Literal):
+            if type(term) is not Iri:
+                return self._describe(term)
+            known, key = self.known_iris, term.value
         try:
-            return self._described.get(term) or self._remember(term)
+            found: Any = known.get(key)
         except (TypeError, AttributeError) as error:
             self._refuse(term, error)
+        if found is None:
+            found = self._describe(term)
+            if found.size <= CACHED_STRING:
+                if len(known) >= CACHE_ENTRIES:
+                    known.clear()
+                known[key] = found
+        return found
+
+    def find_ids(self, value: Any) -> None:
+        """Have an IRI's ids be those of this frame, and its entries used by it."""
+        if value.frame != self._row_number:
+            value.prefix_id, value.name_id = self._iri_ids(value.prefix, value.name)
+            value.frame = self._row_number
+
+    def datatype_id(self, datatype: str) -> int:
+        """The id of a datatype, used by this frame."""
+        return self._datatype(datatype)
 
     def begin(self) -> None:
         """Start a frame: entries that are used from here on stay until its end."""
@@ -127,7 +148,6 @@ class _ColumnWriter(TermWriter):
         :param columns: the type, described run values and layout of each, in order of the types.
         :raises NoRoomError: they need more entries than a lookup has.
         """
-        self._ids_by_description.clear()
         return b"".join(
             bytes_field(number, self._column(number, values, layouts))
             for number, values, layouts in columns
@@ -141,57 +161,31 @@ class _ColumnWriter(TermWriter):
         return self._row(self.columns, columns)
 
     def _column(self, number: int, values: list[Any], layouts: list[int]) -> bytes:
+        layout = _numbers(2, layouts)
         if number == IRIS:
-            return self._iri_column(values, layouts)
+            names, prefixes = iri_numbers(self, values)
+            if not any(prefixes[1:]):
+                # One for all, or none at all.
+                prefixes = [prefix for prefix in prefixes[:1] if prefix]
+            return _numbers(1, names) + layout + _numbers(3, prefixes)
         if number == BLANK_NODES:
-            body = joined(1, values)
-        elif number == MIXED:
-            self.ids = (0, 0)
-            body = b"".join(bytes_field(1, self._mixed(value)) for value in values)
-        else:
-            datatypes = {value[3] for value in values}
-            datatype = datatypes.pop() if len(datatypes) == 1 else b""
-            if isinstance(datatype, bytes):
-                body = b"".join(bytes_field(1, self._literal(value)) for value in values)
-            else:
+            return joined(1, values) + layout
+        if number == LITERALS and not any(value.tag for value in values):
+            datatypes = {value.datatype for value in values}
+            if len(datatypes) == 1:
+                datatype = datatypes.pop()
                 written = 0 if datatype is None else self._datatype(datatype)
-                return _numbers(2, layouts) + joined(3, values) + varint_field(4, written)
-        return body + _numbers(2, layouts)
+                return layout + joined(3, values) + varint_field(4, written)
+        return written_terms(self, values, number == MIXED) + layout
 
-    def _iri_column(self, values: list[Any], layouts: list[int]) -> bytes:
-        names = []
-        prefixes = []
-        # Descriptions are kept, so that an IRI has one.
-        known = self._ids_by_description
-        last_prefix = last_name = 0
-        for value in values:
-            ids = known.get(id(value))
-            if ids is None:
-                ids = known[id(value)] = self._iri_ids(value[2], value[3])
-            prefix_id, name_id = ids
-            names.append(0 if name_id == last_name + 1 else name_id)
-            prefixes.append(0 if prefix_id == last_prefix else prefix_id)
-            last_prefix, last_name = ids
-        if not any(prefixes[1:]):
-            # One for all, or none at all.
-            prefixes = [prefix for prefix in prefixes[:1] if prefix]
-        return _numbers(1, names) + _numbers(2, layouts) + _numbers(3, prefixes)
 
-    def _literal(self, value: tuple[Any, ...]) -> bytes:
-        _, _, lex, other = value
-        body = bytes_field(1, lex) if lex else b""
-        if isinstance(other, bytes):
-            return body + bytes_field(2, other)
-        return body if other is None else body + varint_field(3, self._datatype(other))
+class _Squeezed(NamedTuple):
+    """A column: its run values, described, its layout, its length in bytes, its kinds of terms."""
 
-    def _mixed(self, value: tuple[Any, ...]) -> bytes:
-        """The body of a SparqlTerm."""
-        kind, _, first, second = value
-        field = varint(_MIXED_FIELDS[kind] << 3 | 2)
-        if kind is Kind.IRI:
-            return field + self._iri(first, second)
-        body = first if kind is Kind.BLANK_NODE else self._literal(value)
-        return field + varint(len(body)) + body
+    values: list[Any]
+    layouts: list[int]
+    size: int
+    kinds: int
 
 
 class ResultsEncoder:
@@ -278,20 +272,21 @@ class ResultsEncoder:
 
     def _columns(self, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
         width = len(self._variables)
-        for row in rows:
-            if len(row) != width:
-                raise StatementError(f"a solution has {len(row)} terms for {width} variables")
+        for size in set(map(len, rows)) - {width}:
+            raise StatementError(f"a solution has {size} terms for {width} variables")
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
     def _written(self, columns: list[Sequence[Any]], rows: int) -> list[bytes]:
         """The frames of some rows: one, or two halves if it would be too large."""
         writer = self._writer
         squeezed = [self._squeezed(column) for column in columns]
-        size = sum(each[1] for values, _ in squeezed for each in values)
-        if size <= self._frame_bytes or rows < 2:
+        if sum(column.size for column in squeezed) <= self._frame_bytes or rows < 2:
             writer.begin()
-            types, order = self._settle([values for values, _ in squeezed])
-            ordered = [(types[place] or IRIS, *squeezed[place]) for place in order]
+            types, order = self._settle([column.kinds for column in squeezed])
+            ordered = [
+                (types[place] or IRIS, squeezed[place].values, squeezed[place].layouts)
+                for place in order
+            ]
             try:
                 body = writer.one_row(ordered) if rows < 2 else writer.columns(ordered)
                 return [self._frame(types, order, rows, body)]
@@ -302,20 +297,20 @@ class ResultsEncoder:
             [column[half:] for column in columns], rows - half
         )
 
-    def _squeezed(self, cells: Sequence[Any]) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """A column's run values, described, and its layout."""
+    def _squeezed(self, cells: Sequence[Any]) -> _Squeezed:
         try:
             values, layouts = squeeze(cells)
         except AttributeError as error:
             raise TermError(f"a cell is not a term: {error}") from None
-        return self._writer.described(values), layouts
+        described, size, kinds = describe_all(self._writer, values)
+        return _Squeezed(described, layouts, size, kinds)
 
-    def _settle(self, columns: list[list[tuple[Any, ...]]]) -> tuple[list[int | None], list[int]]:
-        """The types of the columns that hold these values, and the variables by column."""
+    def _settle(self, columns: list[int]) -> tuple[list[int | None], list[int]]:
+        """The types of the columns that hold values of these kinds, and the variables by column."""
         types = list(self._types)
-        for place, values in enumerate(columns):
-            for kind in {value[0] for value in values}:
-                needed = _TYPES[kind]
+        for place, kinds in enumerate(columns):
+            if kinds:
+                needed = _TYPES.get(kinds, MIXED)
                 types[place] = needed if types[place] in (None, needed) else MIXED
         order = sorted(range(len(types)), key=lambda place: types[place] or IRIS)
         return types, order

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ..text.columns import Column
-    from .layouts import described, joined, pack, squeeze
+    from .layouts import pack, squeeze
+    from .values import Described, describe_all, iri_numbers, joined, packed_entries, written_terms
 
     def read_column(
         reader: Any, number: int, data: bytes, start: int, stop: int, rows: int
@@ -27,17 +28,29 @@ else:
         if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
             raise ImportError("the Python codec runs")
         from ._native import (
-            described,
+            Described,
+            describe_all,
             enter_packed,
             find_fields,
+            iri_numbers,
             joined,
             pack,
+            packed_entries,
             read_column,
             squeeze,
             text_column,
+            written_terms,
         )
     except ImportError:
-        from .layouts import described, joined, pack, squeeze
+        from .layouts import pack, squeeze
+        from .values import (
+            Described,
+            describe_all,
+            iri_numbers,
+            joined,
+            packed_entries,
+            written_terms,
+        )
 
         def read_column(*_):
             return None
@@ -56,13 +69,17 @@ else:
 native: Final = squeeze.__module__.endswith("._native")
 
 __all__ = [
-    "described",
+    "Described",
+    "describe_all",
     "enter_packed",
     "find_fields",
+    "iri_numbers",
     "joined",
     "native",
     "pack",
+    "packed_entries",
     "read_column",
     "squeeze",
     "text_column",
+    "written_terms",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...errors import WireError
-from ..common.wire import bytes_field, varint
+from ..common.wire import varint
 
 #: Parts of a token: values emitted once before it, kind of run, and its length.
 _SKIP_SHIFT: Final = 5
@@ -125,13 +125,3 @@ def put_run(layouts: list[int], skip: int, kind: int, length: int) -> None:
 def pack(numbers: list[int]) -> bytes:
     """Numbers as the payload of a packed field."""
     return bytes(numbers) if max(numbers) < 0x80 else b"".join(map(varint, numbers))
-
-
-def described(writer: Any, cells: list[Any]) -> list[tuple[Any, ...]]:
-    """What an encoder's ``describe_term`` makes of each cell."""
-    return [writer.describe_term(term) for term in cells]
-
-
-def joined(number: int, values: list[tuple[Any, ...]]) -> bytes:
-    """A field for the third part of each of some descriptions, which is bytes."""
-    return b"".join([bytes_field(number, value[2]) for value in values])
