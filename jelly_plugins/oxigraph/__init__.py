@@ -47,13 +47,14 @@ from .patches.bookkeeping import BOOKKEEPING, count, namespaces
 from .patches.lag import positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
-from .results import read_solutions, write_solutions
+from .results import encode_solutions, read_solutions, write_solutions
 
 __all__ = [
     "BOOKKEEPING",
     "Recorder",
     "count",
     "dump",
+    "encode_solutions",
     "load",
     "namespaces",
     "positions",

@@ -1,4 +1,5 @@
-"""SPARQL results in pyoxigraph's forms: :func:`read_solutions` and :func:`write_solutions`.
+"""SPARQL results in pyoxigraph's forms: :func:`read_solutions`, :func:`write_solutions` and
+:func:`encode_solutions`.
 
 pyoxigraph has no other way to make solutions than to parse them: they reach it as SPARQL JSON, a
 part at a time.
@@ -11,8 +12,9 @@ from typing import Any
 
 from pyoxigraph import QueryBoolean, QuerySolutions
 
-from ..codec import Limits
+from ..codec import Limits, delimit
 from ..codec.common.limits import over
+from ..codec.sparql.encoder import encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..errors import TermError
 from ..io.sinks import Destination
@@ -20,7 +22,7 @@ from ..io.sources import Source
 from ..sparql.formats import ResultsFormat
 from ..sparql.reader import ResultsReader, read_results
 from ..sparql.w3c import json_boolean, json_pieces, parse
-from ..sparql.writer import write_boolean, write_results
+from ..sparql.writer import encode_results, write_boolean, write_results
 from .terms import DirectedFactory, describe_directed
 
 
@@ -114,10 +116,9 @@ def write_solutions(
     The other parameters, and what is raised: see :func:`~jelly_plugins.sparql.write_results`.
     """
     if isinstance(solutions, QueryBoolean):
-        write_boolean(bool(solutions), dst, format=format)
+        write_boolean(bool(solutions), dst, format=format, options=settings.get("options"))
         return
-    if not isinstance(solutions, QuerySolutions):
-        raise TermError("the result of a SELECT or ASK query is needed: triples are not one")
+    _check(solutions)
     write_results(
         [variable.value for variable in solutions.variables],
         map(tuple, solutions),
@@ -126,3 +127,31 @@ def write_solutions(
         describe=describe_directed,
         **settings,
     )
+
+
+def encode_solutions(solutions: QuerySolutions | QueryBoolean, **settings: Any) -> Iterator[bytes]:
+    """Encode the result of a SELECT or ASK query as Jelly-SPARQL, for a server that sends it: the
+    bytes of each frame come with their delimiter, solutions as they are computed.
+
+    See :func:`write_solutions` for the parameters. What is not such a result raises its error at
+    once.
+
+    >>> from pyoxigraph import Store
+    >>> [frame.hex() for frame in encode_solutions(Store().query("ASK {}"))]
+    ['100a0a488040508008584078015a020801']
+    """
+    if isinstance(solutions, QueryBoolean):
+        options = settings.get("options")
+        return iter((delimit(encode_boolean(bool(solutions), options=options)),))
+    _check(solutions)
+    return encode_results(
+        [variable.value for variable in solutions.variables],
+        map(tuple, solutions),
+        describe=describe_directed,
+        **settings,
+    )
+
+
+def _check(solutions: object) -> None:
+    if not isinstance(solutions, QuerySolutions):
+        raise TermError("the result of a SELECT or ASK query is needed: triples are not one")

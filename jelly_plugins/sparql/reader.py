@@ -164,6 +164,7 @@ def decoded(
     :param on_header: called with the decoder before the first frame is given out.
     """
     splitter = FrameSplitter(limits=limits)
+    asked: ResultsFrame | None = None
 
     def frames() -> Iterator[bytes]:
         for piece in pieces:
@@ -173,10 +174,17 @@ def decoded(
     try:
         for number, data in enumerate(frames()):
             frame = decoder.decode(data)
+            if decoder.boolean is not None:
+                # Nothing may follow but metadata, and a caller reads no frames.
+                asked = asked or frame
+                continue
             if number == 0:
                 on_header(decoder)
             yield frame
         decoder.finish()
+        if asked is not None:
+            on_header(decoder)
+            yield asked
     except TruncatedError as error:
         error.locate(frame=decoder.next_frame)
         raise

@@ -221,9 +221,10 @@ class TextResults:
         if kind is Kind.TRIPLE:
             parts = [self._make(part, depth + 1) for part in parts]
         made = build(makers[kind], *parts)
-        if len(self._cache) >= _CACHE_ENTRIES:
-            self._cache.clear()
-        self._cache[term] = made
+        if sum(len(part) for part in parts if isinstance(part, str)) <= LONG_TERM:
+            if len(self._cache) >= _CACHE_ENTRIES:
+                self._cache.clear()
+            self._cache[term] = made
         return made
 
     def _of_csv(self, pieces: Iterator[bytes]) -> Iterator[tuple[Any, ...]]:

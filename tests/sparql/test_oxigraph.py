@@ -25,8 +25,14 @@ from pyoxigraph import (
 
 from jelly_plugins import Iri
 from jelly_plugins.errors import TermError
-from jelly_plugins.oxigraph import read_solutions, write_solutions
-from jelly_plugins.sparql import ResultsFormat, encode_results, read_results, write_results
+from jelly_plugins.oxigraph import encode_solutions, read_solutions, write_solutions
+from jelly_plugins.sparql import (
+    ResultsFormat,
+    ResultsOptions,
+    encode_results,
+    read_results,
+    write_results,
+)
 
 P = NamedNode("http://e.org/p")
 QUERY = "SELECT ?s ?o ?none { ?s ?p ?o }"
@@ -59,6 +65,23 @@ def test_there_and_back() -> None:
         QueryResultsFormat.XML,
     )
     write_solutions(parsed, io.BytesIO(), format="jellys")
+
+
+def test_frames_for_a_server() -> None:
+    taken = 0
+    for frame in encode_solutions(found("SELECT ?s ?o { ?s ?p ?o }", 5000), frame_cells=100):
+        taken += sum(1 for _ in read_results(frame)) if not taken else 1
+    assert taken > 50
+    data = b"".join(encode_solutions(found("SELECT ?s { ?s ?p ?o }")))
+    assert sum(1 for _ in read_results(data)) == 101
+    options = ResultsOptions(stream_name="n")
+    [frame] = encode_solutions(found("ASK {}"), options=options)
+    file = io.BytesIO()
+    write_solutions(found("ASK {}"), file, format="jellys", options=options)
+    assert frame == file.getvalue()
+    assert read_results(frame).options == options
+    with pytest.raises(TermError, match="triples"):
+        encode_solutions(found("CONSTRUCT WHERE { ?s ?p ?o }"))
 
 
 def test_booleans() -> None:

@@ -16,6 +16,7 @@ from jelly_plugins.errors import (
     LimitError,
     LookupTableError,
     OptionsError,
+    OrderError,
     TermError,
     TextError,
 )
@@ -74,6 +75,16 @@ def test_ask(form: ResultsFormat) -> None:
         write_boolean(value, file, format=form)
         with read_results(file.getvalue(), format=form) as results:
             assert (results.boolean, results.variables, list(results)) == (value, [], [])
+
+
+def test_what_follows_the_result_of_ask_is_read() -> None:
+    file = io.BytesIO()
+    write_boolean(True, file, format="jellys")
+    metadata = bytes.fromhex("077a050a016b1200")
+    assert read_results(file.getvalue() + metadata).boolean is True
+    for rest, error in ((b"\x02\x18\x01", OrderError), (b"\x05\x18", TruncatedError)):
+        with pytest.raises(error, match="frame 1"):
+            read_results(file.getvalue() + rest)
 
 
 def test_csv_has_no_kinds() -> None:
