@@ -37,10 +37,12 @@ cdef class Describer:
     cdef dict iris
     cdef bint split
     cdef Py_ssize_t longest
+    cdef str prefix
 
     def __cinit__(self, writer):
         self.iris = writer.known_iris
         self.split = writer._prefixes.size > 0
+        self.prefix = ""
         self.longest = max(
             0, min(writer._limits.string_bytes, writer._limits.frame_bytes - ROW_OVERHEAD, 1 << 62)
         )
@@ -81,8 +83,13 @@ cdef class Describer:
             cut = 0
         while cut and text[cut - 1] != c"#" and text[cut - 1] != c"/":
             cut -= 1
+        # Most often it is the prefix of the IRI before, which need not be made and hashed again.
+        if cut != PyUnicode_GET_LENGTH(self.prefix) or memcmp(
+            text, PyUnicode_DATA(self.prefix), cut
+        ):
+            self.prefix = value[:cut]
         made = Described.__new__(
-            Described, IRI, size, None, None, None, value[:cut], value[cut:]
+            Described, IRI, size, None, None, None, self.prefix, value[cut:]
         )
         if size <= CACHED_STRING:
             if len(self.iris) >= CACHE_ENTRIES:
@@ -154,94 +161,98 @@ def describe_all(writer, list terms):
     return found, size, kinds
 
 
+cdef class Table:
+    """A `WriterTable` as `_ColumnWriter._iri_ids` uses it, for the columns of one call."""
+
+    cdef object writer
+    cdef object table
+    cdef object ids
+    cdef object to_end
+    cdef list used
+    cdef list waiting
+    cdef object row
+    cdef Py_ssize_t size
+    cdef Py_ssize_t most
+    cdef str last
+    cdef uint32_t last_id
+
+    def __cinit__(self, writer, table):
+        self.writer = writer
+        self.table = table
+        self.ids = table._ids
+        self.to_end = self.ids.move_to_end
+        self.used = table._used
+        self.waiting = writer.entries[table.name]
+        self.row = writer._row_number
+        self.size = table.size
+        self.most = min(writer._limits.lookup_characters, 1 << 62)
+        self.last = None
+
+    cdef uint32_t find(self, str value) except? 0:
+        """The id of an entry, which is made if there is none."""
+        cdef PyObject *kept
+        # The one before is used already, and last.
+        if self.last is not None and (value is self.last or value == self.last):
+            return self.last_id
+        kept = PyDict_GetItem(self.ids, value)
+        if kept != NULL:
+            found = <object> kept
+            self.to_end(value)
+            self.used[<Py_ssize_t> found] = self.row
+        else:
+            found = self.enter(value)
+        self.last = value
+        self.last_id = found
+        return self.last_id
+
+    cdef object enter(self, str value):
+        """See `TermWriter._enter` and `WriterTable.assign`; here is the case of a full table."""
+        cdef PyObject *kept
+        cdef Py_ssize_t characters = self.table.characters + PyUnicode_GET_LENGTH(value)
+        cdef Py_ssize_t entry_id
+        if len(self.ids) < self.size or characters > self.most:
+            return self.writer._enter(self.table, value)
+        oldest = next(iter(self.ids))
+        kept = PyDict_GetItem(self.ids, oldest)
+        if kept == NULL:
+            raise KeyError(oldest)
+        found = <object> kept
+        entry_id = found
+        if self.used[entry_id] == self.row:
+            return self.writer._enter(self.table, value)
+        del self.ids[oldest]
+        self.used[entry_id] = self.row
+        self.ids[value] = found
+        self.table.characters = characters - len(oldest)
+        self.waiting.append((0 if entry_id == self.table._last + 1 else found, value))
+        self.table._last = found
+        return found
+
+
 cdef class Entries:
     """Finds the ids of IRIs as `_ColumnWriter.find_ids` does."""
 
     cdef object writer
-    cdef object names
-    cdef object prefixes
-    cdef object name_ids
-    cdef object prefix_ids
-    cdef list names_used
-    cdef list prefixes_used
-    cdef object row
+    cdef Table names
+    cdef Table prefixes
     cdef Py_ssize_t frame
-    cdef object name_moves
-    cdef object prefix_moves
-    cdef str prefix
-    cdef uint32_t prefix_id
     cdef bint usual
-    cdef Py_ssize_t most
 
     def __cinit__(self, writer):
         self.writer = writer
-        self.most = min(writer._limits.lookup_characters, 1 << 62)
-        self.names = writer._names
-        self.prefixes = writer._prefixes
-        self.row = writer._row_number
-        self.frame = self.row
-        self.name_ids = self.names._ids
-        self.prefix_ids = self.prefixes._ids
-        self.names_used = self.names._used
-        self.prefixes_used = self.prefixes._used
-        self.name_moves = self.name_ids.move_to_end
-        self.prefix_moves = self.prefix_ids.move_to_end
-        self.prefix = None
+        self.names = Table(writer, writer._names)
+        self.prefixes = Table(writer, writer._prefixes)
+        self.frame = writer._row_number
         self.usual = self.prefixes.size > 0 and not writer._whole
 
-    cdef object enter(self, table, ids, str value):
-        """See `TermWriter._enter` and `WriterTable.assign`; here is the case of a full table."""
-        cdef PyObject *kept
-        cdef Py_ssize_t characters = table.characters + len(value)
-        cdef Py_ssize_t entry_id
-        if len(ids) < table.size or characters > self.most:
-            return self.writer._enter(table, value)
-        oldest = next(iter(ids))
-        kept = PyDict_GetItem(ids, oldest)
-        if kept == NULL:
-            raise KeyError(oldest)
-        found = <object> kept
-        if table._used[found] == self.row:
-            return self.writer._enter(table, value)
-        del ids[oldest]
-        table._used[found] = self.row
-        ids[value] = found
-        table.characters = characters - len(oldest)
-        entry_id = found
-        written = 0 if entry_id == table._last + 1 else found
-        table._last = found
-        self.writer.entries[table.name].append((written, value))
-        return found
-
     cdef int find(self, Described value) except -1:
-        cdef PyObject *kept
         if value.frame == self.frame:
             return 0
         if not self.usual:
             self.writer.find_ids(value)
             return 0
-        # The prefix of the IRI before is used already, and last.
-        if self.prefix is None or (value.prefix is not self.prefix
-                                   and value.prefix != self.prefix):
-            self.prefix = None
-            kept = PyDict_GetItem(self.prefix_ids, value.prefix)
-            if kept != NULL:
-                found = <object> kept
-                self.prefix_moves(value.prefix)
-                self.prefixes_used[found] = self.row
-            else:
-                found = self.enter(self.prefixes, self.prefix_ids, value.prefix)
-            self.prefix_id = found
-            self.prefix = value.prefix
-        kept = PyDict_GetItem(self.name_ids, value.name)
-        if kept != NULL:
-            found = <object> kept
-            self.name_moves(value.name)
-            self.names_used[found] = self.row
-        else:
-            found = self.enter(self.names, self.name_ids, value.name)
-        value.prefix_id = self.prefix_id
-        value.name_id = found
+        value.prefix_id = self.prefixes.find(value.prefix)
+        value.name_id = self.names.find(value.name)
         value.frame = self.frame
         return 0
 
