@@ -17,8 +17,9 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
-from typing import Any, Final, Protocol, Self, TypeAlias
+from contextlib import suppress
+from itertools import chain
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from .codec import (
     DEFAULT_BATCH_BYTES,
@@ -255,16 +256,17 @@ def read(
     return reader
 
 
-#: Arrow's types for cells of these datatypes of XML Schema, where they are asked for.
-_VALUE_TYPES: Final = {
-    **dict.fromkeys(("integer", "long", "int", "short", "byte"), pyarrow.int64()),
-    **dict.fromkeys(("nonNegativeInteger", "positiveInteger", "unsignedInt"), pyarrow.int64()),
-    "decimal": pyarrow.decimal128(38, 18),
-    "double": pyarrow.float64(),
-    "float": pyarrow.float64(),
-    "boolean": pyarrow.bool_(),
-    "dateTime": pyarrow.timestamp("us", "UTC"),
-    "date": pyarrow.date32(),
+#: Arrow's types for cells of these datatypes of XML Schema, where they are asked for: the first that
+#: holds all cells of a column.
+_VALUE_TYPES: Final[dict[str, list[pyarrow.DataType]]] = {
+    **dict.fromkeys(("integer", "long", "int", "short", "byte"), [pyarrow.int64()]),
+    **dict.fromkeys(("nonNegativeInteger", "positiveInteger", "unsignedInt"), [pyarrow.int64()]),
+    "decimal": [pyarrow.decimal128(38, 18)],
+    "double": [pyarrow.float64()],
+    "float": [pyarrow.float64()],
+    "boolean": [pyarrow.bool_()],
+    "dateTime": [pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("us")],
+    "date": [pyarrow.date32()],
 }
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
@@ -282,8 +284,9 @@ def read_results(
     :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
         the source's name or content decides.
     :param values: whether a column becomes one of numbers, booleans, dates or timestamps if all of
-        its cells in the first frame are literals of one such datatype. Other columns, and without
-        it all, hold terms in N-Triples syntax.
+        its cells in the first frame with rows are literals of one such datatype, and Arrow's type
+        holds them. Other columns, and without it all, hold terms in N-Triples syntax. Frames
+        without rows before that one give no batch.
     :param limits: the limits on untrusted input.
     :return: a reader of batches, one for each frame of Jelly-SPARQL.
     :raises JellyError: here or while reading, with the source and the frame.
@@ -295,22 +298,21 @@ def read_results(
         results.close()
         raise StatementError("the result of an ASK query has no columns", source=results.name)
     frames = results.frames()
-    peeked = list(islice(frames, 1))
-    marks: list[str | None] = [None] * len(results.variables)
-    while values and not any(frame.rows for frame in peeked):
-        frame = next(frames, None)
-        if frame is None:
-            break
-        peeked.append(frame)
+    kinds: list[_Kind | None] = [None] * len(results.variables)
     if values:
-        marks = [_mark(_array(column, column.rows)) for column in peeked[-1].columns]
+        # Frames without rows do not say what the columns hold.
+        for frame in frames:
+            if frame.rows:
+                kinds = [_kind(_array(column, frame.rows)) for column in frame.columns]
+                frames = chain([frame], frames)
+                break
     schema = pyarrow.schema(
         [
-            pyarrow.field(name, pyarrow.string() if mark is None else _value_type(mark))
-            for name, mark in zip(results.variables, marks, strict=True)
+            pyarrow.field(name, pyarrow.string() if kind is None else kind.type)
+            for name, kind in zip(results.variables, kinds, strict=True)
         ]
     )
-    batches = _result_batches(results, chain(peeked, frames), marks, schema)
+    batches = _result_batches(results, frames, kinds, schema)
     reader: BatchReader = pyarrow.RecordBatchReader.from_batches(schema, batches)
     return reader
 
@@ -338,21 +340,21 @@ class _ColumnResults(ResultsReader):
 def _result_batches(
     results: ResultsReader,
     frames: Iterable[ResultsFrame],
-    marks: list[str | None],
+    kinds: list[_Kind | None],
     schema: pyarrow.Schema,
 ) -> Iterator[pyarrow.RecordBatch]:
     with results:
         for frame in frames:
-            if not marks:
+            if not kinds:
                 # What has no columns has a length all the same.
                 empty = pyarrow.nulls(frame.rows, pyarrow.struct([]))
                 yield pyarrow.RecordBatch.from_struct_array(empty)
                 continue
             arrays = []
-            for column, mark, field in zip(frame.columns, marks, schema, strict=True):
+            for column, kind, field in zip(frame.columns, kinds, schema, strict=True):
                 array = _array(column, frame.rows)
                 try:
-                    arrays.append(array if mark is None else _values(array, mark, field.type))
+                    arrays.append(array if kind is None else _values(array, kind))
                 except (pyarrow.ArrowException, StatementError) as error:
                     raise StatementError(
                         f"a cell of ?{field.name} is not of type {field.type}, as the ones before "
@@ -363,32 +365,37 @@ def _result_batches(
             yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _values(array: pyarrow.Array, mark: str, kind: pyarrow.DataType) -> pyarrow.Array:
-    """Literals of one datatype as values of a type of Arrow."""
+class _Kind(NamedTuple):
+    """Literals of one datatype: what the text of each ends with, and their type in Arrow."""
+
+    mark: str
+    type: pyarrow.DataType
+
+
+def _kind(array: pyarrow.Array) -> _Kind | None:
+    """The kind of literals that all cells are; None if they are not of one, or no type of Arrow
+    holds them."""
+    cells = array.drop_null()
+    first: str = cells[0].as_py() if len(cells) else ""
+    mark = first[first.rfind('"') :]
+    if mark.startswith(f'"^^<{_XSD}'):
+        for each in _VALUE_TYPES.get(mark[len(f'"^^<{_XSD}') : -1], []):
+            kind = _Kind(mark, each)
+            with suppress(pyarrow.ArrowException, StatementError):
+                _values(cells, kind)
+                return kind
+    return None
+
+
+def _values(array: pyarrow.Array, kind: _Kind) -> pyarrow.Array:
+    """Literals of one kind as values."""
     compute = pyarrow.compute
-    others = array.filter(compute.invert(compute.ends_with(array, mark)))
+    others = array.filter(compute.invert(compute.ends_with(array, kind.mark)))
     if len(others):
         raise StatementError(others[0].as_py()[:80])
-    lexes = compute.utf8_slice_codeunits(array, 1, -len(mark))
+    lexes = compute.utf8_slice_codeunits(array, 1, -len(kind.mark))
     # Arrow's numbers have no plus sign.
-    return compute.replace_substring_regex(lexes, "^[+]", "").cast(kind)
-
-
-def _mark(array: pyarrow.Array) -> str | None:
-    """What the text of all cells ends with if they are literals of one datatype that Arrow has a
-    type for; otherwise None."""
-    if array.null_count == len(array):
-        return None
-    first: str = array.drop_null()[0].as_py()
-    mark = first[first.rfind('"') :]
-    if not mark.startswith('"^^<') or _value_type(mark) is None:
-        return None
-    return mark if pyarrow.compute.all(pyarrow.compute.ends_with(array, mark)).as_py() else None
-
-
-def _value_type(mark: str) -> pyarrow.DataType | None:
-    name = mark.removeprefix('"^^<').removesuffix(">")
-    return _VALUE_TYPES.get(name[len(_XSD) :]) if name.startswith(_XSD) else None
+    return compute.replace_substring_regex(lexes, "^[+]", "").cast(kind.type)
 
 
 def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Columns | None]:

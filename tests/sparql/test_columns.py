@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from collections.abc import Iterator
+from itertools import chain, repeat
 from random import Random
 from typing import Any
 
@@ -14,6 +16,7 @@ from jelly_plugins.codec import delimit
 from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError
+from jelly_plugins.proto import sparql_pb2
 from jelly_plugins.sparql import encode_results, write_boolean, write_results
 
 from .random_results import options, results
@@ -175,6 +178,75 @@ def test_a_cell_of_another_type() -> None:
         assert arrow().read_results(data).read_all().num_rows == 11
     mixed = data_of(["n"], [*integers, (Literal("1"),)])
     assert str(arrow().read_results(mixed, values=True).read_all().schema.types[0]) == "string"
+
+
+TIME = "2026-11-24T10:00:00"
+
+
+@pytest.mark.parametrize(
+    ("datatype", "lexes", "kind", "last"),
+    [
+        ("dateTime", [TIME, TIME + ".5"], "timestamp[us]", "2026-11-24 10:00:00.500000"),
+        ("dateTime", [TIME + "+02:00"], "timestamp[us, tz=UTC]", "2026-11-24 08:00:00+00:00"),
+        ("dateTime", [TIME, TIME + "Z"], "string", None),
+        ("dateTime", [TIME + ".1234567"], "string", None),
+        ("date", ["2026-11-24Z"], "string", None),
+        ("date", ["2026-11-24", "2026-11-24+01:00"], "string", None),
+        ("integer", [str(2**63 - 1)], "int64", str(2**63 - 1)),
+        ("integer", ["1", str(2**63)], "string", None),
+        ("decimal", ["0." + "1" * 19], "string", None),
+        ("double", ["x"], "string", None),
+        ("double", ["1", "-INF"], "double", "-inf"),
+    ],
+)
+def test_a_column_is_text_where_no_type_holds_it(
+    datatype: str, lexes: list[str], kind: str, last: str | None
+) -> None:
+    cells = [None, *(Literal(lex, None, XSD + datatype) for lex in lexes)]
+    data = data_of(["a"], [(cell,) for cell in cells])
+    found = arrow().read_results(data, values=True).read_all()
+    assert str(found.schema.types[0]) == kind
+    assert found["a"][0].as_py() is None
+    assert str(found["a"][-1].as_py()) == (last or term_text(cells[-1]))
+
+
+def test_a_zone_that_comes_later() -> None:
+    for first, later in (("", "Z"), ("Z", "")):
+        cells = [Literal(TIME + zone, None, XSD + "dateTime") for zone in (first, later)]
+        data = data_of(["t"], [(cell,) for cell in cells], frame_cells=1)
+        with pytest.raises(StatementError, match=r"frame 1: .*\?t is not of type timestamp"):
+            arrow().read_results(data, values=True).read_all()
+
+
+def test_frames_without_rows_are_not_kept() -> None:
+    """However many there are before the first row."""
+    [data] = written(["n"], [(Literal("1", None, XSD + "integer"),)])
+    frame = sparql_pb2.SparqlResultsFrame.FromString(data)
+    header = sparql_pb2.SparqlResultsFrame(options=frame.options, variables=frame.variables)
+    frame.ClearField("options")
+    empty = delimit(b"") * 1000
+    chunks = chain(
+        [delimit(header.SerializeToString())],
+        repeat(empty, 30),
+        [delimit(frame.SerializeToString())],
+    )
+
+    class Chunks(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def read(self, _: int = -1) -> bytes:
+            return next(chunks, b"")
+
+    read_results = arrow().read_results
+    tracemalloc.start()
+    try:
+        reader = read_results(Chunks(), values=True)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
+    assert reader.read_all()["n"].to_pylist() == [1]
 
 
 def test_batches_follow_frames() -> None:
