@@ -256,17 +256,17 @@ def read(
     return reader
 
 
-#: Arrow's types for cells of these datatypes of XML Schema, where they are asked for: the first that
-#: holds all cells of a column.
-_VALUE_TYPES: Final[dict[str, list[pyarrow.DataType]]] = {
-    **dict.fromkeys(("integer", "long", "int", "short", "byte"), [pyarrow.int64()]),
-    **dict.fromkeys(("nonNegativeInteger", "positiveInteger", "unsignedInt"), [pyarrow.int64()]),
-    "decimal": [pyarrow.decimal128(38, 18)],
-    "double": [pyarrow.float64()],
-    "float": [pyarrow.float64()],
-    "boolean": [pyarrow.bool_()],
-    "dateTime": [pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("us")],
-    "date": [pyarrow.date32()],
+#: Arrow's types for cells of these datatypes of XML Schema, where they are asked for: the first one
+#: that holds all cells of a column.
+_VALUE_TYPES: Final[dict[str, tuple[pyarrow.DataType, ...]]] = {
+    **dict.fromkeys(("integer", "long", "int", "short", "byte"), (pyarrow.int64(),)),
+    **dict.fromkeys(("nonNegativeInteger", "positiveInteger", "unsignedInt"), (pyarrow.int64(),)),
+    "decimal": (pyarrow.decimal128(38, 18),),
+    "double": (pyarrow.float64(),),
+    "float": (pyarrow.float64(),),
+    "boolean": (pyarrow.bool_(),),
+    "dateTime": (pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("us")),
+    "date": (pyarrow.date32(),),
 }
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
@@ -379,7 +379,7 @@ def _kind(array: pyarrow.Array) -> _Kind | None:
     first: str = cells[0].as_py() if len(cells) else ""
     mark = first[first.rfind('"') :]
     if mark.startswith(f'"^^<{_XSD}'):
-        for each in _VALUE_TYPES.get(mark[len(f'"^^<{_XSD}') : -1], []):
+        for each in _VALUE_TYPES.get(mark[len(f'"^^<{_XSD}') : -1], ()):
             kind = _Kind(mark, each)
             with suppress(pyarrow.ArrowException, StatementError):
                 _values(cells, kind)

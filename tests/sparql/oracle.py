@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from jelly_plugins.proto import rdf2_pb2, rdf_pb2, sparql_pb2
+from jelly_plugins.proto import rdf_pb2, sparql_pb2
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
@@ -154,38 +154,86 @@ def literal(lex: str, langtag: str | None, datatype: str | None) -> tuple[Any, .
     return ("literal", lex, langtag, None if datatype == XSD_STRING else datatype)
 
 
-# A case for each kind of column, one after the other.
-def encode(  # noqa: C901
-    draw: Random, variables: list[str], rows: list[tuple[Any, ...]]
-) -> bytes:
-    """One frame: each variable in any column that holds it, in any form, runs cut at random."""
-    names: dict[str, int] = {}
-    datatypes: dict[str, int] = {}
-    frame = sparql_pb2.SparqlResultsFrame(row_count=len(rows))
-    frame.options.version = 1
-    frame.options.max_name_table_size = 10_000
-    frame.options.max_datatype_table_size = 100
-    placed: list[tuple[int, int, str]] = []
+class Writer:
+    """Encodes solutions in any of the ways that a stream may have them: frames, columns, cuts of
+    IRIs, forms and ids are drawn."""
 
-    def lit(term: Any) -> Any:
-        _, lex, langtag, datatype = term
-        if langtag is not None:
-            return rdf_pb2.RdfLiteral(lex=lex, langtag=langtag)
-        if datatype is None:
-            return rdf_pb2.RdfLiteral(lex=lex)
-        number = datatypes.setdefault(datatype, len(datatypes) + 1)
-        return rdf_pb2.RdfLiteral(lex=lex, datatype=number)
+    KINDS = ("iri", "bnode", "literal", "poly")
+    SIZES = (1000, 500, 100)
 
-    for at, name in enumerate(variables):
-        cells = [row[at] for row in rows]
-        kinds = {cell[0] for cell in cells if cell}
-        kind = kinds.pop() if len(kinds) == 1 and draw.random() < 0.8 else "poly"
+    def __init__(self, draw: Random, variables: list[str]) -> None:
+        self.draw = draw
+        self.variables = variables
+        self.prefixes = draw.random() < 0.7
+        #: Ids by value, and what the frame adds: of names, prefixes and datatypes.
+        self.known: list[dict[str, int]] = [{}, {}, {}]
+        self.added: list[list[tuple[int, str]]] = [[], [], []]
+        #: The id of the last entry that a reader has.
+        self.last = [0, 0, 0]
+        self.kinds: list[str] = []
+        self.order: list[int] = []
+        self.ids = (0, 0)
+
+    def chance(self, share: float) -> bool:
+        return self.draw.random() < share
+
+    def frames(self, rows: list[tuple[Any, ...]]) -> Iterator[bytes]:
+        first, start = True, 0
+        while first or start < len(rows):
+            end = len(rows) if self.chance(0.3) else self.draw.randint(start, len(rows))
+            yield self.frame(rows[start:end], first)
+            first, start = False, end
+
+    def frame(self, rows: list[tuple[Any, ...]], first: bool) -> bytes:
+        frame = sparql_pb2.SparqlResultsFrame(row_count=len(rows))
+        if first:
+            frame.options.version = 1
+            frame.options.max_name_table_size = self.SIZES[0]
+            frame.options.max_prefix_table_size = self.SIZES[1] if self.prefixes else 0
+            frame.options.max_datatype_table_size = self.SIZES[2]
+        if self.chance(0.2):
+            frame.metadata["key"] = b"value"
+        for known in self.known:
+            if self.chance(0.2):
+                # Their ids are used again.
+                known.clear()
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.variables)
+        if self.place(columns, first):
+            for at, name in enumerate(self.variables):
+                frame.variables.add(name=name, column_index=self.order.index(at))
+        if rows or self.chance(0.5):
+            for at in self.order:
+                self.column(frame, self.kinds[at], columns[at])
+        self.entries(frame)
+        data: bytes = frame.SerializeToString()
+        return data
+
+    def place(self, columns: list[tuple[Any, ...]], first: bool) -> bool:
+        """Give each variable a column that holds its cells; whether a header says so."""
+        found = [{cell[0] for cell in cells if cell} for cells in columns]
+        kept = not first and not self.chance(0.2)
+        if kept and all(
+            kind == "poly" or kinds <= {kind} for kind, kinds in zip(self.kinds, found, strict=True)
+        ):
+            return self.chance(0.1)
+        self.kinds = [
+            self.draw.choice([*kinds, "poly"] if len(kinds) == 1 else ["poly"]) for kinds in found
+        ]
+        places = list(range(len(columns)))
+        self.draw.shuffle(places)
+        self.order = sorted(places, key=lambda at: self.KINDS.index(self.kinds[at]))
+        return True
+
+    def runs(self, cells: tuple[Any, ...]) -> tuple[list[Any], list[int]]:
         runs: list[tuple[Any, int]] = []
         for cell in cells:
-            if runs and runs[-1][0] == cell and (cell is None or draw.random() < 0.9):
+            if runs and runs[-1][0] == cell and (cell is None or self.chance(0.98)):
                 runs[-1] = (cell, runs[-1][1] + 1)
             else:
                 runs.append((cell, 1))
+        if runs and runs[-1][0] is None and self.chance(0.7):
+            # A reader pads.
+            runs.pop()
         layouts: list[int] = []
         skip = 0
         for value, count in runs:
@@ -196,40 +244,79 @@ def encode(  # noqa: C901
             layouts.append(skip * 32 + (16 if value is None else 0) + min(length, 15))
             layouts += [length - 15] if length >= 15 else []
             skip = 0
-        values = [value for value, _ in runs if value is not None]
-        for value in values:
-            if value[0] == "iri":
-                names.setdefault(value[1], len(names) + 1)
+        return [value for value, _ in runs if value is not None], layouts
+
+    def column(self, frame: Any, kind: str, cells: tuple[Any, ...]) -> None:
+        values, layouts = self.runs(cells)
+        self.ids = (0, 0)
         if kind == "iri":
-            frame.iri_columns.add(name_ids=[names[v[1]] for v in values], layouts=layouts)
-            order = 0
+            ids = [self.iri(value) for value in values]
+            prefixes = [prefix for prefix, _ in ids]
+            if not any(prefixes[1:]) and self.chance(0.8):
+                # One for all, or none.
+                prefixes = [prefix for prefix in prefixes[:1] if prefix]
+            frame.iri_columns.add(
+                name_ids=[name for _, name in ids], prefix_ids=prefixes, layouts=layouts
+            )
         elif kind == "bnode":
-            frame.bnode_columns.add(values=[v[1] for v in values], layouts=layouts)
-            order = 1
-        elif kind == "literal":
-            frame.literal_columns.add(values=map(lit, values), layouts=layouts)
-            order = 2
+            frame.bnode_columns.add(values=[value[1] for value in values], layouts=layouts)
+        elif kind == "poly":
+            frame.poly_columns.add(values=map(self.term, values), layouts=layouts)
+        elif self.chance(0.7) and len({value[2:] for value in values}) == 1 and not values[0][2]:
+            datatype = 0 if values[0][3] is None else self.entry(2, values[0][3])
+            frame.literal_columns.add(
+                lex_values=[value[1] for value in values], datatype=datatype, layouts=layouts
+            )
         else:
-            column = frame.poly_columns.add(layouts=layouts)
-            order = 3
-            for value in values:
-                if value[0] == "iri":
-                    column.values.add(iri=rdf_pb2.RdfIri(name_id=names[value[1]]))
-                elif value[0] == "bnode":
-                    column.values.add(bnode=value[1])
-                else:
-                    column.values.add(literal=lit(value))
-        placed.append((order, at, name))
-    index = {name: place for place, (_, _, name) in enumerate(sorted(placed))}
-    for name in variables:
-        frame.variables.add(name=name, column_index=index[name])
-    for known, into, make in (
-        (names, frame.names, rdf2_pb2.RdfNameEntryPacked),
-        (datatypes, frame.datatypes, rdf2_pb2.RdfDatatypeEntryPacked),
-    ):
-        values = list(known)
-        cut = draw.randrange(len(values) + 1)
-        into.append(make(values=values[:cut]))
-        into.append(make(id=cut + 1 if draw.random() < 0.5 else 0, values=values[cut:]))
-    data: bytes = frame.SerializeToString()
-    return data
+            frame.literal_columns.add(values=map(self.literal, values), layouts=layouts)
+
+    def term(self, value: Any) -> Any:
+        if value[0] == "iri":
+            prefix, name = self.iri(value)
+            return sparql_pb2.SparqlTerm(iri=rdf_pb2.RdfIri(prefix_id=prefix, name_id=name))
+        if value[0] == "bnode":
+            return sparql_pb2.SparqlTerm(bnode=value[1])
+        return sparql_pb2.SparqlTerm(literal=self.literal(value))
+
+    def literal(self, value: Any) -> Any:
+        _, lex, langtag, datatype = value
+        if langtag is not None:
+            return rdf_pb2.RdfLiteral(lex=lex, langtag=langtag)
+        if datatype is None and self.chance(0.8):
+            return rdf_pb2.RdfLiteral(lex=lex)
+        return rdf_pb2.RdfLiteral(lex=lex, datatype=self.entry(2, datatype or XSD_STRING))
+
+    def iri(self, value: Any) -> tuple[int, int]:
+        """The ids of an IRI as they are written."""
+        text, cut, prefix = value[1], 0, 0
+        if self.prefixes and (self.ids[0] or self.chance(0.9)):
+            cut = self.draw.choice([0, text.rfind("/") + 1, self.draw.randint(0, len(text))])
+            prefix = self.entry(1, text[:cut])
+        name = self.entry(0, text[cut:])
+        before, self.ids = self.ids, (prefix, name)
+        return (
+            0 if prefix == before[0] and self.chance(0.8) else prefix,
+            0 if name == before[1] + 1 and self.chance(0.8) else name,
+        )
+
+    def entry(self, table: int, value: str) -> int:
+        known = self.known[table]
+        if value not in known:
+            known[value] = len(known) + 1
+            self.added[table].append((known[value], value))
+        return known[value]
+
+    def entries(self, frame: Any) -> None:
+        for table, into in enumerate((frame.names, frame.prefixes, frame.datatypes)):
+            for number, value in self.added[table]:
+                follows = number == self.last[table] + 1
+                if not into or not follows or self.chance(0.2):
+                    into.add(id=0 if follows and self.chance(0.5) else number)
+                into[-1].values.append(value)
+                self.last[table] = number
+            self.added[table] = []
+
+
+def encode(draw: Random, variables: list[str], rows: list[tuple[Any, ...]]) -> list[bytes]:
+    """A stream of some solutions."""
+    return list(Writer(draw, variables).frames(rows))
