@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -45,14 +46,15 @@ def query(
     table = form is None and sys.stdout.isatty()
     form = form or ResultsFormat.TSV
     if "://" in store or not is_store(store):
+        if "://" not in store and not os.path.isdir(store):
+            raise WrongUsageError(f"there is no folder {store}")
         from ..spark.sharded import ShardedStore
+        from ..spark.sharded.queries import Scope
 
         sharded = ShardedStore(store)
         if table:
-            solutions = sharded.select(text)
-            first = next(solutions, {})
-            rows = ([term or "" for term in row.values()] for row in (first, *solutions) if row)
-            results.print_table(list(first), rows)
+            rows = ([term or "" for term in row.values()] for row in sharded.select(text))
+            results.print_table(list(Scope.all(text).variables), rows)
         else:
             sharded.write_solutions(text, dst, format=form)
         return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -207,25 +209,63 @@ def error_as_dict(error: JellyError) -> dict[str, Any]:
     }
 
 
-#: Rows that decide how wide the columns of a table are, and the most that one may be.
+#: Rows that decide how wide the columns of a table are, the most that one may be, and the least
+#: where the terminal is narrow.
 _SAMPLE: Final = 100
 _WIDEST: Final = 60
+_NARROWEST: Final = 10
 
 
 def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
-    """Print solutions for people, as they come."""
+    """Print solutions for people, as they come, in lines that the terminal can show."""
+    rows = ([_printable(cell) for cell in row] for row in rows)
     sample = list(islice(rows, _SAMPLE))
     heads = [f"?{name}" for name in names]
-    widths = [min(_WIDEST, max(map(len, cells))) for cells in zip(heads, *sample, strict=True)]
-    count = 0
-
-    def show(cells: list[str]) -> None:
-        shown = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        sys.stdout.write(shown.rstrip() + "\n")
-
-    show(heads)
-    show(["-" * width for width in widths])
-    for row in chain(sample, rows):
-        show(row)
+    widths = [min(_WIDEST, max(map(_width, cells))) for cells in zip(heads, *sample, strict=True)]
+    space = shutil.get_terminal_size().columns - 2 * (len(widths) - 1)
+    while sum(widths) > space and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    count = shortened = 0
+    for row in chain([heads, ["-" * width for width in widths]], sample, rows):
+        cells = [_shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
+        shortened += cells != row
+        padded = [cell + " " * (w - _width(cell)) for cell, w in zip(cells, widths, strict=True)]
+        sys.stdout.write("  ".join(padded).rstrip() + "\n")
         count += 1
-    print(console.counted(count, "solution"))
+    print(console.counted(count - 2, "solution"))
+    if shortened:
+        print("… replaces text that does not fit; --to tsv writes all of it")
+
+
+def _printable(text: str) -> str:
+    """A text without what would control the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04X}" for each in text)
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "FW" else 1
+
+
+def _shortened(text: str, width: int) -> str:
+    """A text of at most this width: both of its ends."""
+    if _width(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return _start(text, width - 1 - end) + "…" + _start(text[::-1], end)[::-1]
+
+
+def _start(text: str, width: int) -> str:
+    for at, character in enumerate(text):
+        width -= _character_width(character)
+        if width < 0:
+            return text[:at]
+    return text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -83,7 +85,7 @@ def test_query(tmp_path: Path) -> None:
     assert_failed(jelly("query", "nonsense", "--store", folder), 2, "not well-formed")
     assert_failed(jelly("query", "CONSTRUCT WHERE {?s ?p ?o}", "--store", folder), 2, "SELECT")
     assert_failed(jelly("query", query, "--store", folder, "-o", tmp_path / "x.nt"), 2, "--to")
-    assert_failed(jelly("query", query, "--store", tmp_path / "none"), 1)
+    assert_failed(jelly("query", query, "--store", tmp_path / "none"), 2, "there is no folder")
 
 
 def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,3 +93,60 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
     print_table(["a", "long"], iter([["x" * 5, ""], ["y", "z"]]))
     assert capsys.readouterr().out == ("?a     ?long\n-----  -----\nxxxxx\ny      z\n2 solutions\n")
+
+
+def test_a_table_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jelly_plugins.cli.results import print_table
+
+    monkeypatch.setenv("COLUMNS", "32")
+    rows = [["<http://example.org/person/17>", "日本"], ["e\u0301\x9b31m", "x" * 40], ["", "y"]]
+    print_table(["s", "name"], iter(rows))
+    assert capsys.readouterr().out == (
+        "?s               ?name\n"
+        "---------------  ---------------\n"
+        "<http:/…son/17>  日本\n"
+        "e\u0301\\u009B31m       xxxxxxx…xxxxxxx\n"
+        "                 y\n"
+        "3 solutions\n"
+        "… replaces text that does not fit; --to tsv writes all of it\n"
+    )
+    # Columns do not become so narrow that they say nothing.
+    print_table(["a", "b", "c", "d"], iter([["z" * 20] * 4]))
+    assert capsys.readouterr().out.splitlines()[2] == "  ".join(["zzzzz…zzzz"] * 4)
+
+
+def test_query_of_a_sharded_store_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The header is there without solutions too, and the table does not hold them all."""
+    sharded = pytest.importorskip("jelly_plugins.spark.sharded")
+    from jelly_plugins.cli import query
+
+    class Shards:
+        def __init__(self, root: str) -> None:
+            assert root == str(tmp_path)
+
+        def select(self, text: str) -> Iterator[dict[str, str | None]]:
+            nonlocal taken
+            for taken in range(1, int(text[-6:]) + 1):
+                yield {"s": f"<urn:{taken}>", "o": None}
+
+    taken = 0
+    monkeypatch.setattr(sharded, "ShardedStore", Shards)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    query.query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path))
+    assert capsys.readouterr().out == "?s  ?o\n--  --\n0 solutions\n"
+
+    class ClosedError(Exception):
+        pass
+
+    def write(_: str) -> None:
+        if taken > 100:
+            raise ClosedError
+
+    monkeypatch.setattr(sys.stdout, "write", write)
+    with pytest.raises(ClosedError):
+        query.query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path))
+    assert taken == 101
