@@ -20,8 +20,9 @@ cdef class Described:
     cdef public uint32_t prefix_id
     cdef public uint32_t name_id
 
-    def __cinit__(self, int kind, Py_ssize_t size, bytes raw=None, bytes tag=None,
-                  str datatype=None, str prefix=None, str name=None):
+    # Not __cinit__: `described` makes one without packing and parsing arguments.
+    def __init__(self, int kind, Py_ssize_t size, bytes raw=None, bytes tag=None,
+                 str datatype=None, str prefix=None, str name=None):
         self.kind = kind
         self.size = size
         self.raw = raw
@@ -29,6 +30,14 @@ cdef class Described:
         self.datatype = datatype
         self.prefix = prefix
         self.name = name
+
+
+cdef inline Described described(int kind, Py_ssize_t size, bytes raw):
+    cdef Described made = Described.__new__(Described)
+    made.kind = kind
+    made.size = size
+    made.raw = raw
+    return made
 
 
 cdef class Describer:
@@ -88,9 +97,9 @@ cdef class Describer:
             text, PyUnicode_DATA(self.prefix), cut
         ):
             self.prefix = value[:cut]
-        made = Described.__new__(
-            Described, IRI, size, None, None, None, self.prefix, value[cut:]
-        )
+        made = described(IRI, size, None)
+        made.prefix = self.prefix
+        made.name = value[cut:]
         if size <= CACHED_STRING:
             if len(self.iris) >= CACHE_ENTRIES:
                 self.iris.clear()
@@ -101,11 +110,12 @@ cdef class Describer:
         raw = self.utf8(slot_value(term, BLANK_NODE_LABEL))
         if raw is None:
             return None
-        return Described.__new__(Described, BLANK_NODE, PyBytes_GET_SIZE(raw), raw)
+        return described(BLANK_NODE, PyBytes_GET_SIZE(raw), raw)
 
     cdef Described literal(self, term):
         cdef bytes raw
         cdef bytes tag = None
+        cdef Described made
         cdef Py_ssize_t size
         raw = self.utf8(slot_value(term, LITERAL_LEX))
         if raw is None:
@@ -124,7 +134,10 @@ cdef class Describer:
             or PyUnicode_GET_LENGTH(datatype) > self.longest
         ):
             return None
-        return Described.__new__(Described, LITERAL, size, raw, tag, datatype)
+        made = described(LITERAL, size, raw)
+        made.tag = tag
+        made.datatype = datatype
+        return made
 
 
 def describe_all(writer, list terms):
