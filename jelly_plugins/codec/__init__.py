@@ -52,7 +52,6 @@ try:
         TextEncoder,
         count_rows,
         plain_lines,
-        usual_line,
     )
 except ImportError as error:
     warn_of_sources(error)
@@ -63,7 +62,7 @@ except ImportError as error:
     from .rdf.encoder import Encoder
     from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
-    from .text.plain import plain_lines, usual_line
+    from .text.plain import plain_lines
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -123,5 +122,4 @@ __all__ = [
     "is_delimited",
     "native",
     "plain_lines",
-    "usual_line",
 ]
