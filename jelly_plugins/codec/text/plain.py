@@ -8,8 +8,8 @@ import re
 from typing import Final
 
 from .forms import odd_lines
+from .lines import Pattern
 from .ntriples import _TAGGED_DATATYPES
-from .patterns import Pattern
 
 #: What may stand in an IRI behind its scheme and authority, but for a fragment: of what is not in
 #: ASCII, the larger part of what RFC 3987 calls ucschar, in UTF-8.

@@ -11,8 +11,8 @@ from typing import BinaryIO, Final, cast
 
 from ...codec import DEFAULT_LIMITS, ColumnDecoder, Columns, FrameSplitter
 from ...errors import JellyError
-from ...io.restarts import find_restarts
 from ...io.sources import Input
+from ...io.streams import find_restarts
 from .parts import Piece
 
 _PIECE: Final = 1 << 20
