@@ -23,8 +23,7 @@ from ..codec import (
 )
 from ..codec.common.detection import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
-from ..io.following import Followed
-from ..io.sources import Closing, Input, Source
+from ..io.sources import Closing, Followed, Input, Source
 from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
