@@ -16,9 +16,9 @@ from typing import Generic
 
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
-from ..content import NOTHING, Content, differ
-from .commits import C, Changes, Entry, Reached
-from .position import DIGEST, Position, Replayed
+from .commits import Entry, Reached
+from .position import DIGEST, NOTHING, Content, Position, Replayed, differ
+from .target import C, Changes
 from .transactions import PatchEnd, Transaction
 
 
