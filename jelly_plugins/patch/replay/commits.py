@@ -128,7 +128,8 @@ class Commits(Generic[C]):
             if len(waiting) > 1:
                 self._apply_together(waiting)
             else:
-                self._apply_each(waiting)
+                for entry in waiting:
+                    self._apply(entry.changes, [entry])
         except BaseException:
             self.failed = True
             raise
@@ -145,14 +146,11 @@ class Commits(Generic[C]):
                 # They are applied; the error came later.
                 raise
             # One by one, those before the one at fault are applied.
-            self._apply_each(entries)
+            for entry in entries:
+                self._apply(entry.changes, [entry])
             if not isinstance(error, JellyError):
                 # None is at fault, such as where the handler of a signal has raised it.
                 raise
-
-    def _apply_each(self, entries: list[Entry[C]]) -> None:
-        for entry in entries:
-            self._apply(entry.changes, [entry])
 
     def _apply(self, changes: C, entries: list[Entry[C]]) -> None:
         # The digest is that of changes that may be used up.

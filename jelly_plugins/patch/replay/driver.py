@@ -200,11 +200,16 @@ def replay_log(
         return True
 
     if _is_source(log):
+        # Whether nothing has to be waited for when more of the source is read.
+        if isinstance(log, str | os.PathLike):
+            at_hand = os.path.isfile(log)
+        else:
+            at_hand = isinstance(log, bytes | bytearray | memoryview)
         with PatchReader(
             log,
             factory=factory,
             wait=wait if follow else None,
-            starve=None if _is_at_hand(log) else replay.commit,
+            starve=None if at_hand else replay.commit,
             limits=limits,
         ) as rows:
             try:
@@ -241,13 +246,6 @@ def as_term(text: str) -> str:
 def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
     data = isinstance(log, str | os.PathLike | bytes | bytearray | memoryview)
     return data or hasattr(log, "read")
-
-
-def _is_at_hand(log: Source) -> bool:
-    """Whether nothing has to be waited for when more of a source is read."""
-    if isinstance(log, str | os.PathLike):
-        return os.path.isfile(log)
-    return isinstance(log, bytes | bytearray | memoryview)
 
 
 def _may_have(

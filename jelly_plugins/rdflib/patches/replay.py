@@ -36,7 +36,7 @@ from ..oxigraph_store import graph_name, inner_store
 from ..terms import RdflibFactory, default_graph, refuse_no_graph
 from .journal import Journal
 from .recording_store import RecordingStore
-from .stores import bind_beside, twin_finder
+from .stores import bind_beside, twin
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Where graphs stand, by their names, for as long as their stores live.
@@ -260,7 +260,6 @@ class GraphTarget:
     def __init__(self, graph: Graph, *, strict: bool, check_blank_nodes: bool) -> None:
         refuse_graph(str(graph.identifier), what="what is to be changed")
         self._graph = graph
-        self._twin = twin_finder(graph.store)
         self._strict = strict
         self._check_blank_nodes = check_blank_nodes
         self._unmatched = 0
@@ -291,7 +290,8 @@ class GraphTarget:
     def _apply(self, changes: OrderedChanges, after: Position) -> None:
         journal = Journal(self._graph.store)
         try:
-            self._change_all(journal, changes)
+            for kind, value in changes.rows:
+                self._change(journal, kind, value)
             self.known[after.log] = after
         except BaseException as error:
             journal.undo()
@@ -299,23 +299,19 @@ class GraphTarget:
                 raise TermError(f"the store refuses a statement: {error}") from error
             raise
 
-    def _change_all(self, journal: Journal, changes: OrderedChanges) -> None:
-        for kind, value in changes.rows:
-            self._change(journal, kind, value)
-
     def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:
         if kind not in _STATEMENTS:
             self._namespace(journal, kind, value)
             return
         triple, graph = value[:3], self._named(value[3:])
         # A literal of type xsd:string is there in either of rdflib's two forms for it.
-        twin = self._twin(triple, graph)
+        other = twin(self._graph.store, triple, graph)
         if kind is OperationKind.ADD:
-            changed = twin is None and journal.add(triple, graph)
+            changed = other is None and journal.add(triple, graph)
         else:
             changed = journal.remove(triple, graph)
-            if twin is not None:
-                changed = journal.remove(twin, graph)
+            if other is not None:
+                changed = journal.remove(other, graph)
         if changed:
             return
         if self._strict:
