@@ -168,8 +168,10 @@ def load(
     """
     reading = read_as(blank_nodes)
     check_settings(graph, reading, quoted_triples)
-    # Reifiers are made of terms.
-    if quoted_triples == "refuse" and not isinstance(graph, BlankNode):
+    # As in oxigraph.load.
+    if quoted_triples == "refuse" and (
+        not isinstance(graph, BlankNode) or (atomic and reading == "fresh")
+    ):
         text = _text(src, format, graph, limits, on_namespace)
         feed: _JenaNQuadsReader | _JenaQuadReader = _JenaNQuadsReader(text, quads=graph is None)
         name = text.name

@@ -31,7 +31,7 @@ from ...reserved import BOOKKEEPING_IRI, is_reserved, refuse_graph
 from ..patches.lag import check_recorded
 from ..terms import GraphName, check_store
 from .lexical_forms import LexicalForm
-from .nquads_reader import text_of
+from .nquads_reader import NQuadsReader, text_of
 from .quad_reader import QuadReader, QuotedTriples, check_settings
 from .relabelling import LoadedBlankNodes, read_as, relabelled
 
@@ -168,8 +168,13 @@ def load(
     check_recorded(store)
     frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
-    # Reifiers are made of terms; and each stream of several has labels of its own.
-    if quoted_triples == "refuse" and not concatenated:
+    # Reifiers are made of terms; each stream of several has labels of its own; and batches are made
+    # of what Oxigraph's parser gives, which renames a blank node as the graph.
+    if (
+        quoted_triples == "refuse"
+        and not concatenated
+        and (atomic or not isinstance(graph, BlankNode))
+    ):
         text = text_of(
             frames, graph=graph, blank_nodes=reading, limits=limits, on_namespace=on_namespace
         )
@@ -221,15 +226,22 @@ def add_statements(
         if lexical_form is not None:
             parts = _located(reader.rewritten(parts, lexical_form), name)
         parts = _told(parts, reader, progress)
-        quads = reader.quads(parts, graph, fresh=blank_nodes == "fresh")
-        if blank_nodes == "canonicalize":
-            quads = relabelled(quads, graph)
-        in_memory = _in_memory(store)
-        if atomic:
-            _add_at_once(store, quads, stored, in_memory=in_memory)
+        fresh = blank_nodes == "fresh"
+        if fresh and isinstance(graph, BlankNode) and isinstance(reader, NQuadsReader):
+            try:
+                reader.load(parts, store, graph)
+            finally:
+                stored.all = reader.is_loaded
         else:
-            while batch := list(islice(quads, BATCH)):
-                _add_at_once(store, iter(batch), _Stored(), in_memory=in_memory)
+            quads = reader.quads(parts, graph, fresh=fresh)
+            if blank_nodes == "canonicalize":
+                quads = relabelled(quads, graph)
+            in_memory = _in_memory(store)
+            if atomic:
+                _add_at_once(store, quads, stored, in_memory=in_memory)
+            else:
+                while batch := list(islice(quads, BATCH)):
+                    _add_at_once(store, iter(batch), _Stored(), in_memory=in_memory)
         stored.all = True
         for empty in reader.empty_graphs:
             store.add_graph(empty)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
+from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, parse
 
 from ...backends import BlankNodes
 from ...codec import AnyFrame, Limits, PhysicalType, StreamOptions, native
@@ -45,6 +45,8 @@ class NQuadsReader:
     :param graph: where the triples of a stream of triples are to go; it is not in the text.
     :raises JellyError: while iterating, with source, frame and row.
     """
+
+    _given: _Readable | None = None
 
     def __init__(
         self,
@@ -126,9 +128,33 @@ class NQuadsReader:
         try:
             yield from parse(text, RdfFormat.N_QUADS, lenient=True, rename_blank_nodes=fresh)
         except SyntaxError as error:
-            raise SourceError(
-                f"Oxigraph rejects this as N-Quads: {error}", source=self._text.name
-            ) from error
+            raise self._rejected(error) from error
+
+    def load(self, pieces: Iterable[bytes], store: Store, graph: BlankNode) -> None:
+        """Have a store load pieces into a graph, all or nothing, with new labels for blank nodes.
+
+        This is for a blank node as the graph, which :meth:`quads` would rename, too.
+
+        :raises SourceError: see :meth:`quads`.
+        """
+        text: Any = _Readable(pieces)
+        self._given = text
+        try:
+            store.bulk_load(text, RdfFormat.N_TRIPLES, to_graph=graph, lenient=True)
+        except Exception as error:
+            text.has_ended = False
+            if isinstance(error, SyntaxError):
+                raise self._rejected(error) from error
+            raise
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the store has everything after :meth:`load`, which may have raised an interrupt
+        all the same."""
+        return self._given is not None and self._given.has_ended
+
+    def _rejected(self, error: SyntaxError) -> SourceError:
+        return SourceError(f"Oxigraph rejects this as N-Quads: {error}", source=self._text.name)
 
     def _check(self, size: int) -> None:
         """Refuse a line that Oxigraph's parser does not take.
@@ -154,18 +180,24 @@ class NQuadsReader:
 
 
 class _Readable:
-    """Chunks of bytes as a file to read."""
+    """Chunks of bytes as a file to read.
+
+    :ivar has_ended: whether all was read.
+    """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._chunk = b""
         self._pos = 0
+        self.has_ended = False
 
     def read(self, size: int) -> bytes:
         """At most ``size`` bytes; none at the end."""
         while self._pos == len(self._chunk):
             chunk = next(self._chunks, None)
             if chunk is None:
+                # Python handles no signal between this and the store's own work.
+                self.has_ended = True
                 return b""
             self._chunk, self._pos = chunk, 0
         start = self._pos
@@ -188,12 +220,12 @@ def text_of(
 ) -> NQuadsReader | None:
     """The source as text; None where that cannot be, and the source is as it was.
 
-    It cannot be without the kernel; without options that can be read; with a blank node as
-    ``graph``; and for fresh labels with physical type GRAPHS, where the name of an empty graph,
-    which is not in the text, may be a blank node.
+    It cannot be without the kernel; without options that can be read; and where a blank node that
+    names a graph has to be known outside the text: with labels kept as ``graph``, and with fresh
+    ones in physical type GRAPHS, where it may name an empty graph.
     """
     options = src.peek_options() if native else None
-    if options is None or isinstance(graph, BlankNode):
+    if options is None or (blank_nodes == "keep" and isinstance(graph, BlankNode)):
         return None
     if blank_nodes == "fresh" and options.physical_type is PhysicalType.GRAPHS:
         return None
