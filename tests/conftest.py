@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from jelly_plugins.patch.replay import locks
+from jelly_plugins.patch.replay import target
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
@@ -32,7 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def _no_lock_is_left() -> Iterator[None]:
     """A test that leaves the lock of a store taken fails, rather than a later one wait forever."""
     yield
-    assert not any(lock._is_owned() for lock in locks._LOCKS)  # type: ignore[attr-defined]
+    assert not any(lock._is_owned() for lock in target._LOCKS)  # type: ignore[attr-defined]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -18,8 +18,7 @@ import jelly_plugins
 import jelly_plugins.spark.sharded
 from jelly_plugins import spark
 from jelly_plugins.cli.app import app
-from jelly_plugins.cli.examples import EXAMPLES
-from jelly_plugins.cli.help import commands
+from jelly_plugins.cli.help import EXAMPLES, commands
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 
 from . import blocks

@@ -15,7 +15,7 @@ import io
 import os
 import sys
 
-__all__ = ["discard_output", "main"]
+__all__ = ["discard_output", "main", "version_text"]
 
 _LIBRARIES = ("typer", "rich")
 
@@ -42,8 +42,6 @@ def _main() -> None:
     end_at_signals()
     if sys.argv[1:] == ["--version"]:
         # Without the libraries that all else needs, and their time.
-        from .version import version_text
-
         try:
             print(version_text(), flush=True)
         except OSError as error:
@@ -60,6 +58,14 @@ def _main() -> None:
         )
         sys.exit(1)
     app()
+
+
+def version_text() -> str:
+    """The version, and the kernel that runs, in a line each."""
+    from .. import __version__
+    from ..codec import native
+
+    return f"jelly {__version__}\nkernel: {'native' if native else 'python'}"
 
 
 def discard_output() -> None:

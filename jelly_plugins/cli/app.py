@@ -28,12 +28,12 @@ from . import (
     spark,
     store,
     validate,
+    version_text,
 )
 from .console import WrongUsageError
 from .help import add_examples
 from .settings import EXIT_USAGE, help_without_command
 from .signals import exit_code
-from .version import version_text
 
 EXIT_FAILED: Final = 1
 EXIT_PIPE_CLOSED: Final = 141

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
-from ..formats.names import Format, format_of
+from ..formats.names import format_of
 from ..io.sinks import SUFFIXES, Destination, ending_of
 from ..io.sources import Source
 
@@ -148,11 +148,6 @@ def refuse_ending(name: str, written: str) -> None:
 def _is_special(name: str) -> bool:
     """Whether there is a device or a pipe of this name."""
     return os.path.exists(name) and not os.path.isfile(name)
-
-
-def told_format(name: str, given: Format | None) -> Format | None:
-    """The format that was asked for, or that the name tells; None if there is neither."""
-    return given or format_of(name)
 
 
 def print_json(value: Any) -> None:

@@ -15,6 +15,7 @@ import typer
 from ..codec import Iri, PatchStatementType, PatchStreamType, Quad, Triple
 from ..codec.text.ntriples import Notation
 from ..formats.names import Format
+from ..formats.names import format_of as rdf_format_of
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .settings import StoreFolder
@@ -409,7 +410,7 @@ def _statements(
 
     if name != STANDARD and is_store(name):
         return open_to_read(name)
-    form = console.told_format(name, given)
+    form = given or rdf_format_of(name)
     if form is None:
         raise WrongUsageError(f"the format of {name} is not known: --from names it")
     source: Source = sys.stdin.buffer if name == STANDARD else name

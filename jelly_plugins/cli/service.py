@@ -11,7 +11,7 @@ import typer
 
 from ..codec import Limits, delimit
 from ..errors import OptionsError, ServiceError
-from ..formats.names import Format
+from ..formats.names import Format, format_of
 from ..io.sinks import open_output
 from . import console, settings
 from .console import STANDARD, WrongUsageError
@@ -243,7 +243,7 @@ def publish(
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
     limits = settings.limits_from(limit)
     console.require_files([source])
-    told = console.told_format(source, from_) or Format.JELLY
+    told = from_ or format_of(source) or Format.JELLY
     from ..grpc import Client
     from ..grpc.outgoing import converted
 
@@ -278,7 +278,7 @@ def subscribe(
     """
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
     limits = settings.limits_from(limit)
-    if console.told_format(output, None) is not Format.JELLY:
+    if format_of(output) is not Format.JELLY:
         console.refuse_ending(output, "subscribe writes jelly")
     dst = console.destination(output, force=force, binary=True)
     from ..grpc import subscribe as subscribe_

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from glob import escape, glob
 from traceback import clear_frames
@@ -15,7 +15,7 @@ import typer
 
 from ..errors import SourceError
 from ..formats.convert import as_of, as_rows, convert, jelly_of_text
-from ..formats.names import ENDINGS, Format
+from ..formats.names import ENDINGS, Format, format_of
 from ..formats.reading import PieceFile, pyoxigraph_module
 from ..formats.settings import ConversionSettings, Given
 from . import console, settings
@@ -79,47 +79,24 @@ def load(
     limits = settings.limits_from(limit)
     into = graph_name(graph)
     console.require_files(sources)
-    from ..jena.names import JenaFormat
-    from ..jena.oxigraph import load as load_rows
-    from ..oxigraph import load as load_
-
+    shared: dict[str, Any] = {
+        "graph": into,
+        "blank_nodes": blank_nodes.value,
+        "atomic": atomic,
+        "quoted_triples": "reify" if reify else "refuse",
+        "limits": limits,
+    }
+    of_jelly = {"concatenated": concatenated, "strict": strict}
     with (
         store_to_fill(store) as filling,
         console.open_sources(sources, "load", printing=len(sources) > 1) as opened,
     ):
         for number, (name, source) in enumerate(zip(sources, opened, strict=True), 1):
-            told = console.told_format(name, from_) or Format.JELLY
-            shared: dict[str, Any] = {
-                "graph": into,
-                "blank_nodes": blank_nodes.value,
-                "atomic": atomic,
-                "quoted_triples": "reify" if reify else "refuse",
-                "limits": limits,
-            }
+            given = Given(source, from_ or format_of(name) or Format.JELLY)
             shown = "<stdin>" if name == console.STANDARD else name
             interrupt = None
             try:
-                if told.is_jena:
-                    statements = load_rows(filling.store, source, format=JenaFormat(told), **shared)
-                elif told not in (Format.JELLY, Format.JELLY_TEXT):
-                    rows = as_rows(
-                        Given(source, told), ConversionSettings(base=base, limits=limits)
-                    )
-                    with as_of(name):
-                        statements = load_rows(
-                            filling.store, rows, format=JenaFormat.PROTOBUF, **shared
-                        )
-                else:
-                    if told is Format.JELLY_TEXT:
-                        source = jelly_of_text(source, limits)
-                    with nullcontext() if told is Format.JELLY else as_of(name):
-                        statements = load_(
-                            filling.store,
-                            source,
-                            concatenated=concatenated,
-                            strict=strict,
-                            **shared,
-                        )
+                statements = _load(filling, given, name, base, shared, of_jelly)
             except KeyboardInterrupt as error:
                 interrupt = error
                 statements = getattr(error, "loaded", -1)
@@ -132,6 +109,34 @@ def load(
                 print(f"{shown}: {console.counted(statements, 'statement')}")
             if interrupt is not None and number < len(sources):
                 raise interrupt
+
+
+def _load(
+    filling: Filling,
+    given: Given,
+    name: str,
+    base: str | None,
+    shared: dict[str, Any],
+    of_jelly: dict[str, Any],
+) -> int:
+    """Load a source; see the functions of each kind of format for the settings."""
+    from ..jena.names import JenaFormat
+    from ..jena.oxigraph import load as load_rows
+    from ..oxigraph import load as load_
+
+    source, format_ = given
+    if format_ is Format.JELLY:
+        return load_(filling.store, source, **of_jelly, **shared)
+    if format_.is_jena:
+        return load_rows(filling.store, source, format=JenaFormat(format_), **shared)
+    limits = shared["limits"]
+    if format_ is Format.JELLY_TEXT:
+        frames = jelly_of_text(source, limits)
+        with as_of(name):
+            return load_(filling.store, frames, **of_jelly, **shared)
+    rows = as_rows(given, ConversionSettings(base=base, limits=limits))
+    with as_of(name):
+        return load_rows(filling.store, rows, format=JenaFormat.PROTOBUF, **shared)
 
 
 def dump(
@@ -157,7 +162,7 @@ def dump(
     A format without graphs needs --graph if the store has named graphs.
     """
     refuse_no_store(store)
-    told = console.told_format(output, to)
+    told = to or format_of(output)
     if told is None:
         console.refuse_ending(output, f"known are {', '.join(ENDINGS)}; --to names a format")
         told = Format.JELLY

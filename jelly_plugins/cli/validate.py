@@ -145,7 +145,7 @@ def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expec
     for path in paths:
         if path == console.STANDARD:
             raise WrongUsageError("--against: a file is needed, not stdin")
-        found = console.told_format(path, form)
+        found = form or format_of(path)
         if found is None:
             raise WrongUsageError(f"the format of {path} is not known: --from names it")
         expected.append((path, found))

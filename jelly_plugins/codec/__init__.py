@@ -6,9 +6,10 @@ The kernel is chosen here and nowhere else. ``native`` says which one runs.
 from __future__ import annotations
 
 import os
+import warnings
+from pathlib import Path
 from typing import Final
 
-from .absence import AskedForPythonError, warn_of_sources
 from .common.framing import FrameSplitter, delimit, is_delimited
 from .common.limits import DEFAULT_LIMITS, Limits
 from .common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
@@ -37,9 +38,12 @@ from .rdf.decoder import AnyFrame, Frame
 from .rdf.options import LogicalType, PhysicalType, StreamOptions
 from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 
+_PURE_PYTHON: Final = os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0")
+_FOLDER: Final = Path(__file__).parent
+
 try:
-    if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
-        raise AskedForPythonError
+    if _PURE_PYTHON:
+        raise ImportError
     from ._native import (
         ColumnDecoder,
         ColumnEncoder,
@@ -52,10 +56,18 @@ try:
         TextEncoder,
         count_rows,
         plain_lines,
-        usual_line,
     )
-except ImportError as error:
-    warn_of_sources(error)
+except ImportError:
+    # Only the sources have the file. In the folder of a checkout Python imports them, whatever is
+    # installed. An installed package without the kernel was built without a compiler.
+    if not _PURE_PYTHON and (_FOLDER / "_native.pyx").exists():
+        warnings.warn(
+            f"jelly_plugins is imported from its sources in {_FOLDER.parent.parent}, where its "
+            "kernel is not compiled, and is many times slower: run Python in another folder to "
+            "have the installed package, or compile the kernel there with pip install -e .",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     from .patch.columns import PatchColumnDecoder
     from .patch.decoder import PatchDecoder
     from .patch.encoder import PatchEncoder
@@ -63,7 +75,7 @@ except ImportError as error:
     from .rdf.encoder import Encoder
     from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
-    from .text.plain import plain_lines, usual_line
+    from .text.plain import plain_lines
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -123,5 +135,4 @@ __all__ = [
     "is_delimited",
     "native",
     "plain_lines",
-    "usual_line",
 ]

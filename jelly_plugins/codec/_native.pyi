@@ -11,7 +11,6 @@ from .rdf.row_counts import count_rows as count_rows
 from .text.columns import ColumnDecoder as ColumnDecoder
 from .text.columns import ColumnEncoder as ColumnEncoder
 from .text.plain import plain_lines as plain_lines
-from .text.plain import usual_line as usual_line
 from .text.transcoding import TextDecoder as TextDecoder
 from .text.transcoding import TextEncoder as TextEncoder
 

@@ -27,7 +27,7 @@ from .settings import (
     Frames,
     Given,
 )
-from .to_jelly import jena_to_jelly, lines_to_jelly, several_to_jelly, text_to_jelly
+from .to_jelly import lines_to_jelly, several_to_jelly, text_to_jelly
 from .to_jena import (
     jelly_to_jena,
     jena_to_jena,
@@ -151,7 +151,7 @@ _WAYS: Final[dict[FormatKind, tuple[_Way, _Way, _Way, _Way]]] = {
     FormatKind.JELLY: (jelly_to_jelly, jelly_to_lines, jelly_to_text, jelly_to_jena),
     FormatKind.LINES: (lines_to_jelly, _through_rows, _through_rows, lines_to_jena),
     FormatKind.TEXT: (text_to_jelly, _through_rows, _through_rows, text_to_jena),
-    FormatKind.JENA: (jena_to_jelly, jena_to_lines, jena_to_text, jena_to_jena),
+    FormatKind.JENA: (text_to_jelly, jena_to_lines, jena_to_text, jena_to_jena),
 }
 #: The same from several sources.
 _SEVERAL: Final[tuple[_Way, _Way, _Way, _Way]] = (

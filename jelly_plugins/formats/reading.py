@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, Final, Protocol, Self, cast
+from typing import Any, Final, Protocol, cast
 
 from ..backends import get_backend
 from ..codec import (
@@ -31,8 +31,7 @@ from ..codec import (
 from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
-from ..io.marks import without_mark
-from ..io.sources import PIECE, Closing, Input, Readable, Source
+from ..io.sources import PIECE, Closing, Input, Readable, Source, without_mark
 from ..io.streams import GENERIC, FrameReader
 from ..jena.codec import RowDecoder
 from ..jena.names import JenaFormat
@@ -190,12 +189,9 @@ class TextReader(Closing):
         declared = {} if self._parser is None else dict(self._parser.prefixes)
         return {name: iri for name, iri in declared.items() if not iri.startswith(_NO_BASE_SCHEME)}
 
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Statement:
+    def __iter__(self) -> Iterator[Statement]:
         try:
-            return next(self._statements)
+            yield from self._statements
         except JellyError as error:
             error.locate(source=self.name)
             raise

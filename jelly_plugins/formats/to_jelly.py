@@ -18,12 +18,9 @@ from ..codec import (
     Triple,
 )
 from ..errors import JellyError, StatementError, TextError
-from ..io.marks import without_mark
 from ..io.sinks import Destination, is_replaceable
-from ..io.sources import Closing, Input, rewinder
+from ..io.sources import Closing, Input, rewinder, without_mark
 from ..io.streams import BATCH, FrameReader, write_bare, write_delimited
-from ..jena.names import JenaFormat
-from ..jena.streams import JenaReader
 from .merging import MergedReader
 from .names import Format
 from .reading import StatementSource, TextReader
@@ -49,7 +46,8 @@ def lines_to_jelly(
 def text_to_jelly(
     given: Sequence[Given], dst: Destination, _target: Format, settings: ConversionSettings
 ) -> Conversion:
-    """Write RDF text as Jelly, statement by statement; see :func:`lines_to_jelly`."""
+    """Write RDF text, RDF Thrift or RDF Protobuf as Jelly, statement by statement; see
+    :func:`lines_to_jelly`."""
     [(src, form)] = given
 
     def opened(options: StreamOptions) -> _Statements:
@@ -62,26 +60,6 @@ def text_to_jelly(
             limits=settings.limits,
         )
         return _Statements(text, text, options, settings)
-
-    return _write(given, dst, settings, _options(form, settings), opened)
-
-
-def jena_to_jelly(
-    given: Sequence[Given], dst: Destination, _target: Format, settings: ConversionSettings
-) -> Conversion:
-    """Write RDF Thrift or RDF Protobuf as Jelly; see :func:`lines_to_jelly`."""
-    [(src, form)] = given
-
-    def opened(options: StreamOptions) -> _Statements:
-        batches = JenaReader(
-            src,
-            format=JenaFormat(form),
-            generalized=options.generalized_statements,
-            directions=False,
-            limits=settings.limits,
-        )
-        statements = chain.from_iterable(batch.statements for batch in batches)
-        return _Statements(batches, statements, options, settings)
 
     return _write(given, dst, settings, _options(form, settings), opened)
 

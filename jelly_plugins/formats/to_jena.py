@@ -12,9 +12,8 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from ..errors import JellyError
-from ..io.marks import without_mark
 from ..io.sinks import Destination, open_output
-from ..io.sources import Input
+from ..io.sources import Input, without_mark
 from ..io.streams import BATCH, FrameReader
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat

@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, delimit
 from ..errors import OptionsError
-from ..patch.replay.locks import lock_of
+from ..patch.replay.target import lock_of
 from ..reserved import refuse_graph
 from .service import Published
 

@@ -13,8 +13,10 @@ import re
 import sys
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from stat import S_ISREG
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
@@ -182,6 +184,23 @@ class Input(Closing):
         while len(head) < _MAGIC_BYTES and (piece := self._read_piece()):
             head += piece
         return head
+
+
+def without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces of a text in UTF-8 without the byte order mark that it may open with.
+
+    >>> b"".join(without_mark([b"\\xef\\xbb", b"\\xbf<urn:a>"]))
+    b'<urn:a>'
+    """
+    iterator = iter(pieces)
+    opening = b""
+    for piece in iterator:
+        opening += piece
+        if len(opening) >= len(BOM_UTF8) or not BOM_UTF8.startswith(opening):
+            break
+    if opening := opening.removeprefix(BOM_UTF8):
+        yield opening
+    yield from iterator
 
 
 def rewinder(src: Any) -> Callable[[], object] | None:
@@ -379,3 +398,49 @@ def _decompress(pieces: Iterator[bytes], make: Callable[[], _Decompressor]) -> I
         raise SourceError(f"the compressed data is corrupt: {error}") from error
     if decompressor is not None:
         raise TruncatedError("the compressed data ends too early")
+
+
+class Followed:
+    """A source that is read while it grows: whether it is still the file that was opened.
+
+    Only a file with a path is checked. One that was rewritten in place and did not become shorter
+    cannot be distinguished from one that has grown.
+
+    :ivar read: bytes of it that were read.
+    """
+
+    def __init__(self, src: Source) -> None:
+        self.read = 0
+        known = isinstance(src, str | os.PathLike)
+        # The process may go to another folder meanwhile.
+        self._path: Final = os.path.abspath(src) if known else None  # type: ignore[arg-type]
+        self._file: Final = self._look()
+
+    def _look(self) -> os.stat_result | None:
+        """What the path leads to; None if that is no file."""
+        if self._path is None:
+            return None
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found if S_ISREG(found.st_mode) else None
+
+    def check(self) -> None:
+        """Refuse a file that is not there any more, or not the one that was opened, or shorter than
+        what was read.
+
+        :raises SourceError: it is so.
+        """
+        if self._file is None:
+            return
+        found = self._look()
+        if found is None:
+            raise SourceError("the file that is followed is not there any more")
+        if not os.path.samestat(found, self._file):
+            raise SourceError("the file that is followed was replaced by another one")
+        if found.st_size < self.read:
+            raise SourceError(
+                f"the file that is followed was rewritten: it has {found.st_size} bytes, and "
+                f"{self.read} were read"
+            )

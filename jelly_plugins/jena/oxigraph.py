@@ -8,11 +8,11 @@ base direction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from pyoxigraph import Quad, RdfFormat, Store
+from pyoxigraph import BlankNode, Quad, Store
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Limits
@@ -20,10 +20,9 @@ from ..errors import JellyError, OptionsError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..io.streams import BATCH
-from ..oxigraph.descriptors import POSSIBLE
-from ..oxigraph.dumping.store_text import StoreText, is_possible
+from ..oxigraph.dumping.text_dump import dump_text
 from ..oxigraph.loading.lexical_forms import LexicalForm
-from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_feed
+from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_statements
 from ..oxigraph.loading.nquads_reader import NQuadsReader
 from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
 from ..oxigraph.loading.reify import ReifyingFactory
@@ -169,8 +168,10 @@ def load(
     """
     reading = read_as(blank_nodes)
     check_settings(graph, reading, quoted_triples)
-    # As in oxigraph.load: reifiers are made of terms, and fresh labels take a pipe, or terms.
-    if quoted_triples == "refuse" and (reading == "keep" or (atomic and POSSIBLE)):
+    # As in oxigraph.load.
+    if quoted_triples == "refuse" and (
+        not isinstance(graph, BlankNode) or (atomic and reading == "fresh")
+    ):
         text = _text(src, format, graph, limits, on_namespace)
         feed: _JenaNQuadsReader | _JenaQuadReader = _JenaNQuadsReader(text, quads=graph is None)
         name = text.name
@@ -185,7 +186,7 @@ def load(
             limits=limits,
         )
         name = feed.name
-    return add_feed(
+    return add_statements(
         store,
         feed,
         name,
@@ -211,8 +212,8 @@ def read_quads(
     :raises JellyError: while iterating, with source and row.
     """
     check_settings(graph, "keep", "refuse")
-    text = _text(src, format, graph, limits, None)
-    yield from _JenaNQuadsReader(text, quads=graph is None).all_quads(graph)
+    text = _JenaNQuadsReader(_text(src, format, graph, limits, None), quads=graph is None)
+    yield from text.quads(text, graph)
 
 
 def _text(
@@ -265,46 +266,31 @@ def dump(
     """
     format = format or format_for(dst)  # noqa: A001
     hidden = graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING)
-    if is_possible() and not hidden:
-        lines = LineEncoder(format, quads=graph is None, limits=limits)
-        encoder = lines.rows
-        rows = _rows_of_text(store, graph, lines)
-    else:
-        encoder = RowEncoder(format, describe_directed, limits=limits)
-        rows = _rows_of_quads(store, graph, encoder, hidden)
+    lines = LineEncoder(format, quads=graph is None, limits=limits)
+    encoder = RowEncoder(format, describe_directed, limits=limits) if hidden else lines.rows
     size = 0
     due = PROGRESS_STATEMENTS
     with open_output(dst) as out:
-        out.write(declared(encoder, namespaces, None))
-        for data in rows:
+
+        def write(data: bytes) -> None:
+            nonlocal size, due
             out.write(data)
             size += len(data)
             if progress is not None and encoder.statements >= due:
                 due = encoder.statements + PROGRESS_STATEMENTS
                 progress(encoder.statements, size)
+
+        out.write(declared(encoder, namespaces, None))
+        if hidden:
+            quads = store.quads_for_pattern(None, None, None, None)
+            statements = (tuple(quad) for quad in quads if quad.graph_name != BOOKKEEPING)
+            while batch := list(islice(statements, BATCH)):
+                write(encoder.add(batch))
+        else:
+            dump_text(store, graph, lambda text: write(b"".join(lines.encode(text))))
     if progress is not None:
         progress(encoder.statements, size)
     return encoder.statements
-
-
-def _rows_of_text(store: Store, graph: GraphName | None, lines: LineEncoder) -> Iterator[bytes]:
-    text = StoreText(store, RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES, graph)
-    try:
-        yield from lines.encode(text.pieces())
-    finally:
-        text.close()
-
-
-def _rows_of_quads(
-    store: Store, graph: GraphName | None, encoder: RowEncoder, hidden: bool
-) -> Iterator[bytes]:
-    width = 4 if graph is None else 3
-    quads: Iterable[Quad] = store.quads_for_pattern(None, None, None, graph)
-    if hidden:
-        quads = (quad for quad in quads if quad.graph_name != BOOKKEEPING)
-    statements = (tuple(quad)[:width] for quad in quads)
-    while batch := list(islice(statements, BATCH)):
-        yield encoder.add(batch)
 
 
 __all__ = ["describe_directed", "dump", "load", "read_quads"]

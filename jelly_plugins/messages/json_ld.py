@@ -18,8 +18,7 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TextError
 from ..formats.reading import NO_BASE, check_base, pyoxigraph_module
-from ..io.marks import without_mark
-from ..io.sources import Input
+from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax

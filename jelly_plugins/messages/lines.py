@@ -19,9 +19,8 @@ from ..codec.common.limits import over
 from ..codec.text.lines import SPACE, STRING
 from ..errors import JellyError, StatementError, TextError
 from ..formats.to_jelly import undeclared
-from ..io.marks import without_mark
 from ..io.sinks import Writable
-from ..io.sources import Input
+from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .delimiters import HEADER, UNANNOUNCED, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax, label_announces

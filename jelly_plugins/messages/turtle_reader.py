@@ -12,8 +12,7 @@ from uuid import uuid4
 
 from ..errors import JellyError, TextError
 from ..formats.reading import PieceFile, pyoxigraph_module
-from ..io.marks import without_mark
-from ..io.sources import Input
+from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .formats import LogFormat, Syntax
 from .parsing import ParsedLog, located, parsed

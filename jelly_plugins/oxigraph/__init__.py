@@ -40,7 +40,7 @@ except ImportError as error:
     ) from error
 
 from .dumping.dumper import dump
-from .dumping.lines import nquads as nquads
+from .dumping.text_dump import nquads as nquads
 from .loading.loader import load
 from .loading.quad_reader import read_quads
 from .patches.bookkeeping import BOOKKEEPING, count, namespaces

@@ -22,7 +22,7 @@ from pyoxigraph import (
     serialize,
 )
 
-from ..codec import plain_lines, usual_line
+from ..codec import plain_lines
 from ..codec.text.plain import IRI, NODE
 from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
@@ -33,8 +33,6 @@ from .terms import DEFAULT_GRAPH, GraphName
 #: N-Triples by the graph that they are in.
 PlainText: TypeAlias = Mapping[GraphName, bytes]
 
-#: What is in the graph that nothing is recorded of has this in its line.
-_PRIVATE: Final = BOOKKEEPING_IRI.encode()
 #: Statements from which on it is asked how long they are; those that say it; and the bytes of each
 #: where they are long.
 _MANY: Final = 100
@@ -136,10 +134,19 @@ def line_of(quad: Quad) -> bytes | None:
     >>> line_of(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"), NamedNode("urn:g")))
     b'<urn:s> <urn:p> "o" <urn:g> .\\n'
     """
-    if quad.graph_name == DEFAULT_GRAPH:
-        return usual_line(str(quad), 3)
-    line = usual_line(str(quad), 4)
-    return None if line is None or _PRIVATE in line else line
+    line = statement = str(quad)
+    graph = quad.graph_name
+    if graph != DEFAULT_GRAPH:
+        name = str(graph)
+        if isinstance(graph, BlankNode) or not _GRAPH.fullmatch(name.encode()):
+            return None
+        if BOOKKEEPING_IRI in name:
+            return None
+        statement = line.removesuffix(f" {name}")
+    text = f"{statement} .\n".encode()
+    if plain_lines(text) != (1, {}) or b"_:" in text:
+        return None
+    return text if graph == DEFAULT_GRAPH else f"{line} .\n".encode()
 
 
 def lines_of(text: PlainText) -> bytes:

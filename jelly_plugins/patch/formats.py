@@ -51,16 +51,18 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
     """
     opens = _opens_jelly(head)
-    told = format_of(name)
-    # Of a stream that was torn off in its first bytes, the name knows more.
-    if opens or (opens is None and told is PatchFormat.JELLY_PATCH):
+    if opens:
+        return PatchFormat.JELLY_PATCH
+    by_name = format_of(name)
+    # Of a stream that is truncated in its first bytes, the name says more.
+    if opens is None and by_name is PatchFormat.JELLY_PATCH:
         return PatchFormat.JELLY_PATCH
     if _TEXT.match(head):
         return PatchFormat.RDF_PATCH
     # Statements of RDF Thrift look like added ones: there the name decides.
     if _THRIFT.match(head) and jena_format_of(name) is None:
         return PatchFormat.RDF_PATCH_THRIFT
-    return told
+    return by_name
 
 
 def _opens_jelly(head: bytes) -> bool | None:

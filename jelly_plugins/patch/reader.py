@@ -23,8 +23,7 @@ from ..codec import (
 )
 from ..codec.common.detection import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
-from ..io.following import Followed
-from ..io.sources import Closing, Input, Source
+from ..io.sources import Closing, Followed, Input, Source
 from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
@@ -89,7 +88,7 @@ class PatchReader(Closing):
         self._input = Input(src)
         self._wait = wait
         self._starve = starve
-        self._followed = Followed(src)
+        self._followed = None if wait is None else Followed(src)
         self._resumable = resumable
         self._limits = limits
         self._splitter = FrameSplitter(limits=limits)
@@ -100,7 +99,8 @@ class PatchReader(Closing):
             "limits": limits,
         }
         self._factory = factory
-        self._text: PatchTextReader | PatchRowReader = PatchTextReader(factory, **self._settings)
+        #: Reads what is not Jelly-Patch.
+        self._text: PatchTextReader | PatchRowReader | None = None
         #: Whether nothing tells that the source is a log.
         self._guessed = False
         self._opening = b""
@@ -140,7 +140,7 @@ class PatchReader(Closing):
     def inside_patch(self) -> bool:
         """Whether something was read that is not complete: rows after the last END, or part of a
         frame or line. A stream of type FLAT is one patch, of which there may always be more."""
-        if self.format is not None and self.format is not PatchFormat.JELLY_PATCH:
+        if self._text is not None:
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
 
@@ -148,7 +148,7 @@ class PatchReader(Closing):
     def ends_behind_headers(self) -> bool:
         """Whether the source is text that has ended with headers, so that their patch has no rows,
         nor a row that says so: it may have been torn off there."""
-        return self._text.ends_behind_headers
+        return self._text is not None and self._text.ends_behind_headers
 
     def __iter__(self) -> Iterator[Operation]:
         # Not itself: a call for each row would cost more than decoding it.
@@ -181,13 +181,15 @@ class PatchReader(Closing):
             if self.format is None:
                 self.format = detect(head, self.name)
                 self._guessed = self.format is None
-            if self.format is PatchFormat.RDF_PATCH_THRIFT:
-                self._text = PatchRowReader(self._factory, **self._settings)
-            if self.format is not None and self.format is not PatchFormat.JELLY_PATCH:
-                yield self._read_text(pieces)
-            else:
+            if self.format is None or self.format is PatchFormat.JELLY_PATCH:
                 self.format = PatchFormat.JELLY_PATCH
                 yield from self._read_jelly(pieces)
+                return
+            thrift = self.format is PatchFormat.RDF_PATCH_THRIFT
+            self._text = (PatchRowReader if thrift else PatchTextReader)(
+                self._factory, **self._settings
+            )
+            yield self._read_text(pieces)
 
     @contextmanager
     def _locating(self) -> Iterator[None]:
@@ -207,6 +209,7 @@ class PatchReader(Closing):
             self._input.close()
 
     def _read_text(self, pieces: Iterator[bytes]) -> Iterator[Operation]:
+        assert self._text is not None
         with self._locating():
             yield from self._text.rows(pieces, growing=self._wait is not None)
             if self._wait is None:
@@ -251,11 +254,12 @@ class PatchReader(Closing):
             more = False
             for piece in self._input.pieces():
                 more = True
-                self._followed.read += len(piece)
+                if self._followed is not None:
+                    self._followed.read += len(piece)
                 yield piece
                 if self._starve is not None:
                     self._starve()
-            if self._wait is None:
+            if self._wait is None or self._followed is None:
                 return
             # A file that was replaced may have got more before.
             if not more:

@@ -295,7 +295,7 @@ class LogWriter:
 
         :param kind: ADD or DELETE.
         """
-        self._append(PatchSerializer.add_single, kind, line)
+        self._append(_say_lines, [(kind, line)])
 
     def _append(self, say: Callable[..., bytes], *what: Any) -> None:
         """Write a patch.

@@ -39,7 +39,7 @@ from ..codec.text.transcoding import PIECE
 from ..errors import LimitError, StatementError
 from ..io.sinks import Destination, open_output
 from .formats import PatchFormat, format_of
-from .model import CHAIN_KEYS, Patch, check_patches
+from .model import Patch, check_patches
 from .text.writer import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
@@ -177,20 +177,6 @@ class PatchSerializer:
         pieces = [self.add([*opening, BEGIN])]
         pieces += (self.add_lines(kind, lines) for kind, lines in statements)
         return b"".join([*pieces, self.add([COMMIT, END])])
-
-    def add_single(self, ids: Sequence[Any], kind: OperationKind, line: bytes) -> bytes:
-        """Write a patch of one transaction of one statement, in less time still.
-
-        :param ids: the patch's, and that of the patch that it follows, if there is one; IRIs as
-            strings or other terms.
-        :param kind: ADD or DELETE.
-        :param line: whole line of N-Quads.
-        :raises TextError: the line is none.
-        :raises JellyError: a row cannot be written.
-        """
-        if self._takes_quads and type(ids[-1]) is str:
-            return self._encoder.add_single(ids, kind, line, self._parser)
-        return self.add_transaction(list(zip(CHAIN_KEYS, ids, strict=False)), [(kind, line)])
 
     def finish(self) -> bytes:
         """End the stream.

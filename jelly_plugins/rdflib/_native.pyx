@@ -34,7 +34,7 @@ from rdflib.term import Literal as RdflibLiteral
 from ..codec.text.ntriples import STAND_IN
 from ..codec.common.terms import XSD_STRING, BlankNode, Iri, Literal, terms_of
 from ..errors import TermError
-from .labels import LABELS
+from .terms import LABELS
 
 include "../codec/kernel/common/slots.pxi"
 include "kernel/objects.pxi"

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import rdflib
 from rdflib import namespace
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
@@ -25,9 +25,9 @@ from ..codec import Literal as GenericLiteral
 from ..codec import describe as describe_generic
 from ..codec.common.positions import POSITIONS
 from ..codec.common.terms import XSD_STRING, terms_of
+from ..codec.text.ntriples import STAND_IN, StandIns
 from ..errors import JellyError, TermError
 from ..io.streams import BATCH
-from .labels import LABELS, kept
 from .memory.compiled import compiled
 
 #: What factories make: a triple, or a quad whose last term is the name of its graph.
@@ -40,11 +40,36 @@ MAX_DECIMAL_EXPONENT: Final = 1000
 _XSD_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
 
 
+#: What replaces the empty label, which is none to rdflib: a graph that is named by such a node gets
+#: another name each time it is made. Labels that look like a replacement are replaced, too.
+LABELS: Final = StandIns(bool)
+
+
+def kept(label: str) -> BNode:
+    """The blank node of a label that is kept.
+
+    >>> kept("b0"), kept("a b"), kept("")
+    (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode('label-'))
+    """
+    if not isinstance(label, str):
+        raise TypeError(f"a label is a str, not {type(label).__name__}")
+    if not label or label.startswith(STAND_IN):
+        label = LABELS.write(label)
+    return BNode(label)
+
+
+def default_graph(dataset: ConjunctiveGraph) -> Graph:
+    """The default graph. rdflib 7.6 deprecates one of its two names; older ones lack the other."""
+    name = "default_graph" if hasattr(dataset, "default_graph") else "default_context"
+    graph: Graph = getattr(dataset, name)
+    return graph
+
+
 class RdflibFactory:
     """Makes rdflib's terms for one reading; see :class:`~jelly_plugins.codec.TermFactory`.
 
     :param blank_nodes: ``"fresh"`` gives each label a node that no other reading has; ``"keep"``
-        makes nodes by the labels as they are, but for the empty one, see :mod:`.labels`.
+        makes nodes by the labels as they are, but for the empty one, see :data:`LABELS`.
     :param generalized: let generalized statements through. rdflib holds them, but most of it, all
         its serializers included, takes no notice that there is such a thing.
     :param named_graphs: without it, quads come out as triples, and must be in the default graph.

@@ -109,12 +109,12 @@ def _dumping(data: Data, store: Store, close: Callable[[], object] = lambda: Non
 
 
 def memory_to_jelly(data: Data) -> Runs:
-    """pyoxigraph store in memory → Jelly, two threads"""
+    """pyoxigraph store in memory → Jelly"""
     return _dumping(data, Store())
 
 
 def disk_to_jelly(data: Data) -> Runs:
-    """pyoxigraph store on disk → Jelly, two threads"""
+    """pyoxigraph store on disk → Jelly"""
     folder = tempfile.TemporaryDirectory(prefix="jelly-bench-")
     return _dumping(data, Store(folder.name), folder.cleanup)
 

@@ -31,7 +31,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.codec.rdf.options import CONSISTENT
 from jelly_plugins.formats.settings import OptionChanges
-from jelly_plugins.io.restarts import find_restarts
+from jelly_plugins.io.streams import find_restarts
 from jelly_plugins.tools.compare import compare_datasets, compare_streams
 
 from ..shared_data import shared

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins.cli.app import app
-from jelly_plugins.cli.examples import EXAMPLES
-from jelly_plugins.cli.help import commands
+from jelly_plugins.cli.help import EXAMPLES, commands
 
 from .command import command, jelly
 

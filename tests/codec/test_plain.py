@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pytest
 
-from jelly_plugins.codec import plain_lines, usual_line
+from jelly_plugins.codec import plain_lines
 from jelly_plugins.codec.text import forms
 from jelly_plugins.codec.text import plain as python
 
@@ -100,27 +100,6 @@ UNUSUAL = (
     "<urn:s> <urn:p>",
     "<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>>",
 )
-
-
-@pytest.mark.parametrize("which", [usual_line, python.usual_line])
-@pytest.mark.parametrize("text", USUAL)
-def test_usual_lines(text: str, which: Callable[[str, int], bytes | None]) -> None:
-    assert which(text, 3) == f"{text} .\n".encode()
-    assert which(f"{text} <urn:g>", 4) == f"{text} <urn:g> .\n".encode()
-    # A term that looks like two is one too many.
-    assert which(f"{text} <urn:g>", 3) is None
-    assert which(text, 4) is None
-    assert which(f"{text} <urn:g> <urn:g>", 4) is None
-    assert which(f"{text} _:g", 4) is None
-    for other in (" ", " .", " .\n", "\n", f" .\n{text}"):
-        assert which(f"{text}{other}", 3) is None
-
-
-@pytest.mark.parametrize("which", [usual_line, python.usual_line])
-@pytest.mark.parametrize("text", UNUSUAL)
-def test_unusual_lines(text: str, which: Callable[[str, int], bytes | None]) -> None:
-    assert which(text, 3) is None
-    assert which(f"{text} <urn:g>", 4) is None
 
 
 @BOTH

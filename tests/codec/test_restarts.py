@@ -29,8 +29,14 @@ from jelly_plugins.codec import (
 from jelly_plugins.codec.rdf.decoder import opens_with_options
 from jelly_plugins.codec.rdf.restarts import KEY, MARK
 from jelly_plugins.errors import JellyError, LimitError, TermError, TruncatedError
-from jelly_plugins.io.restarts import RestartPoint, find_restarts
-from jelly_plugins.io.streams import encode_frames, read, read_frames, write_bytes
+from jelly_plugins.io.streams import (
+    RestartPoint,
+    encode_frames,
+    find_restarts,
+    read,
+    read_frames,
+    write_bytes,
+)
 
 from ..fuzz.readers import rows_of
 from ..fuzz.statements import Terms

@@ -17,21 +17,16 @@ from jelly_plugins.codec import (
     StreamOptions,
     native,
     plain_lines,
-    usual_line,
 )
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 
 PARSER = LineParser(Dialect.RDF_1_2, False, False, DEFAULT_LIMITS, quads=True)
 CALLS: list[Callable[[Any], object]] = [
     plain_lines,
-    lambda wrong: usual_line(wrong, 3),
     lambda wrong: Encoder(StreamOptions(PhysicalType.QUADS)).add_lines(wrong, PARSER),
     lambda wrong: PatchEncoder(PatchOptions()).add_lines(OperationKind.ADD, wrong, PARSER),
     lambda wrong: PatchEncoder(PatchOptions()).add_transaction(
         [], [(OperationKind.ADD, wrong)], PARSER
-    ),
-    lambda wrong: PatchEncoder(PatchOptions()).add_single(
-        ["urn:1"], OperationKind.ADD, wrong, PARSER
     ),
 ]
 

@@ -17,7 +17,7 @@ from jelly_plugins.codec import DEFAULT_GRAPH, GenericFactory, PhysicalType
 from jelly_plugins.codec.common.terms import describe
 from jelly_plugins.codec.patch.decoder import PatchDecoder
 from jelly_plugins.codec.patch.encoder import PatchEncoder
-from jelly_plugins.codec.patch.operations import END, Header, Operation, OperationKind
+from jelly_plugins.codec.patch.operations import CHAIN_KEYS, END, Header, Operation, OperationKind
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from jelly_plugins.codec.rdf.decoder import Decoder
 from jelly_plugins.codec.rdf.encoder import Encoder
@@ -269,7 +269,8 @@ def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
             lies.shared.append(ids)
             line = b"<urn:s> <urn:p> <urn:o> .\n"
             encoder.add([END] if encoder.inside_patch else [])
-            return [encoder.add_single(ids, OperationKind.ADD, line, parser)][:0]
+            headers = list(zip(CHAIN_KEYS, ids, strict=True))
+            return encoder.add_transaction(headers, [(OperationKind.ADD, line)], parser)
         batch = [Operation(rng.choice(kinds), each) for each in maker.statements(width)]
         if sort < 0.4:
             header = Header(maker.text("key"), maker.term(2))

@@ -138,8 +138,6 @@ def lines(
         def write(given: bytes, kind: OperationKind = kind) -> Any:
             if headers is None:
                 return encoder.add_lines(kind, given, parser)
-            if len(headers) in (1, 2) and len(pieces) % 2:
-                return encoder.add_single([iri for _, iri in headers], kind, given, parser)
             return encoder.add_transaction(headers, [(kind, given)], parser)
 
         found = lent(write, piece)

@@ -1,12 +1,8 @@
-"""Text for Oxigraph's parser: validated once, piped, never half of it."""
+"""Text for Oxigraph's parser: validated once, never half of it."""
 
 from __future__ import annotations
 
-import os
 import signal
-import threading
-from collections.abc import Iterator
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins import JellyError, LimitError, Limits, TermError
+from jelly_plugins import JellyError, LimitError, Limits, SourceError, TermError
 from jelly_plugins.codec import Decoder, Encoder, native
 from jelly_plugins.codec.text import transcoding as reference
 from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.io.streams import encode
-from jelly_plugins.oxigraph import descriptors, load, read_quads
-from jelly_plugins.oxigraph.loading import pipe
+from jelly_plugins.oxigraph import load, read_quads
 from jelly_plugins.oxigraph.loading.loader import SMALL
 from jelly_plugins.oxigraph.loading.nquads_reader import LONGEST_LINE
 from jelly_plugins.oxigraph.loading.quad_reader import QuadReader
@@ -165,56 +160,29 @@ def test_graphs_of_repeated_statements_are_judged_too() -> None:
         assert caught.value.row == 9
 
 
-# The pipe
+# Sources that break off
 
 
-TEXT = (
-    b'<urn:s> <urn:p> "a . b \\n . " .\n'
-    b"_:a <urn:p> <urn:o> <urn:g> .\n"
-    b'<urn:s> <urn:p> <<( <urn:s> <urn:p> "x y"@en )>> .\n'
-)
+class Breaking:
+    """A file that fails after all statements but the last frame's."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.chunks = [jelly(*numbered(20_000))[:-10]]
+        self.error = error
+
+    def read(self, _size: int = -1) -> bytes:
+        if self.chunks:
+            return self.chunks.pop()
+        raise self.error
 
 
-def test_no_text_that_breaks_off_is_a_whole_one() -> None:
-    # What is held back begins with a space.
-    for cut in [at for at, byte in enumerate(TEXT) if byte == ord(" ")]:
-        store = ox.Store()
-        with pytest.raises(SyntaxError):
-            store.bulk_load(TEXT[:cut], ox.RdfFormat.N_QUADS, lenient=True)
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
+def test_whatever_the_source_raises_nothing_is_loaded(store: ox.Store, blank_nodes: Any) -> None:
+    for error in (ValueError("x"), KeyboardInterrupt(), BrokenPipeError(), SystemExit()):
+        expected = SourceError if isinstance(error, Exception) else type(error)
+        with pytest.raises(expected):
+            load(store, Breaking(error), blank_nodes=blank_nodes)  # type: ignore[arg-type]
         assert len(store) == 0
-
-
-@pytest.mark.skipif(not descriptors.POSSIBLE, reason="pipes have no names here")
-@pytest.mark.parametrize("size", [1, 7, 1000])
-def test_pieces_of_any_size(store: ox.Store, size: int) -> None:
-    pieces = (TEXT[at : at + size] for at in range(0, len(TEXT), size))
-    pipe.bulk_load(store, pieces, ox.RdfFormat.N_QUADS, None, lambda: None)
-    assert len(store) == 3
-
-
-@pytest.mark.skipif(not descriptors.POSSIBLE, reason="pipes have no names here")
-def test_whatever_the_pieces_raise_nothing_is_loaded(store: ox.Store) -> None:
-    def breaking(error: BaseException) -> Iterator[bytes]:
-        yield TEXT
-        yield TEXT * 10_000
-        raise error
-
-    open_before = len(os.listdir("/dev/fd"))
-    for error in (ValueError("x"), KeyboardInterrupt(), BrokenPipeError(), GeneratorExit()):
-        with pytest.raises(type(error)):
-            pipe.bulk_load(store, breaking(error), ox.RdfFormat.N_QUADS, None, lambda: None)
-        assert len(store) == 0
-    assert len(os.listdir("/dev/fd")) == open_before
-    assert "jelly-bulk-load" not in {thread.name for thread in threading.enumerate()}
-
-
-@pytest.mark.skipif(not descriptors.POSSIBLE, reason="pipes have no names here")
-def test_a_loader_that_ends_early_is_noticed(store: ox.Store) -> None:
-    # Endless: only the loader's end can stop it.
-    pieces = chain([b"this is no text\n"], repeat(TEXT))
-    with pytest.raises(SyntaxError):
-        pipe.bulk_load(store, pieces, ox.RdfFormat.N_QUADS, None, lambda: None)
-    assert len(store) == 0
 
 
 INTERRUPTED = """

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import signal
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,6 @@ from jelly_plugins import Limits, OptionsError, SourceError, TermError
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import load, read_quads
-from jelly_plugins.oxigraph.loading import pipe
 from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL
 
 from .. import programs
@@ -280,25 +276,3 @@ def test_two_threads_may_load_into_one_store_in_memory() -> None:
     # In a process of its own: what this guards against stops the whole interpreter.
     done = programs.run(LOADS_FROM_TWO_THREADS)
     assert (done.stdout.strip(), done.returncode) == ("24000", 0), done.stderr
-
-
-def test_nothing_is_loaded_behind_an_interrupt(
-    store: ox.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    main = threading.main_thread().ident or 0
-    load_beside, end = pipe._Loading._load, pipe._Loading.end
-
-    def late(self: pipe._Loading) -> None:
-        # Until the interrupt has come.
-        time.sleep(0.3)
-        load_beside(self)
-
-    def interrupted(self: pipe._Loading) -> None:
-        threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
-        end(self)
-
-    monkeypatch.setattr(pipe._Loading, "_load", late)
-    monkeypatch.setattr(pipe._Loading, "end", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        load(store, jelly(*numbered(SMALL + 1)))
-    assert len(store) == SMALL + 1

@@ -25,7 +25,7 @@ from jelly_plugins.oxigraph.patches import bookkeeping, staging
 from jelly_plugins.oxigraph.patches import changes as changes_module
 from jelly_plugins.oxigraph.patches.transaction import Update
 from jelly_plugins.patch import invert, read_patches, recording, write_patches
-from jelly_plugins.patch.replay.locks import lock_of
+from jelly_plugins.patch.replay.target import lock_of
 
 from .. import programs
 from ..interrupting import Interrupting

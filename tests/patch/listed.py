@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from jelly_plugins.codec.patch.operations import AnyOperation
-from jelly_plugins.patch.replay.commits import Changes
+from jelly_plugins.patch.replay.target import Changes
 from jelly_plugins.patch.replay.transactions import CHANGES
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins.patch.replay.locks import lock_of
+from jelly_plugins.patch.replay.target import lock_of
 from jelly_plugins.rdflib import oxigraph_store
 
 pytestmark = [

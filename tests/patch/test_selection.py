@@ -12,9 +12,8 @@ import pytest
 
 from jelly_plugins import ChainError
 from jelly_plugins.codec.patch.operations import AnyOperation, add
-from jelly_plugins.patch.content import NOTHING
 from jelly_plugins.patch.replay.commits import Entry
-from jelly_plugins.patch.replay.position import Position, Replayed
+from jelly_plugins.patch.replay.position import NOTHING, Position, Replayed
 from jelly_plugins.patch.replay.selection import Selection
 from jelly_plugins.patch.replay.transactions import PatchEnd, Transaction
 

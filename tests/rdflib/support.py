@@ -23,7 +23,7 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.rdflib.graphs import default_graph
+from jelly_plugins.rdflib.terms import default_graph
 
 S, P, O, G = (Iri(f"http://example.org/{name}") for name in "spog")  # noqa: E741
 

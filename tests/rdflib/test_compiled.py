@@ -19,11 +19,15 @@ from hypothesis import strategies as st
 from rdflib import BNode, Literal, URIRef
 
 from jelly_plugins import Iri
-from jelly_plugins.rdflib.labels import kept as kept_node
 from jelly_plugins.rdflib.memory import compiled as compiled_module
-from jelly_plugins.rdflib.memory.agreement import difference, differences_of_layout, parts_of
-from jelly_plugins.rdflib.memory.compiled import compiled
+from jelly_plugins.rdflib.memory.compiled import (
+    _differences,
+    compiled,
+    differences_of_layout,
+    parts_of,
+)
 from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
+from jelly_plugins.rdflib.terms import kept as kept_node
 
 from ..shared_data import ROOT
 from .test_terms import DATATYPES, LEXICAL_FORMS
@@ -179,14 +183,14 @@ def test_another_rdflib_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> No
 
     names = ("Literals", "Generic", "iri", "blank_node")
     right = {name: getattr(module, name) for name in names}
-    assert difference(SimpleNamespace(**right)) is None
+    assert next(_differences(SimpleNamespace(**right)), None) is None
     for wrong in (
         {"Literals": WrongLiterals},
         {"Generic": WrongGeneric},
         {"iri": str},
         {"blank_node": URIRef},
     ):
-        assert difference(SimpleNamespace(**{**right, **wrong})) is not None
+        assert next(_differences(SimpleNamespace(**{**right, **wrong})), None) is not None
     monkeypatch.setattr(compiled_module, "native", False)
     assert compiled.__wrapped__() is None
     factory = RdflibFactory()

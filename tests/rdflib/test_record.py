@@ -21,9 +21,8 @@ from jelly_plugins.oxigraph import replay as replay_into_oxigraph
 from jelly_plugins.patch import invert, read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import positions, record, replay, set_position
-from jelly_plugins.rdflib.graphs import default_graph
 from jelly_plugins.rdflib.oxigraph_store import graph_name, inner_store_of
-from jelly_plugins.rdflib.terms import read_form
+from jelly_plugins.rdflib.terms import default_graph, read_form
 
 from .test_replay import FILLING, G, O, P, S, patch, quads, state, triples
 from .test_replay import MAKERS as ALL

@@ -8,19 +8,18 @@ and "Transactions".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, StatementError
-from ..common.framing import delimit
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.options import write_options
 from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWriter
 from ..common.terms import Describe, describe, terms_of
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
-from .operations import BEGIN, CHAIN_KEYS, COMMIT, END, Namespace, Operation, OperationKind
+from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
 from .options import (
     OPTIONS_FIELDS,
     PATCH_VERSION_1_0,
@@ -158,22 +157,6 @@ class PatchEncoder(RowWriter):
             self._add_lines(kind, lines, parser)
         self._add_all([COMMIT, END])
         return self._take_ended()
-
-    def add_single(
-        self, ids: Sequence[str], kind: OperationKind, line: bytes, parser: LineParser
-    ) -> bytes:
-        """Write a patch of one transaction of one statement, in less time still.
-
-        :param ids: IRI of the patch, and of the one that it follows, if there is one.
-        :param kind: ADD or DELETE.
-        :param line: whole line of N-Quads or N-Triples.
-        :return: the frames that came to their end, with their lengths before them.
-        :raises TextError: the line is none.
-        :raises JellyError: a row cannot be written; those before it are.
-        """
-        parser.begin()
-        headers = zip(CHAIN_KEYS, ids, strict=False)
-        return b"".join(map(delimit, self.add_transaction(headers, [(kind, line)], parser)))
 
     def _add_all(self, operations: Iterable[Operation]) -> None:
         for operation in operations:

@@ -11,7 +11,7 @@ Reference: Arrow columnar format, section "Variable-size Binary Layout".
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
@@ -82,16 +82,15 @@ class Columns:
     """Statements by column.
 
     :ivar rows: number of statements.
-    :ivar subject: None, like the two that follow, where a decoder was not asked for it.
     :ivar graph: null where a statement is in the default graph. None where all of them are.
     :ivar frames: which frames the rows were in, in order: number of the frame, number of rows.
         Empty where that is not known.
     """
 
     rows: int
-    subject: Column | None
-    predicate: Column | None
-    object: Column | None
+    subject: Column
+    predicate: Column
+    object: Column
     graph: Column | None = None
     frames: tuple[tuple[int, int], ...] = ()
 
@@ -171,20 +170,6 @@ def check_batch(batch_rows: int, batch_bytes: int) -> None:
         raise ValueError(f"batch_rows and batch_bytes are 1 to {_CEILING}")
 
 
-def checked_texts(
-    columns: Collection[str], matching: Mapping[str, Collection[bytes]] | None
-) -> dict[str, tuple[bytes, ...]]:
-    """What rows have to have, by position.
-
-    :raises ValueError: a name is that of no position.
-    """
-    texts = {name: tuple(each) for name, each in (matching or {}).items()}
-    for name in (*columns, *texts):
-        if name not in positions.POSITIONS:
-            raise ValueError(f"{name!r} is none of {', '.join(positions.POSITIONS)}")
-    return texts
-
-
 class ColumnDecoder(PieceDecoder):
     """Reads the frames of one stream as columns: subject, predicate, object, graph.
 
@@ -195,10 +180,7 @@ class ColumnDecoder(PieceDecoder):
     :param notation: how quoted triples are written.
     :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
-    :param columns: names of those that are asked for; what is in the others is checked, too.
-    :param matching: for some positions, texts as the columns have them, of which a row has to have
-        one; empty text for the default graph. Other rows are passed over, but are no less checked.
-    :raises ValueError: a bound of batches is not between 1 and 2**30, or a name is of no position.
+    :raises ValueError: a bound of batches is not between 1 and 2**30.
 
     >>> from jelly_plugins.codec import Encoder, Iri, Literal
     >>> encoder = Encoder(StreamOptions())
@@ -218,14 +200,8 @@ class ColumnDecoder(PieceDecoder):
         first_frame: int = 0,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
-        columns: Collection[str] = positions.POSITIONS,
-        matching: Mapping[str, Collection[bytes]] | None = None,
     ) -> None:
         check_batch(batch_rows, batch_bytes)
-        texts = checked_texts(columns, matching)
-        #: Numbers of the positions that are asked for, and texts of which a row has to have one.
-        self._wanted = [at for at, name in enumerate(positions.POSITIONS) if name in columns]
-        self._texts = {positions.POSITIONS.index(name): set(each) for name, each in texts.items()}
         factory: Any = ColumnFactory(notation, limits)
         super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
         self._batch_rows = batch_rows
@@ -248,11 +224,8 @@ class ColumnDecoder(PieceDecoder):
         with self._turns.turn_of(number):
             before = len(self._rows)
             for statement in self._decoder.decode(data).statements:
-                terms = (*statement, b"")[:4]
-                if not all(terms[at] in texts for at, texts in self._texts.items()):
-                    continue
                 self._rows.append(statement)
-                self._bytes += sum(len(terms[at]) for at in self._wanted)
+                self._bytes += sum(map(len, statement))
                 if len(self._rows) >= self._batch_rows or self._bytes >= self._batch_bytes:
                     self._count(number, before)
                     before = 0
@@ -277,27 +250,18 @@ class ColumnDecoder(PieceDecoder):
             self._frames.append((frame, len(self._rows) - before))
 
     def _take(self) -> Columns:
-        columns = columns_of(self._rows, tuple(self._frames), self._wanted)
+        columns = columns_of(self._rows, tuple(self._frames))
         self._rows.clear()
         self._frames.clear()
         self._bytes = 0
         return columns
 
 
-def columns_of(
-    rows: list[tuple[bytes, ...]],
-    frames: tuple[tuple[int, int], ...] = (),
-    wanted: Collection[int] = range(4),
-) -> Columns:
-    """The columns of statements that are tuples of texts, three or four each.
-
-    :param wanted: numbers of the positions that are asked for.
-    """
+def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
+    """The columns of statements that are tuples of texts, three or four each."""
     terms = list(zip_longest(*rows, fillvalue=b"")) or [(), (), ()]
-    subject, predicate, object_ = (
-        column_of(terms[at]) if at in wanted else None for at in range(3)
-    )
-    named = 3 in wanted and len(terms) == 4 and any(terms[3])
+    subject, predicate, object_ = map(column_of, terms[:3])
+    named = len(terms) == 4 and any(terms[3])
     return Columns(
         rows=len(rows),
         subject=subject,

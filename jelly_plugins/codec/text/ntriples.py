@@ -44,11 +44,11 @@ from .lines import (
     SPACE,
     STRING,
     LineReader,
+    Pattern,
     Text,
     count_line_ends,
     shorten,
 )
-from .patterns import Pattern
 
 
 class Dialect(Enum):

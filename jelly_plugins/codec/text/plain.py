@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .forms import is_canonical, odd_lines
+from .forms import odd_lines
+from .lines import Pattern
 from .ntriples import _TAGGED_DATATYPES
-from .patterns import Pattern
 
 #: What may stand in an IRI behind its scheme and authority, but for a fragment: of what is not in
 #: ASCII, the larger part of what RFC 3987 calls ucschar, in UTF-8.
@@ -39,10 +39,6 @@ _LITERAL: Final = rb'"%b"(?:%b|%b)?+' % (_CHARACTERS, _LANGTAG, _DATATYPE)
 _LINES: Final = Pattern(
     rb"(?:(?>%b|%b) %b (?>%b|%b|%b) \.\n)*+" % (IRI, NODE, IRI, IRI, _LITERAL, NODE)
 )
-_STATEMENT: Final = Pattern(
-    rb'%b %b (?:%b|"(%b)"(?:%b|%b)?+) (%b )?\.\n'
-    % (IRI, IRI, IRI, _CHARACTERS, _LANGTAG, _DATATYPE, IRI)
-)
 
 
 def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:
@@ -60,24 +56,3 @@ def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:
     if _LINES.compiled.fullmatch(text) is None:
         return None
     return text.count(b"\n"), odd_lines(text)
-
-
-def usual_line(text: str, width: int) -> bytes | None:
-    """The line of N-Quads of a statement of IRIs and perhaps a literal that a store keeps as it is,
-    see ``forms``; None if it is another one, or its text is not plain.
-
-    The compiled kernel gives fewer.
-
-    :param text: the line without its end.
-    :param width: number of its terms, 3 or 4. Who knows it is sure that no term looks like two.
-
-    >>> usual_line('<urn:s> <urn:p> "o"', 3)
-    b'<urn:s> <urn:p> "o" .\\n'
-    """
-    line = text.encode() + b" .\n"
-    found = _STATEMENT.compiled.fullmatch(line)
-    if found is None:
-        return None
-    lex, datatype, graph = found.groups()
-    usual = datatype is None or is_canonical(lex.decode(), datatype.decode())
-    return line if usual and (graph is None) is (width == 3) else None

@@ -15,9 +15,8 @@ from ..common.terms import BlankNode, Iri, Literal, TermFactory
 from ..rdf.decoder import AnyFrame, Decoder
 from ..rdf.encoder import Encoder
 from ..rdf.options import PhysicalType, StreamOptions
-from .lines import BLANK_NODE, IRI, LITERAL
+from .lines import BLANK_NODE, IRI, LITERAL, Pattern
 from .ntriples import Dialect, LineParser, Notation, term_text
-from .patterns import Pattern
 
 #: Text comes out in pieces of about this many bytes.
 PIECE: Final = 1 << 18

@@ -1,12 +1,7 @@
 """Jelly into an Oxigraph store: all or nothing, or batch by batch.
 
-How statements go in (measured with pyoxigraph 0.5.13):
-
-- With the compiled kernel, as text (``nquads_reader``). Fresh labels: ``Store.bulk_load``, which
-  reads the text from a pipe while the next of it is written (``pipe``); the parser gives the
-  labels. Labels kept: the text is parsed to quads, and these go in as below.
-
-Quads:
+Statements come as quads, from text (``nquads_reader``) or made one by one (``quad_reader``). How
+they go in (measured with pyoxigraph 0.5.13):
 
 - On disk: ``Store.bulk_extend``, the fastest. It takes quads as they come, holds some millions of
   them at most, and makes them visible in one step at the end. It writes new files each time,
@@ -24,20 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from pyoxigraph import NamedNode, Quad, Store
+from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
 from ...io.sources import Source
 from ...io.streams import FrameBytes
-from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, is_reserved, refuse_graph
+from ...reserved import BOOKKEEPING_IRI, is_reserved, refuse_graph
 from ..patches.lag import check_recorded
 from ..terms import GraphName, check_store
-from .lexical_forms import LexicalForm, in_quads, in_text
-from .nquads_reader import NQuadsReader, refusals_as_ours, text_of
-from .pipe import bulk_load
+from .lexical_forms import LexicalForm
+from .nquads_reader import NQuadsReader, text_of
 from .quad_reader import QuadReader, QuotedTriples, check_settings
 from .relabelling import LoadedBlankNodes, read_as, relabelled
 
@@ -46,8 +40,45 @@ Progress: TypeAlias = Callable[[int, int], object]
 
 _Part = TypeVar("_Part")
 
-#: How a line of N-Quads ends that is in a graph which is no data.
-_RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
+
+class StatementReader(Protocol):
+    """Reads a source part by part: :class:`.NQuadsReader` or :class:`.QuadReader`.
+
+    :ivar statements: number of statements so far, repeats included.
+    :ivar bytes: bytes of the source so far, unpacked.
+    :ivar frame: number of the frame that is being read, if there are any.
+    :ivar empty_graphs: names of graphs without statements so far.
+    """
+
+    bytes: int
+    empty_graphs: set[NamedNode | BlankNode]
+
+    @property
+    def statements(self) -> int: ...
+
+    @property
+    def frame(self) -> int | None: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def has_reserved(self, part: Any, /) -> bool:
+        """Whether a statement of the part that was read last is in the reserved graph."""
+        ...
+
+    def rewritten(self, parts: Any, form: LexicalForm, /) -> Iterator[Any]:
+        """Parts with other lexical forms."""
+        ...
+
+    def quads(
+        self, parts: Any, graph: GraphName | None, /, *, fresh: bool = False
+    ) -> Iterator[Quad]:
+        """The quads of parts.
+
+        :param graph: the graph that was named for the source.
+        :param fresh: whether blank nodes get new labels.
+        """
+        ...
+
 
 #: Quads up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 4096
@@ -137,14 +168,19 @@ def load(
     check_recorded(store)
     frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
-    # Reifiers are made of terms; and each stream of several has labels of its own.
-    if quoted_triples == "refuse" and not concatenated and (atomic or reading == "keep"):
+    # Reifiers are made of terms; each stream of several has labels of its own; and batches are made
+    # of what Oxigraph's parser gives, which renames a blank node as the graph.
+    if (
+        quoted_triples == "refuse"
+        and not concatenated
+        and (atomic or not isinstance(graph, BlankNode))
+    ):
         text = text_of(
             frames, graph=graph, blank_nodes=reading, limits=limits, on_namespace=on_namespace
         )
-    feed: QuadReader | NQuadsReader | None = text
-    if feed is None:
-        feed = QuadReader(
+    reader: StatementReader | None = text
+    if reader is None:
+        reader = QuadReader(
             frames,
             graph=graph,
             # Each of several streams has labels of its own.
@@ -154,9 +190,9 @@ def load(
             concatenated=concatenated,
             on_namespace=on_namespace,
         )
-    return add_feed(
+    return add_statements(
         store,
-        feed,
+        reader,
         frames.name,
         graph=graph,
         blank_nodes=blank_nodes,
@@ -167,9 +203,9 @@ def load(
     )
 
 
-def add_feed(
+def add_statements(
     store: Store,
-    feed: QuadReader | NQuadsReader,
+    reader: StatementReader,
     name: str,
     *,
     graph: GraphName | None,
@@ -186,42 +222,36 @@ def add_feed(
     """
     stored = _Stored()
     try:
-        pieces: Iterable[bytes] = ()
-        if isinstance(feed, NQuadsReader):
-            pieces = feed if bookkeeping else _checked_text(feed, name)
-            if lexical_form is not None:
-                pieces = _located(in_text(pieces, lexical_form), name)
-        if isinstance(feed, NQuadsReader) and blank_nodes == "fresh":
-            with refusals_as_ours(name):
-                _add_text_at_once(store, feed, graph, _told(pieces, feed, progress), stored)
+        parts = iter(reader) if bookkeeping else _checked(reader, name)
+        if lexical_form is not None:
+            parts = _located(reader.rewritten(parts, lexical_form), name)
+        parts = _told(parts, reader, progress)
+        fresh = blank_nodes == "fresh"
+        if fresh and isinstance(graph, BlankNode) and isinstance(reader, NQuadsReader):
+            try:
+                reader.load(parts, store, graph)
+            finally:
+                stored.all = reader.is_loaded
         else:
-            parts: Iterable[Iterable[Quad]]
-            if isinstance(feed, NQuadsReader):
-                parts = feed.quads(graph, pieces)
-            else:
-                parts = feed if bookkeeping else _checked_quads(feed, name)
-                if lexical_form is not None:
-                    parts = _located(in_quads(parts, lexical_form), name)
-            quads: Iterator[Quad] = chain.from_iterable(_told(parts, feed, progress))
+            quads = reader.quads(parts, graph, fresh=fresh)
             if blank_nodes == "canonicalize":
                 quads = relabelled(quads, graph)
-            with refusals_as_ours(name):
-                in_memory = _in_memory(store)
-                if atomic:
-                    _add_at_once(store, quads, stored, in_memory=in_memory)
-                else:
-                    while batch := list(islice(quads, BATCH)):
-                        _add_at_once(store, iter(batch), _Stored(), in_memory=in_memory)
+            in_memory = _in_memory(store)
+            if atomic:
+                _add_at_once(store, quads, stored, in_memory=in_memory)
+            else:
+                while batch := list(islice(quads, BATCH)):
+                    _add_at_once(store, iter(batch), _Stored(), in_memory=in_memory)
         stored.all = True
-        for empty in feed.empty_graphs:
+        for empty in reader.empty_graphs:
             store.add_graph(empty)
         if progress is not None:
-            progress(feed.statements, feed.bytes)
+            progress(reader.statements, reader.bytes)
         # Here, since Python may handle a signal when it is asked for.
-        statements = feed.statements
+        statements = reader.statements
     except BaseException as error:
         if stored.all and not isinstance(error, Exception):
-            error.loaded = feed.statements  # type: ignore[attr-defined]
+            error.loaded = reader.statements  # type: ignore[attr-defined]
             error.add_note(f"the load is complete: the store has all statements of {name}")
         raise
     return statements
@@ -242,83 +272,37 @@ def _located(parts: Iterator[_Part], name: str) -> Iterator[_Part]:
         raise
 
 
-def _checked_text(feed: NQuadsReader, name: str) -> Iterator[bytes]:
-    """The pieces of a text, if no statement and no graph in it is reserved.
+def _checked(reader: StatementReader, name: str) -> Iterator[Any]:
+    """The parts of a reader, if no statement and no empty graph is reserved.
 
     :raises TermError: one is.
     """
-    for text in feed:
-        # A line has one end, and no term that holds another.
-        if feed.has_graphs and _RESERVED_LINE in text:
-            _refuse(feed, name)
-        yield text
-    _check_graphs(feed, name)
+    for part in reader:
+        if reader.has_reserved(part):
+            _refuse(reader, name)
+        yield part
+    if any(is_reserved(graph.value) for graph in reader.empty_graphs):
+        _refuse(reader, name)
 
 
-def _checked_quads(feed: QuadReader, name: str) -> Iterator[list[Quad]]:
-    """The quads of a feed, if none of them and no graph is reserved.
-
-    :raises TermError: one is.
-    """
-    for quads in feed:
-        if feed.may_have_reserved and any(
-            is_reserved(quad.graph_name.value)
-            for quad in quads
-            if isinstance(quad.graph_name, NamedNode)
-        ):
-            _refuse(feed, name)
-        yield quads
-    _check_graphs(feed, name)
-
-
-def _check_graphs(feed: QuadReader | NQuadsReader, name: str) -> None:
-    if any(is_reserved(graph.value) for graph in feed.empty_graphs):
-        _refuse(feed, name)
-
-
-def _refuse(feed: QuadReader | NQuadsReader, name: str) -> None:
+def _refuse(reader: StatementReader, name: str) -> None:
     try:
         refuse_graph(BOOKKEEPING_IRI)
     except JellyError as error:
-        error.locate(source=name, frame=feed.frame)
+        error.locate(source=name, frame=reader.frame)
         raise
 
 
 def _told(
-    parts: Iterable[_Part], feed: QuadReader | NQuadsReader, progress: Progress | None
+    parts: Iterable[_Part], reader: StatementReader, progress: Progress | None
 ) -> Iterator[_Part]:
-    """The parts of a feed, and progress told between them."""
+    """The parts, and calls of ``progress`` between them."""
     due = PROGRESS_STATEMENTS
     for part in parts:
         yield part
-        if progress is not None and feed.statements >= due:
-            due = feed.statements + PROGRESS_STATEMENTS
-            progress(feed.statements, feed.bytes)
-
-
-def _add_text_at_once(
-    store: Store,
-    feed: NQuadsReader,
-    graph: GraphName | None,
-    pieces: Iterator[bytes],
-    stored: _Stored,
-) -> None:
-    """Add all statements of a text, with labels of the store's own, or none."""
-
-    def on_loaded() -> None:
-        stored.all = True
-
-    opening = []
-    for piece in pieces:
-        opening.append(piece)
-        if feed.statements >= SMALL:
-            bulk_load(store, chain(opening, pieces), feed.format, graph, on_loaded)
-            return
-    text = b"".join(opening)
-    form = feed.format
-    # From here on, Python handles a signal only after the next call.
-    stored.all = True
-    store.load(text, format=form, to_graph=graph, lenient=True)
+        if progress is not None and reader.statements >= due:
+            due = reader.statements + PROGRESS_STATEMENTS
+            progress(reader.statements, reader.bytes)
 
 
 def _add_at_once(store: Store, quads: Iterator[Quad], stored: _Stored, *, in_memory: bool) -> None:

@@ -6,7 +6,8 @@ text cannot say, such as reifiers, comes from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from pyoxigraph import BlankNode, NamedNode, Quad
@@ -16,7 +17,9 @@ from ...codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
 from ...errors import OptionsError
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameBytes, FrameReader
+from ...reserved import is_reserved
 from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory, check_graph
+from .lexical_forms import LexicalForm, in_quads
 from .nquads_reader import text_of
 from .reify import ReifyingFactory
 
@@ -121,10 +124,27 @@ class QuadReader:
                 self._factory.begin_frame()
                 yield quads
 
-    @property
-    def may_have_reserved(self) -> bool:
-        """Whether the IRI of a graph that is reserved was in the stream, wherever it stood."""
-        return self._factory.may_have_reserved
+    def has_reserved(self, quads: list[Quad]) -> bool:
+        """Whether one of the quads that were read last is in the reserved graph."""
+        return self._factory.may_have_reserved and any(
+            is_reserved(quad.graph_name.value)
+            for quad in quads
+            if isinstance(quad.graph_name, NamedNode)
+        )
+
+    def rewritten(self, parts: Iterable[list[Quad]], form: LexicalForm) -> Iterator[list[Quad]]:
+        """Quads with other lexical forms."""
+        return in_quads(parts, form)
+
+    def quads(
+        self,
+        parts: Iterable[list[Quad]],
+        graph: GraphName | None,  # noqa: ARG002
+        *,
+        fresh: bool = False,  # noqa: ARG002
+    ) -> Iterator[Quad]:
+        """The quads of parts, which have their graph and labels already."""
+        return chain.from_iterable(parts)
 
     def _check_graph(self) -> None:
         """Refuse a stream of quads where a graph was named for it."""
@@ -174,7 +194,7 @@ def read_quads(
     if blank_nodes == "keep" and quoted_triples == "refuse" and not concatenated:
         text = text_of(frames, graph=graph, blank_nodes=blank_nodes, limits=limits)
         if text is not None:
-            yield from text.all_quads(graph)
+            yield from text.quads(text, graph)
             return
     for quads in QuadReader(
         frames,

@@ -83,11 +83,6 @@ def positions_in(store: Store, graph: str) -> list[Position]:
     return [position for position in noted_positions(store) if position.graph == graph]
 
 
-def _node(text: str) -> NamedNode | BlankNode:
-    """The node of a text in the syntax of N-Triples."""
-    return NamedNode(text[1:-1]) if text.startswith("<") else BlankNode(text[2:])
-
-
 def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str], Position]:
     """The positions that count, by log and graph."""
     found: dict[tuple[str, str], Position] = {}
@@ -146,25 +141,21 @@ def position_quad(position: Position, *, recording: bool = False) -> Quad:
 
     :param recording: whether the store may have more of the log.
     """
-    return Quad(
-        _log_node(position.log),
-        _predicate_of(position.graph),
-        Literal(_position_text(position, recording)),
-        BOOKKEEPING,
-    )
-
-
-@lru_cache
-def _predicate_of(graph: str) -> NamedNode:
-    return NamedNode(f"{_POSITION}{quote(graph, safe='')}")
-
-
-def _position_text(position: Position, recording: bool) -> str:
     ends = _ENDS[position.complete, position.complete and position.closed]
     ends = _RECORDING if recording else ends
     loose = f"loose:{position.loose} " if position.loose else ""
     content = f"content:{position.content} " if position.content else ""
-    return f"{position.number} {position.transactions} {ends} {loose}{content}{position.patch}"
+    text = f"{position.number} {position.transactions} {ends} {loose}{content}{position.patch}"
+    return Quad(*_place(position.log, position.graph), Literal(text), BOOKKEEPING)
+
+
+@lru_cache
+def _place(log: str, graph: str) -> tuple[NamedNode, NamedNode]:
+    """Subject and predicate of the positions in a log, for a graph."""
+    return (
+        NamedNode(f"{_LOG}{quote(log, safe='')}"),
+        NamedNode(f"{_POSITION}{quote(graph, safe='')}"),
+    )
 
 
 def position_quads(store: Store, log: str, graph: str = "") -> list[Quad]:
@@ -172,17 +163,12 @@ def position_quads(store: Store, log: str, graph: str = "") -> list[Quad]:
 
     :param graph: text of the name of the graph that the log is replayed into.
     """
-    return list(store.quads_for_pattern(_log_node(log), _predicate_of(graph), None, BOOKKEEPING))
+    return list(store.quads_for_pattern(*_place(log, graph), None, BOOKKEEPING))
 
 
 def position_of(quads: Iterable[Quad]) -> Position | None:
     """The furthest position in quads of one log and graph; None if there is none."""
     return next(iter(_furthest(quads).values()), None)
-
-
-@lru_cache
-def _log_node(log: str) -> NamedNode:
-    return NamedNode(f"{_LOG}{quote(log, safe='')}")
 
 
 def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]:
@@ -194,7 +180,7 @@ def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]
     >>> namespaces(Store())
     {}
     """
-    subject = _owner(graph_text(graph))
+    subject = graph_text(graph) or _DEFAULT
     return {
         unquote(predicate.value.removeprefix(_PREFIX)): value.value
         for owner, predicate, value, _ in _quads(store)
@@ -204,24 +190,18 @@ def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]
     }
 
 
-def _owner(graph: str) -> str:
-    return graph or _DEFAULT
-
-
 def namespace_rows(store: Store, graph: str, name: str) -> set[Row]:
     """The rows that tell a namespace, none if there is none.
 
     :param graph: text of the name of the graph that it was declared for.
     """
-    predicate = NamedNode(_predicate(name)[1:-1])
-    found = store.quads_for_pattern(_node(_owner(graph)), predicate, None, BOOKKEEPING)
+    owner = graph or _DEFAULT
+    subject = NamedNode(owner[1:-1]) if owner.startswith("<") else BlankNode(owner[2:])
+    predicate = NamedNode(f"{_PREFIX}{quote(name, safe='')}")
+    found = store.quads_for_pattern(subject, predicate, None, BOOKKEEPING)
     return set(map(row_of, found))
 
 
 def namespace_row(graph: str, name: str, iri: str) -> Row:
     """The row that a namespace would have."""
-    return (_owner(graph), _predicate(name), iri, BOOKKEEPING_TEXT)
-
-
-def _predicate(name: str) -> str:
-    return f"<{_PREFIX}{quote(name, safe='')}>"
+    return (graph or _DEFAULT, f"<{_PREFIX}{quote(name, safe='')}>", iri, BOOKKEEPING_TEXT)

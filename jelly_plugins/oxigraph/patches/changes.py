@@ -14,11 +14,8 @@ from ...codec.common.limits import over
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import ConflictError
-from ...patch.content import MANY
-from ...patch.replay.commits import Changes
-from ...patch.replay.locks import lock_of
-from ...patch.replay.position import Position
-from ...patch.replay.refusals import idle, moved, unmatched
+from ...patch.replay.position import MANY, Position
+from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...reserved import refuse_graph
 from ..rows import Opaque, Row, check_graph_text, graph_text, has_blank_node, quads_of, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph
@@ -275,7 +272,7 @@ def _statement_text(row: Row) -> str:
 
 
 class StoreTarget:
-    """A store that logs are replayed into; see ``patch.replay.commits.Target``.
+    """A store that logs are replayed into; see ``patch.replay.target.Target``.
 
     :param graph: the graph in the place of the default graph.
     :param strict: whether each operation on a statement must change something.

@@ -20,8 +20,8 @@ from weakref import ref
 from pyoxigraph import Store
 
 from ...errors import ChainError
-from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position
+from ...patch.replay.target import lock_of
 from ..rows import row_of
 from ..terms import check_store
 from .bookkeeping import noted_positions, position_quad, position_quads, recordings

@@ -27,9 +27,8 @@ from ...codec.patch.operations import OperationKind, add, delete
 from ...codec.text.ntriples import read_label
 from ...errors import ChainError, JellyError, TextError
 from ...patch.recording import LogWriter, Place, id_text
-from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
-from ...patch.replay.refusals import moved
+from ...patch.replay.target import lock_of, moved
 from ..labels import kept
 from ..plain_text import canonical_quads, has_blank_nodes, line_of, lines_of
 from ..terms import check_store, describe_directed

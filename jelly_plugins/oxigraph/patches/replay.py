@@ -10,7 +10,7 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.commits import Progress
-from ...patch.replay.log import INTERVAL, replay_log
+from ...patch.replay.driver import INTERVAL, replay_log
 from ...patch.replay.position import Replayed
 from ..rows import RowFactory
 from ..terms import DEFAULT_GRAPH, GraphName, check_store

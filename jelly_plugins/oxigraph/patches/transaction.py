@@ -70,20 +70,23 @@ class Update:
 
     def __init__(self) -> None:
         self.prologue = ""
-        self._terms = _Terms()
         self._parts: list[str] = []
-        self._room = _Room()
+        #: The keys of terms by their text, and the terms by their keys.
+        self._keys: dict[str, str] = {}
+        self._terms: dict[Literal, Any] = {}
+        #: Characters that the text may still have of rows with long terms.
+        self._room = _LONG_CHARACTERS
 
     def change(self, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
         """Delete quads and add others; no quad may be in both."""
         data: list[str] = []
         guarded: list[str] = []
         for operation, rows in (("DELETE", deletes), ("INSERT", adds)):
-            text, opaque = _part(rows, self._room)
+            text, opaque = self._ground(rows)
             if text:
                 data.append(f"{operation} DATA {{{text}}}")
             guarded.extend(
-                _where(operation, part, self._terms) for group in opaque for part in _parted(group)
+                self._where(operation, part) for group in opaque for part in _parted(group)
             )
         if guarded:
             guarded += [f"CREATE GRAPH {_FAILED}", f"DROP GRAPH {_FAILED}"]
@@ -111,7 +114,7 @@ class Update:
         self._parts.clear()
         needed = dict(functions or {})
         if self._terms:
-            needed[_TERM] = self._terms.function
+            needed[_TERM] = self._terms.__getitem__
         try:
             # To be handed functions takes Oxigraph longer than a small update.
             if needed:
@@ -125,89 +128,100 @@ class Update:
                 ) from error
             raise
 
+    def _ground(self, rows: Iterable[Row]) -> tuple[str, list[list[Row]]]:
+        """Ground rows as the quads of a DATA operation, and the others by the positions in which
+        terms are opaque."""
+        texts: dict[str, list[str]] = {}
+        opaque: defaultdict[tuple[bool, ...], list[Row]] = defaultdict(list)
+        iterator = iter(rows)
+        # Texts of single rows take more memory than what they come to.
+        while batch := list(islice(iterator, _BATCH)):
+            for graph, pieces in self._texts(batch, opaque).items():
+                texts.setdefault(graph, []).append("".join(pieces))
+        data = []
+        for graph, pieces in texts.items():
+            quads = ".\n".join(pieces)
+            data.append(f"GRAPH {graph} {{{quads}}}\n" if graph else f"{quads}.\n")
+        return "".join(data), list(opaque.values())
 
-class _Terms:
-    """The terms that keys stand for."""
+    def _texts(
+        self, rows: Iterable[Row], opaque: defaultdict[tuple[bool, ...], list[Row]]
+    ) -> dict[str, list[str]]:
+        """The text of ground rows in pieces, by graph; other rows go to ``opaque``."""
+        graphs: dict[str, list[str]] = {}
+        pieces: list[str] = []
+        graph_before: str | None = None
+        subject_before = ""
+        for row in rows:
+            subject, predicate, object_, graph = row
+            if (
+                type(subject) is not str
+                or type(object_) is not str
+                or type(graph) is not str
+                or type(predicate) is not str
+            ) and not self._takes(row):
+                shape = (*(type(term) is str for term in row), graph == "")
+                opaque[shape].append(row)
+                continue
+            if graph != graph_before:
+                graph_before = graph
+                pieces = graphs.setdefault(graph, [])
+                subject_before = ""
+            # Oxigraph's parser is faster where a subject is not repeated.
+            if subject == subject_before:
+                pieces.append(f";{predicate} {object_}")
+            else:
+                subject_before = subject
+                start = ".\n" if pieces else ""
+                pieces.append(f"{start}{subject} {predicate} {object_}")
+        return graphs
 
-    def __init__(self) -> None:
-        self._keys: dict[str, str] = {}
-        self._found: dict[Literal, Any] = {}
-        self.function: Final = self._found.__getitem__
+    def _takes(self, row: Row) -> bool:
+        """Whether a row with terms that are more than text may occur in the text all the same."""
+        if any(type(term) is Opaque for term in row):
+            return False
+        self._room -= sum(map(len, row))
+        return self._room >= 0
 
-    def __len__(self) -> int:
-        return len(self._keys)
+    def _where(self, operation: str, rows: Sequence[Row]) -> str:
+        """One operation for rows whose terms are opaque in the same positions."""
+        in_graph = rows[0][3] != ""
+        width = 4 if in_graph else 3
+        opaque = [position for position in range(width) if isinstance(rows[0][position], Opaque)]
+        columns = [
+            f"?k{name}" if position in opaque else f"?{name}"
+            for position, name in enumerate(_NAMES[:width])
+        ]
+        lines = []
+        for row in rows:
+            cells: list[Any] = list(row[:width])
+            for position in opaque:
+                cells[position] = self._key(cells[position])
+            lines.append(f"({' '.join(cells)})\n")
+        binds = "".join(
+            f" BIND({_TERM}(?k{_NAMES[position]}) AS ?{_NAMES[position]})" for position in opaque
+        )
+        found = " && ".join(f"BOUND(?{_NAMES[position]})" for position in opaque)
+        template = "GRAPH ?g { ?s ?p ?o }" if in_graph else "?s ?p ?o"
+        # ?f stays unbound where all is well, so that its quad is none.
+        failed = f"GRAPH {_FAILED} {{ {_FAILED} {_FAILED} ?f }}"
+        heads = (
+            f"INSERT {{ {template} . {failed} }}"
+            if operation == "INSERT"
+            else f"DELETE {{ {template} }} INSERT {{ {failed} }}"
+        )
+        return (
+            f"{heads} WHERE {{ VALUES ({' '.join(columns)}) {{\n{''.join(lines)}}}{binds}"
+            f" BIND(IF({found}, ?none, {_FAILED}) AS ?f) }}"
+        )
 
-    def key(self, text: Opaque) -> str:
+    def _key(self, text: Opaque) -> str:
         key = self._keys.get(text)
         if key is None:
             name = str(len(self._keys))
             key = self._keys[text] = f'"{name}"'
-            self._found[Literal(name)] = text.term
+            self._terms[Literal(name)] = text.term
         return key
-
-
-class _Room:
-    """What room a text has left for long terms."""
-
-    def __init__(self) -> None:
-        self._left = _LONG_CHARACTERS
-
-    def takes(self, row: Row) -> bool:
-        """Whether a row with terms that are more than text may stand there all the same."""
-        if any(type(term) is Opaque for term in row):
-            return False
-        self._left -= sum(map(len, row))
-        return self._left >= 0
-
-
-def _part(rows: Iterable[Row], room: _Room) -> tuple[str, list[list[Row]]]:
-    """Ground rows as the quads of a DATA operation, and the others by the positions in which terms
-    are opaque."""
-    texts: dict[str, list[str]] = {}
-    opaque: defaultdict[tuple[bool, ...], list[Row]] = defaultdict(list)
-    iterator = iter(rows)
-    # Texts of single rows take more memory than what they come to.
-    while batch := list(islice(iterator, _BATCH)):
-        for graph, pieces in _texts(batch, opaque, room).items():
-            texts.setdefault(graph, []).append("".join(pieces))
-    data = []
-    for graph, pieces in texts.items():
-        quads = ".\n".join(pieces)
-        data.append(f"GRAPH {graph} {{{quads}}}\n" if graph else f"{quads}.\n")
-    return "".join(data), list(opaque.values())
-
-
-def _texts(
-    rows: Iterable[Row], opaque: defaultdict[tuple[bool, ...], list[Row]], room: _Room
-) -> dict[str, list[str]]:
-    """The text of ground rows in pieces, by graph; other rows go to ``opaque``."""
-    graphs: dict[str, list[str]] = {}
-    pieces: list[str] = []
-    graph_before: str | None = None
-    subject_before = ""
-    for row in rows:
-        subject, predicate, object_, graph = row
-        if (
-            type(subject) is not str
-            or type(object_) is not str
-            or type(graph) is not str
-            or type(predicate) is not str
-        ) and not room.takes(row):
-            shape = (*(type(term) is str for term in row), graph == "")
-            opaque[shape].append(row)
-            continue
-        if graph != graph_before:
-            graph_before = graph
-            pieces = graphs.setdefault(graph, [])
-            subject_before = ""
-        # Oxigraph's parser is faster where a subject is not repeated.
-        if subject == subject_before:
-            pieces.append(f";{predicate} {object_}")
-        else:
-            subject_before = subject
-            start = ".\n" if pieces else ""
-            pieces.append(f"{start}{subject} {predicate} {object_}")
-    return graphs
 
 
 def _parted(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
@@ -222,37 +236,3 @@ def _parted(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
             size = 0
     if start < len(rows):
         yield rows[start:] if start else rows
-
-
-def _where(operation: str, rows: Sequence[Row], terms: _Terms) -> str:
-    """One operation for rows whose terms are opaque in the same positions."""
-    in_graph = rows[0][3] != ""
-    width = 4 if in_graph else 3
-    opaque = [position for position in range(width) if isinstance(rows[0][position], Opaque)]
-    columns = [
-        f"?k{name}" if position in opaque else f"?{name}"
-        for position, name in enumerate(_NAMES[:width])
-    ]
-    key = terms.key
-    lines = []
-    for row in rows:
-        cells: list[Any] = list(row[:width])
-        for position in opaque:
-            cells[position] = key(cells[position])
-        lines.append(f"({' '.join(cells)})\n")
-    binds = "".join(
-        f" BIND({_TERM}(?k{_NAMES[position]}) AS ?{_NAMES[position]})" for position in opaque
-    )
-    found = " && ".join(f"BOUND(?{_NAMES[position]})" for position in opaque)
-    template = "GRAPH ?g { ?s ?p ?o }" if in_graph else "?s ?p ?o"
-    # ?f stays unbound where all is well, so that its quad is none.
-    failed = f"GRAPH {_FAILED} {{ {_FAILED} {_FAILED} ?f }}"
-    heads = (
-        f"INSERT {{ {template} . {failed} }}"
-        if operation == "INSERT"
-        else f"DELETE {{ {template} }} INSERT {{ {failed} }}"
-    )
-    return (
-        f"{heads} WHERE {{ VALUES ({' '.join(columns)}) {{\n{''.join(lines)}}}{binds}"
-        f" BIND(IF({found}, ?none, {_FAILED}) AS ?f) }}"
-    )

@@ -8,8 +8,7 @@ from typing import Any
 from ...codec import DEFAULT_GRAPH
 from ...codec.patch.operations import AnyOperation, OperationKind
 from ..model import BEGIN, COMMIT, ID, PREV, Patch, check_patches
-from .chain import check_follows
-from .transactions import committed
+from .transactions import check_follows, committed
 
 _ADDS = (OperationKind.ADD, OperationKind.ADD_NAMESPACE)
 _STATEMENTS = (OperationKind.ADD, OperationKind.DELETE)

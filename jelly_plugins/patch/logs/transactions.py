@@ -1,13 +1,20 @@
-"""What a patch does in the end: its operations without the transactions that were aborted."""
+"""What patches of a log do in the end, without the transactions that were aborted, and whether each
+follows the one before it.
+
+Patches of a log are counted from 1, wherever they are counted. One without an id that changes
+nothing (a keepalive) is counted, and none follows it: the next one follows the one before it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from ...codec.patch.operations import Operation, OperationKind
 from ...codec.patch.rules import NEXT, ROW_OF, PatchState
-from ...errors import OrderError
+from ...codec.text.ntriples import term_text
+from ...errors import ChainError, OrderError
+from ..model import Patch
 from ..text.order import misplaced
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
@@ -47,3 +54,24 @@ def committed(operations: Iterable[Operation]) -> Iterator[Operation]:
     """
     for _, part in parts_of(operations):
         yield from part
+
+
+def check_follows(number: int, patch: Patch, last: Any, *, first: bool) -> None:
+    """Refuse a patch that names another one before it.
+
+    :param number: of the patch in its log.
+    :param last: id of the patch before, None without one.
+    :param first: whether there is none before; then it may follow anything.
+    :raises ChainError: it does.
+    """
+    if first or patch.prev is None or patch.prev == last:
+        return
+    name = f"number {number}" if patch.id is None else term_text(patch.id)
+    found = term_text(patch.prev)
+    expected = None if last is None else term_text(last)
+    before = "has no id" if expected is None else f"is {expected}"
+    raise ChainError(
+        f"patch {name}: it follows patch {found}, but the one before it {before}",
+        expected=expected,
+        found=found,
+    )

@@ -14,8 +14,7 @@ from ...codec import Iri
 from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import OrderError
 from ..model import ID, PREV, Patch
-from .chain import check_follows
-from .transactions import committed
+from .transactions import check_follows, committed
 from .undo import invert
 
 #: Rows of a patch without an id that are looked through for one that has an effect: if it begins

@@ -9,14 +9,13 @@ transactions before the one at fault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias
 
-from ...codec.patch.operations import Operation
 from ...errors import JellyError
-from ..content import Content
-from .position import DIGEST, Position, Replayed
+from .position import DIGEST, Content, Position, Replayed
+from .target import C, Target
 
 #: Called with what was done so far, after each transaction.
 Progress: TypeAlias = Callable[[Replayed], object]
@@ -25,71 +24,6 @@ Progress: TypeAlias = Callable[[Replayed], object]
 _TOGETHER: Final = 10_000
 #: Characters that are applied together, unless a single transaction has more.
 _TEXT: Final = 4 << 20
-
-
-class Changes(Protocol):
-    """The changes of one transaction, gathered."""
-
-    @property
-    def operations(self) -> int:
-        """Number of operations that were gathered."""
-        ...
-
-    @property
-    def characters(self) -> int:
-        """Number of characters that are held of them, or about as many."""
-        ...
-
-    def gather(self, rows: Iterator[Operation], /) -> Operation | None:
-        """Take operations up to the first row that changes nothing.
-
-        :return: that row; None if there are no more.
-        :raises JellyError: the store cannot hold a term.
-        """
-        ...
-
-    def join(self, following: Self, /) -> None:
-        """Add the changes of the next transaction, which stay as they are."""
-        ...
-
-    def fingerprint(self) -> bytes:
-        """A digest that the same changes have, and no others: now and at any later time."""
-        ...
-
-    def content(self) -> bytes | None:
-        """A digest of the changes in a patch with an id, now and at any later time; None if it is
-        not known. By default it is the fingerprint."""
-        return self.fingerprint()
-
-    @property
-    def form(self) -> str:
-        """What that digest is made of, in letters and digits: those of other forms differ for the
-        same changes."""
-        ...
-
-
-C = TypeVar("C", bound=Changes)
-
-
-class Target(Protocol[C]):
-    """A store that a log is replayed into."""
-
-    def positions(self) -> Iterable[Position]:
-        """The store's positions in this target's graph, one for each log."""
-        ...
-
-    def changes(self) -> C:
-        """An object to gather the changes of a transaction in."""
-        ...
-
-    def apply(self, changes: C, before: Position | None, after: Position, /) -> int:
-        """Change the data and the position, both or none. The changes may be used up.
-
-        :param before: the store's position, which must not have changed meanwhile.
-        :return: number of deletions of statements that were not there.
-        :raises ChainError: it has changed. The store was not changed.
-        """
-        ...
 
 
 class Reached(NamedTuple):
@@ -194,7 +128,8 @@ class Commits(Generic[C]):
             if len(waiting) > 1:
                 self._apply_together(waiting)
             else:
-                self._apply_each(waiting)
+                for entry in waiting:
+                    self._apply(entry.changes, [entry])
         except BaseException:
             self.failed = True
             raise
@@ -211,14 +146,11 @@ class Commits(Generic[C]):
                 # They are applied; the error came later.
                 raise
             # One by one, those before the one at fault are applied.
-            self._apply_each(entries)
+            for entry in entries:
+                self._apply(entry.changes, [entry])
             if not isinstance(error, JellyError):
                 # None is at fault, such as where the handler of a signal has raised it.
                 raise
-
-    def _apply_each(self, entries: list[Entry[C]]) -> None:
-        for entry in entries:
-            self._apply(entry.changes, [entry])
 
     def _apply(self, changes: C, entries: list[Entry[C]]) -> None:
         # The digest is that of changes that may be used up.

@@ -16,9 +16,9 @@ from typing import Generic
 
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
-from ..content import NOTHING, Content, differ
-from .commits import C, Changes, Entry, Reached
-from .position import DIGEST, Position, Replayed
+from .commits import Entry, Reached
+from .position import DIGEST, NOTHING, Content, Position, Replayed, differ
+from .target import C, Changes
 from .transactions import PatchEnd, Transaction
 
 
@@ -184,8 +184,11 @@ class Selection(Generic[C]):
         entry = None
         if rest is not None:
             entry = self._entry(rest, end)
-        elif not patch.repeats and not self._sought and not self._is_at(self._position(end)):
-            entry = self._entry(self._make(), end, transaction=False)
+        elif not patch.repeats and not self._sought:
+            at, reached = self._reached, self._position(end)
+            # The store may be there already.
+            if at != (reached.position() if isinstance(at, Position) else reached):
+                entry = self._entry(self._make(), end, transaction=False)
         self._patch = _Patch()
         return entry
 
@@ -413,6 +416,13 @@ class Selection(Generic[C]):
         """
         patch = self._patch
         key = self._key()
+        # Whether the patch will have no more transactions, see Position.
+        if patch.id is None or end is None:
+            closed = False
+        elif patch.met is None:
+            closed = end.marked
+        else:
+            closed = patch.met.closed or (end.marked and patch.met.content != "")
         return Reached(
             self._log or key,
             key,
@@ -422,22 +432,8 @@ class Selection(Generic[C]):
             patch.loose,
             None if patch.id is None else patch.content,
             end is not None,
-            end is not None and self._is_closed(end),
+            closed,
         )
-
-    def _is_closed(self, end: PatchEnd) -> bool:
-        """Whether the patch will have no more transactions, see :class:`.Position`."""
-        patch = self._patch
-        if patch.id is None:
-            return False
-        if patch.met is None:
-            return end.marked
-        return patch.met.closed or (end.marked and patch.met.content != "")
-
-    def _is_at(self, reached: Reached) -> bool:
-        """Whether the store is there already."""
-        at = self._reached
-        return at == (reached.position() if isinstance(at, Position) else reached)
 
     def _entry(self, changes: C, end: PatchEnd | None, *, transaction: bool = True) -> Entry[C]:
         """The entry that applies a transaction, or moves the position to the end of the patch."""

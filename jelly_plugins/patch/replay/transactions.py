@@ -19,8 +19,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias
 from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import OrderError, TruncatedError
 from ..model import BEHIND_HEADERS, ID, PREV
-from .commits import C
 from .position import Replayed
+from .target import C
 
 #: Kinds of operations that change something.
 CHANGES: Final = frozenset(

@@ -1,21 +1,69 @@
-"""Whether the compiled half of this package is there, and gives what rdflib gives.
+"""Whether the compiled module of this package is there, and rdflib's terms are built as it expects.
 
-It relies on how rdflib's terms are built inside. All that it relies on is looked at once in a
-process (``agreement``); where this rdflib is another one, it is not used, and a warning says why.
+The compiled module fills the slots of new terms, reads those of others, and bypasses constructors.
+So everything about that is compared with rdflib's own: which slots objects have and nothing else,
+the constructors that are bypassed, what is in each slot afterwards.
+
+Compared with rdflib 7.1.0, 7.1.4, 7.2.1, 7.3.0, 7.4.0, 7.5.0 and 7.6.0, which are all as it takes
+them to be.
 """
 
 from __future__ import annotations
 
 import logging
+import struct
+from collections.abc import Iterator
 from functools import cache
-from types import ModuleType
+from types import FunctionType, MemberDescriptorType, ModuleType
+from typing import Any, Final
 
 import rdflib
+from rdflib import namespace
+from rdflib import term as rdflib_term
+from rdflib.term import BNode, Literal, URIRef
 
 from ...codec import native
-from .agreement import difference
+from ...codec.common.terms import XSD_STRING, BlankNode, Iri
+from ...codec.common.terms import Literal as GenericLiteral
 
 _LOG = logging.getLogger(__name__)
+
+#: The slots of the classes of terms.
+_SLOTS: Final[dict[type, frozenset[str]]] = {
+    URIRef: frozenset(),
+    BNode: frozenset(),
+    Literal: frozenset(("_language", "_datatype", "_value", "_ill_typed")),
+}
+
+#: Forms of datatypes that are treated by themselves, canonical and not; rdflib warns of none.
+_FORMS: Final = {
+    None: ("", "a b", "\u00e9"),
+    namespace.XSD.string: ("", "a"),
+    namespace.XSD.anyURI: ("urn:x",),
+    namespace.XSD.token: ("a", " a  b "),
+    namespace.XSD.normalizedString: ("a\tb",),
+    namespace.XSD.integer: ("0", "-0", "01", "-17", "+1", "9" * 30),
+    namespace.XSD.int: ("5", "4294967296"),
+    namespace.XSD.unsignedByte: ("255", "-1"),
+    namespace.XSD.decimal: ("0", "1.50", "-.5", "1.", "01.0", "-0.0", "0.00000000010"),
+    namespace.XSD.double: ("1.0", "1.5E0", "INF", "1e300"),
+    namespace.XSD.float: ("17.25", "NaN"),
+    namespace.XSD.boolean: ("true", "false", "1"),
+    namespace.XSD.date: ("2020-02-29", "2020-01-01Z"),
+    namespace.XSD.dateTime: (
+        "2020-01-01T00:00:00",
+        "2020-01-01T00:00:00Z",
+        "2020-01-01T00:00:00-00:00",
+        "2020-01-01T00:00:00.5+01:30",
+    ),
+    namespace.XSD.time: ("12:00:00",),
+    namespace.XSD.duration: ("P1D", "P1Y2M"),
+    namespace.XSD.hexBinary: ("0aFF",),
+    namespace.XSD.base64Binary: ("YQ==",),
+    URIRef("urn:x"): ("a",),
+}
+_LANGTAGS: Final = ("en", "de-CH-1996", "EN")
+_TEXTS: Final = ("urn:a", "urn:\u00e9\u20ac", "")
 
 
 @cache
@@ -31,7 +79,7 @@ def compiled() -> ModuleType | None:
         # It asks for parts of rdflib by name when it is loaded.
         reason: str | None = f"it lacks {error}"
     else:
-        reason = difference(_native)
+        reason = next(_differences(_native), None)
         if reason is None:
             return _native
     say_why_not("terms are made and taken apart", reason)
@@ -46,3 +94,115 @@ def say_why_not(what: str, reason: str | None) -> None:
         reason,
         what,
     )
+
+
+def _differences(module: Any) -> Iterator[str]:
+    for kind, slots in _SLOTS.items():
+        yield from differences_of_layout(kind, slots)
+        if any("__init__" in vars(base) for base in kind.__mro__[:-1]):
+            yield f"{kind.__name__} has an __init__"
+    code = vars(Literal)["__new__"].__func__.__code__
+    if "NORMALIZE_LITERALS" not in code.co_names or vars(rdflib_term).get("rdflib") is not rdflib:
+        yield "Literal does not ask rdflib.NORMALIZE_LITERALS"
+    for character in map(chr, range(128)):
+        invalid = character in rdflib_term._invalid_uri_chars
+        if rdflib_term._is_valid_uri(character) is invalid:
+            yield f"URIRef takes {character!r} for another character"
+    for text in _TEXTS:
+        for made, expected in (
+            (module.iri(text), URIRef(text)),
+            (module.blank_node(text), BNode(text)),
+        ):
+            yield from _differences_of_terms(module, made, expected)
+    make = module.Literals(_slow).literal
+    for literal in _literals():
+        yield from _differences_of_terms(module, make(*literal), _slow(*literal))
+
+
+def differences_of_layout(kind: type, slots: frozenset[str]) -> Iterator[str]:
+    """What the objects of a class have besides a string and the slots that are named."""
+    found = {
+        name
+        for base in kind.__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, MemberDescriptorType)
+    }
+    if found != slots:
+        yield f"{kind.__name__} has the slots {sorted(found)}, not {sorted(slots)}"
+    if (
+        kind.__basicsize__ != str.__basicsize__ + len(slots) * struct.calcsize("P")
+        # From Python 3.12 on, these come before the object, and its size does not show them.
+        or kind.__dictoffset__
+        or kind.__weakrefoffset__
+    ):
+        yield f"objects of {kind.__name__} have more to them than slots"
+
+
+def _literals() -> Iterator[tuple[str, str | None, str | None]]:
+    for iri, forms in _FORMS.items():
+        for form in forms:
+            yield form, None, None if iri is None else str(iri)
+    for langtag in _LANGTAGS:
+        yield "x", langtag, None
+
+
+def _slow(lex: str, langtag: str | None, datatype: str | None) -> Literal:
+    return Literal(lex, lang=langtag, datatype=datatype)
+
+
+def parts_of(term: Any) -> tuple[Any, ...]:
+    """All that there is to a term: its class, text, hash, and what is in each of its slots, with
+    the types of it."""
+    unset = object()
+    slots = [
+        (name, getattr(term, name, unset))
+        for base in type(term).__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, MemberDescriptorType)
+    ]
+    # Not a number is not equal to itself.
+    described = [(name, type(value), value is unset or repr(value)) for name, value in slots]
+    return type(term), str(term), hash(term), described
+
+
+def _differences_of_terms(module: Any, made: Any, expected: Any) -> Iterator[str]:
+    """In what a term that was made is another one than rdflib's, or is not taken for what it is."""
+    what = f"the {type(expected).__name__} {str(expected)!r}"
+    if parts_of(made) != parts_of(expected):
+        yield f"{what} is made in another way"
+        return
+    # Nothing is left to others, which would hide that a slot is read wrongly.
+    if module.Generic(refuse, refuse).term(expected) != _generic(expected):
+        yield f"{what} is taken apart in another way"
+
+
+def _generic(term: Any) -> Any:
+    if isinstance(term, URIRef):
+        return Iri(str(term))
+    if isinstance(term, BNode):
+        return BlankNode(str(term))
+    datatype = None if term.datatype is None else str(term.datatype)
+    return GenericLiteral(str(term), term.language, None if datatype == XSD_STRING else datatype)
+
+
+def refuse(term: Any) -> Any:
+    """For a ``Generic`` of the compiled module that is to know all terms by itself.
+
+    :raises ValueError: it does not.
+    """
+    raise ValueError(f"{term!r} is not a term of a known class")
+
+
+def replaced(methods: tuple[tuple[type, str], ...]) -> str | None:
+    """Name a method that is not the one that its class was written with; None if all are.
+
+    A method that somebody put in its place has the globals of another module.
+    """
+    for owner, name in methods:
+        method = vars(owner).get(name)
+        if (
+            not isinstance(method, FunctionType)
+            or method.__globals__["__name__"] != owner.__module__
+        ):
+            return f"{owner.__name__}.{name} is not rdflib's"
+    return None

@@ -24,8 +24,7 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
-from .agreement import refuse, replaced
-from .compiled import compiled, say_why_not
+from .compiled import compiled, refuse, replaced, say_why_not
 
 _Triple = tuple[Any, Any, Any]
 _Index = dict[Any, dict[Any, dict[Any, int]]]

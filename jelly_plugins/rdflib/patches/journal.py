@@ -22,10 +22,10 @@ from .stores import (
     Triple,
     bind_beside,
     graph_exists,
-    membership,
+    is_in,
     name_of,
     namespace_restorer,
-    twin_finder,
+    twin,
     unbind,
 )
 
@@ -66,8 +66,6 @@ class Journal:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._has = membership(store)
-        self._twin = twin_finder(store)
         self.changes: list[Change] = []
         #: Names of graphs that are known to exist, and the last graph that was found to.
         self._graphs: set[Any] = set()
@@ -84,7 +82,7 @@ class Journal:
         :return: whether it was not there.
         :raises TermError: the graph is reserved.
         """
-        if self._has(triple, graph):
+        if is_in(self.store, triple, graph):
             return False
         if graph is not self._last_graph:
             self.note_graph(graph)
@@ -97,7 +95,7 @@ class Journal:
 
         :return: whether it was there.
         """
-        if not self._has(triple, graph):
+        if not is_in(self.store, triple, graph):
             return False
         self.changes.append((ChangeKind.REMOVE, self._stored(triple, graph), graph))
         self.store.remove(triple, graph)
@@ -202,7 +200,7 @@ class Journal:
                 noted.append((what, (*triple, *behind), context))
         if not removed and all(
             read_form(statement[2]) is statement[2]
-            and self._twin(statement[:3], graph, present=True) is None
+            and twin(self.store, statement[:3], graph) is None
             for _, statement, graph in noted
             if type(statement[2]) is Literal
         ):

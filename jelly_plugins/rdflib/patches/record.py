@@ -25,9 +25,8 @@ from ...codec.patch.operations import (
 )
 from ...errors import OptionsError
 from ...patch.recording import LogWriter
-from ...patch.replay.locks import lock_of
 from ...patch.replay.position import Position, check_name
-from ...patch.replay.refusals import moved
+from ...patch.replay.target import lock_of, moved
 from ...reserved import is_reserved
 from ..oxigraph_store import inner_store_of
 from .journal import ChangeKind, Journal

@@ -18,27 +18,25 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.store import Store
 from rdflib.term import BNode, Node, URIRef
 
+from ...backends import get_backend
 from ...codec import DEFAULT_LIMITS, Limits
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.commits import Changes, Progress
-from ...patch.replay.locks import lock_of
-from ...patch.replay.log import INTERVAL, replay_log
+from ...patch.replay.commits import Progress
+from ...patch.replay.driver import INTERVAL, replay_log
 from ...patch.replay.position import Position, Replayed
-from ...patch.replay.refusals import idle, moved, unmatched
+from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...patch.replay.transactions import CHANGES
 from ...reserved import refuse_graph
-from ..graphs import default_graph
 from ..namespaces import DeclaredNamespaces
-from ..oxigraph_store import inner_store
-from ..terms import RdflibFactory, refuse_no_graph
-from . import oxigraph_patches
+from ..oxigraph_store import graph_name, inner_store
+from ..terms import RdflibFactory, default_graph, refuse_no_graph
 from .journal import Journal
 from .recording_store import RecordingStore
-from .stores import twin_finder
+from .stores import bind_beside, twin
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Where graphs stand, by their names, for as long as their stores live.
@@ -50,20 +48,30 @@ def positions(graph: Graph) -> list[Position]:
     process or, over an Oxigraph store, by any. For a Dataset or ConjunctiveGraph, in those that
     were replayed into or recorded from all of it."""
     main = main_graph(graph)
-    if inner_store(graph) is not None:
-        return oxigraph_patches.positions(main)
-    return list(known_positions(main).values())
+    store = inner_store(graph)
+    if store is None:
+        return list(known_positions(main).values())
+    backend: Any = get_backend("oxigraph")
+    found: list[Position] = backend.positions_in(store, _text_in_store(main))
+    return found
 
 
 def set_position(graph: Graph, position: Position) -> None:
     """Say where a graph stands in a log, in place of what was known. The position may be that of
     another graph."""
     main = main_graph(graph)
-    if inner_store(graph) is not None:
-        oxigraph_patches.set_position(main, position)
-    else:
-        with lock_of(main.store):
-            known_positions(main)[position.log] = replace(position, graph=graph_text(main))
+    store = inner_store(graph)
+    if store is not None:
+        backend: Any = get_backend("oxigraph")
+        backend.set_position(store, replace(position, graph=_text_in_store(main)))
+        return
+    with lock_of(main.store):
+        known_positions(main)[position.log] = replace(position, graph=graph_text(main))
+
+
+def _text_in_store(graph: Graph) -> str:
+    """A graph's name as the positions of an Oxigraph store have it."""
+    return "" if graph.identifier == DATASET_DEFAULT_GRAPH_ID else str(graph_name(graph))
 
 
 def known_positions(graph: Graph) -> dict[str, Position]:
@@ -158,8 +166,16 @@ def replay(
     }
     whole = isinstance(graph, ConjunctiveGraph)
     into = main_graph(graph)
-    if inner_store(graph) is not None:
-        return oxigraph_patches.replay(into, log, whole=whole, **checks, **settings)
+    store = inner_store(graph)
+    if store is not None:
+        backend: Any = get_backend("oxigraph")
+        place = graph_name(into)
+        done: Replayed = backend.replay(
+            store, log, graph=place, named_graphs=whole, **checks, **settings
+        )
+        for prefix, iri in backend.namespaces(store, place).items():
+            bind_beside(into, prefix, URIRef(iri))
+        return done
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     if group is None:
         settings["group"] = 1
@@ -231,7 +247,7 @@ class OrderedChanges(Changes):
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replay.commits.Target``.
+    """A graph that logs are replayed into; see ``patch.replay.target.Target``.
 
     :param graph: the graph that takes statements of the default graph.
     :param strict: whether each operation on a statement must change something.
@@ -244,7 +260,6 @@ class GraphTarget:
     def __init__(self, graph: Graph, *, strict: bool, check_blank_nodes: bool) -> None:
         refuse_graph(str(graph.identifier), what="what is to be changed")
         self._graph = graph
-        self._twin = twin_finder(graph.store)
         self._strict = strict
         self._check_blank_nodes = check_blank_nodes
         self._unmatched = 0
@@ -275,7 +290,8 @@ class GraphTarget:
     def _apply(self, changes: OrderedChanges, after: Position) -> None:
         journal = Journal(self._graph.store)
         try:
-            self._change_all(journal, changes)
+            for kind, value in changes.rows:
+                self._change(journal, kind, value)
             self.known[after.log] = after
         except BaseException as error:
             journal.undo()
@@ -283,23 +299,19 @@ class GraphTarget:
                 raise TermError(f"the store refuses a statement: {error}") from error
             raise
 
-    def _change_all(self, journal: Journal, changes: OrderedChanges) -> None:
-        for kind, value in changes.rows:
-            self._change(journal, kind, value)
-
     def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:
         if kind not in _STATEMENTS:
             self._namespace(journal, kind, value)
             return
         triple, graph = value[:3], self._named(value[3:])
         # A literal of type xsd:string is there in either of rdflib's two forms for it.
-        twin = self._twin(triple, graph)
+        other = twin(self._graph.store, triple, graph)
         if kind is OperationKind.ADD:
-            changed = twin is None and journal.add(triple, graph)
+            changed = other is None and journal.add(triple, graph)
         else:
             changed = journal.remove(triple, graph)
-            if twin is not None:
-                changed = journal.remove(twin, graph)
+            if other is not None:
+                changed = journal.remove(other, graph)
         if changed:
             return
         if self._strict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from rdflib import namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
@@ -17,67 +17,23 @@ from ..terms import other_form
 Triple = tuple[Node, Node, Node]
 
 
-def membership(store: Store) -> Callable[[Triple, Any], bool]:
-    """A function that says whether a triple is in a graph of a store."""
-
-    def has(triple: Triple, graph: Any) -> bool:
-        return next(iter(store.triples(triple, graph)), None) is not None
-
-    # rdflib's store in memory makes generators of generators for that. What its index does not
-    # have at all, as most triples that are added, is in no graph.
-    index = _index(store)
-    if index is None:
-        return has
-
-    def has_indexed(triple: Triple, graph: Any) -> bool:
-        subject, predicate, object_ = triple
-        of_subject = index.get(subject)
-        if of_subject is None:
-            return False
-        objects = of_subject.get(predicate)
-        return objects is not None and object_ in objects and has(triple, graph)
-
-    return has_indexed
+def is_in(store: Store, triple: Triple, graph: Any) -> bool:
+    """Whether a triple is in a graph of a store."""
+    return next(iter(store.triples(triple, graph)), None) is not None
 
 
-class TwinFinder(Protocol):
-    """Gives the triple with the other form of a triple's literal, see ``terms.other_form``, if that
-    is in a graph.
-
-    :param present: whether the triple itself is known to be there.
-    """
-
-    def __call__(self, triple: Triple, graph: Any, *, present: bool = False) -> Triple | None: ...
-
-
-def twin_finder(store: Store) -> TwinFinder:
-    """See :class:`TwinFinder`."""
-    has = membership(store)
-    index = _index(store)
-
-    def twin(triple: Triple, graph: Any, *, present: bool = False) -> Triple | None:
-        subject, predicate, object_ = triple
-        if type(object_) is not Literal or object_.language is not None:
-            return None
-        if object_.datatype is not None and object_.datatype != namespace.XSD.string:
-            return None
-        if index is not None:
-            objects = index.get(subject, {}).get(predicate)
-            # Its own hash, which is slow to find, is in vain where there is nothing else.
-            if not objects or (len(objects) == 1 and (present or object_ in objects)):
-                return None
-        other = other_form(object_)
-        assert other is not None
-        found = (subject, predicate, other)
-        return found if has(found, graph) else None
-
-    return twin
-
-
-def _index(store: Store) -> dict[Any, dict[Any, dict[Any, Any]]] | None:
-    """By subject and predicate, the objects of rdflib's store in memory."""
-    index = getattr(store, "_Memory__spo", None) if type(store) is Memory else None
-    return index if isinstance(index, dict) else None
+def twin(store: Store, triple: Triple, graph: Any) -> Triple | None:
+    """The triple with the other form of a triple's literal, see ``terms.other_form``, if that is in
+    a graph."""
+    subject, predicate, object_ = triple
+    if type(object_) is not Literal or object_.language is not None:
+        return None
+    if object_.datatype is not None and object_.datatype != namespace.XSD.string:
+        return None
+    other = other_form(object_)
+    assert other is not None
+    found = (subject, predicate, other)
+    return found if is_in(store, found, graph) else None
 
 
 def graph_exists(graph: Any) -> bool:

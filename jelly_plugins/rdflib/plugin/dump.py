@@ -37,9 +37,8 @@ from ...io.sinks import Destination
 from ...io.streams import BATCH, encode_frames, write_delimited
 from ...reserved import is_reserved
 from .. import oxigraph_store
-from ..graphs import default_graph
 from ..memory.indices import triples_by_subject
-from ..terms import EncoderTerms
+from ..terms import EncoderTerms, default_graph
 
 #: Stores without an order worth keeping.
 _UNORDERED: Final = (Memory, SimpleMemory)

@@ -22,10 +22,9 @@ from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
 from ...reserved import is_reserved, refuse_graph
 from .. import oxigraph_store
-from ..graphs import default_graph
 from ..memory.indices import BulkWriter, writable
 from ..namespaces import DeclaredNamespaces
-from ..terms import RdflibFactory
+from ..terms import RdflibFactory, default_graph
 
 
 class Target:

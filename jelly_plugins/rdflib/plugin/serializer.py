@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, ClassVar
 
 from rdflib.graph import Graph
 from rdflib.serializer import Serializer
 
 from ...errors import SourceError
+from ...formats.names import did_you_mean
 from ...io.sinks import compressed, compression_of
 from .dump import dump
-from .settings import refuse_unknown
 
 
 class BytesSerializer(Serializer):
@@ -70,6 +70,21 @@ class JellySerializer(BytesSerializer):
 
     _dump = staticmethod(dump)
     _settings = ("options", "namespaces", "frame_rows", "frame_bytes", "limits")
+
+
+def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
+    """Reject settings that a serializer does not have: rdflib passes on whatever it is given,
+    misspelt or not.
+
+    :param given: names of what it was given.
+    :param known: names of its own.
+    :raises TypeError: one of them is not its own.
+    """
+    for name in given:
+        if name not in known:
+            raise TypeError(
+                f"serialize() of this format has no setting {name!r}{did_you_mean(name, known)}"
+            )
 
 
 def compression_asked(stream: object) -> str | None:

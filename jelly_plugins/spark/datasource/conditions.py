@@ -1,5 +1,4 @@
-"""Conditions on terms that are looked at while a file is decoded: rows that do not meet them never
-become rows. Knows nothing of Spark.
+"""Conditions on terms that rows have to meet to be read. Knows nothing of Spark.
 
 A condition is a set of texts, as the columns have them, of which a term has to have one; empty text
 stands for the default graph.
@@ -43,18 +42,3 @@ def _text(name: str, value: str) -> str:
             f"option {name}: {value!r} is not a valid term of N-Triples, such as <http://example.org/>"
             f": {getattr(error, 'message', error)}"
         ) from None
-
-
-def encoded(conditions: Conditions) -> dict[str, list[bytes]]:
-    """The texts in UTF-8; what cannot be said in it is nowhere."""
-    return {
-        name: [text.encode(errors="surrogatepass") for text in texts]
-        for name, texts in conditions.items()
-    }
-
-
-def with_labels(conditions: Conditions) -> Conditions:
-    """Those that may name a blank node."""
-    return {
-        name: texts for name, texts in conditions.items() if any("_:" in text for text in texts)
-    }

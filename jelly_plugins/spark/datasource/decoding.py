@@ -4,16 +4,15 @@ codec does."""
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import BinaryIO, Final, cast
 
 from ...codec import DEFAULT_LIMITS, ColumnDecoder, Columns, FrameSplitter
-from ...codec.common.positions import POSITIONS
 from ...errors import JellyError
-from ...io.restarts import find_restarts
 from ...io.sources import Input
+from ...io.streams import find_restarts
 from .parts import Piece
 
 _PIECE: Final = 1 << 20
@@ -50,21 +49,15 @@ def section(file: BinaryIO, name: str, start: int = 0, stop: int | None = None) 
     return cast(BinaryIO, _Section(file, name, start, stop))
 
 
-def decode(
-    file: BinaryIO,
-    piece: Piece,
-    columns: Collection[str] = POSITIONS,
-    matching: Mapping[str, Collection[bytes]] | None = None,
-) -> Iterator[Columns]:
+def decode(file: BinaryIO, piece: Piece) -> Iterator[Columns]:
     """The rows of a piece; those of frames before one that is corrupt come out first.
 
     :param file: open, at its start.
-    :param columns: that are asked for, see ``ColumnDecoder``; likewise ``matching``.
     :raises JellyError: with source, frame and row.
     """
     if piece.first > piece.start:
         piece = _from_last_restart(file, piece)
-    decoder = ColumnDecoder(first_frame=piece.first_frame, columns=columns, matching=matching)
+    decoder = ColumnDecoder(first_frame=piece.first_frame)
     splitter = FrameSplitter(limits=DEFAULT_LIMITS)
     if piece.start:
         splitter.delimited = True

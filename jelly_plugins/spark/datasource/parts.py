@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from ...errors import JellyError
-from ...io.restarts import RestartPoint, find_restarts
 from ...io.sinks import compression_of
+from ...io.streams import RestartPoint, find_restarts
 from .files import DataFile, Files
 from .settings import OPENING_BYTES
 

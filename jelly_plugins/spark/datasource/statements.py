@@ -12,7 +12,7 @@ from ... import arrow
 from ...codec import Columns
 from ...codec.common.positions import POSITIONS
 from .batches import complete
-from .conditions import Conditions, encoded, with_labels
+from .conditions import Conditions
 from .decoding import complete_frames, decode
 from .files import DataFile
 from .formats import Format
@@ -27,11 +27,9 @@ def read_statements(
     """The batches of a piece of a file: of the rows that meet the conditions, and of no columns but
     those that the schema has."""
     relabel = Relabelling(piece.path) if settings.blank_nodes is BlankNodes.FILE else None
-    # What names a label is looked at where labels are those of the column.
-    late = {} if relabel is None else with_labels(settings.conditions)
-    early = {name: texts for name, texts in settings.conditions.items() if name not in late}
-    names = [name for name in POSITIONS if name in schema.names or name in late]
-    for columns in decode(file, piece, names, encoded(early)):
+    conditions = settings.conditions
+    names = [name for name in POSITIONS if name in schema.names or name in conditions]
+    for columns in decode(file, piece):
         batch = arrow.record_batch(columns, pa.schema([arrow.QUADS.field(name) for name in names]))
         found = dict(zip(names, batch.columns, strict=True))
         rows = columns.rows
@@ -39,11 +37,12 @@ def read_statements(
             found = {name: relabel.column(column) for name, column in found.items()}
         if "frame" in schema.names and settings.source_columns:
             found["frame"] = _frames(columns)
-        if late:
-            met = _meeting(found, late)
+        if conditions:
+            met = _meeting(found, conditions)
             found = {name: column.filter(met) for name, column in found.items()}
             rows = pc.sum(met).as_py()
-        yield complete(found, rows, piece, schema)
+        if rows:
+            yield complete(found, rows, piece, schema)
 
 
 def _meeting(found: Mapping[str, Any], conditions: Conditions) -> pa.Array:

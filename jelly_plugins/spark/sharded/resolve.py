@@ -219,7 +219,7 @@ def _lines(statements: pa.RecordBatch) -> pa.Array:
 
 
 class _Changes:
-    """The changes of one transaction, see ``patch.replay.commits.Changes``."""
+    """The changes of one transaction, see ``patch.replay.target.Changes``."""
 
     #: Made of staged lines.
     form: Final = "lines1"
@@ -282,7 +282,7 @@ def is_anonymous(position: Position) -> bool:
 
 
 class _Target:
-    """The version that a log leads to, see ``patch.replay.commits.Target``."""
+    """The version that a log leads to, see ``patch.replay.target.Target``."""
 
     changes = staticmethod(_Changes)
 

@@ -38,10 +38,8 @@ cdef enum Event:
 
 
 cdef enum:
-    # Statements that are planned before any is made, and those after one that cannot be written
-    # without a plan.
+    # Statements that are planned before any is made.
     PLAN = 512
-    SHORT_PLAN = 8
     # Bytes that an entry has room for in itself.
     INLINE_BYTES = 64
     # And bytes of new terms.
@@ -181,10 +179,9 @@ cdef struct Reader:
     Slice namespace_name
     Term *namespace_iri
 
-    # The plan, how many are in it, and how many there may be before they are dealt with.
+    # The plan, and how many statements are in it.
     Planned *plan
     size_t planned
-    size_t plan_room
     # Terms made since the plan was last empty, in their order; not owned.
     Term **made
     size_t made_count
@@ -977,7 +974,7 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
     """Read on until something stops it."""
     cdef Status status
     while reader.pos < reader.end:
-        if reader.planned >= reader.plan_room or reader.made_bytes > PLAN_BYTES:
+        if reader.planned == PLAN or reader.made_bytes > PLAN_BYTES:
             return AT_PLAN_END
         status = read_row(reader)
         if status != READ:
@@ -1123,7 +1120,6 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
     reader.term_bytes = <uint64_t> -1
     reader.row_fields = ROW_FIELDS
     reader.next_states = &NEXT_STATE[0][0]
-    reader.plan_room = PLAN
     reader.plan = <Planned *> PyMem_RawCalloc(PLAN, sizeof(Planned))
     reader.default_graph = new_term(&reader.pool, DEFAULT_GRAPH, nothing, nothing)
     return reader.plan != NULL and reader.default_graph != NULL

@@ -150,17 +150,10 @@ cdef Py_ssize_t characters_beyond_ascii(const uint8_t *pos, const uint8_t *end) 
     """As `characters_in`, for any text."""
     cdef Py_ssize_t count = 0
     cdef uint64_t word
-    cdef uint64_t words[4]
     cdef uint8_t byte
     cdef uint32_t code
     cdef int more
     while pos < end:
-        if end - pos >= 32:
-            memcpy(words, pos, 32)
-            if not (words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080ULL:
-                pos += 32
-                count += 32
-                continue
         if end - pos >= 8:
             memcpy(&word, pos, 8)
             if not word & 0x8080808080808080ULL:

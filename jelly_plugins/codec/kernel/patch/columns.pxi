@@ -268,9 +268,6 @@ cdef class PatchColumnDecoder(PieceDecoder):
         cdef size_t left = reader.planned - gathered.next
         if not reserve(&self.adds, left):
             raise MemoryError
-        for column in range(3):
-            if not reserve(&gathered.offsets[column], 4 * left):
-                raise MemoryError
         while gathered.next < reader.planned and not self._is_full():
             planned = &reader.plan[gathered.next]
             gathered.next += 1

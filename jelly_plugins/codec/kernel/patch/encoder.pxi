@@ -10,13 +10,6 @@ cdef dict PATCH_TABLE_NAMES = {
 cdef object HEADER_KIND = OperationKind.HEADER
 
 
-cdef enum:
-    # Rows of a patch of one statement, at most: six, with two entries for each of six IRIs.
-    SINGLE_ROWS = 18
-    # Its bytes beside those of its text, which has each part of an IRI once, at most.
-    SINGLE_BYTES = 1024
-
-
 # The states through which a patch of one transaction goes in a stream of type PUNCTUATED.
 cdef object BETWEEN_MARKS = patch_rules.PatchState.BETWEEN_MARKS
 cdef object OPENING = patch_rules.NEXT[BETWEEN_MARKS][patch_rules.PatchRow.HEADER]
@@ -138,77 +131,6 @@ cdef class PatchTermWriter(TermWriter):
         finally:
             if self.writer.rows.size:
                 self._hand_over(encoder)
-            self.asked = False
-            self._leave()
-
-    def add_single(self, encoder, ids, kind, bytes line, parser):
-        """Write a patch of one transaction of one statement as nearly all are, by an encoder that
-        stands between marks.
-
-        :return: its one frame, with its length before it; None, and nothing is written, if it is
-            not sure that it is such a patch.
-        """
-        cdef Writer *writer = &self.writer
-        cdef LineReader *lines = &self.lines
-        cdef const uint8_t *start
-        cdef const uint8_t *end
-        cdef size_t size = PyBytes_GET_SIZE(line)
-        cdef Line read = LINE_UNUSUAL
-        cdef Written written
-        cdef object reached = BETWEEN_MARKS
-        for each in ids:
-            if type(each) is not str:
-                return None
-            size += len(each)
-        # No limit is in sight; there is nothing of another patch.
-        if (
-            size * 4 + SINGLE_BYTES
-            > min(self.line_bytes, self.string_bytes, bounded(encoder._frame_bytes))
-            or bounded(min(encoder._frame_rows, self.limits.frame_rows)) < SINGLE_ROWS
-            or encoder._rows or encoder._repeats or encoder._restarting or encoder._ended
-        ):
-            return None
-        self._enter()
-        line = held(line)
-        try:
-            start = <const uint8_t *> PyBytes_AS_STRING(line)
-            end = start + PyBytes_GET_SIZE(line)
-            self._listen()
-            begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
-            if parse_line(lines, start, end, &read) != end or read != LINE_WRITTEN:
-                return None
-            if repeats_statement(lines):
-                return None
-            parser.count = parser.line_ends = 0
-            for key, iri in zip(CHAIN_KEYS, ids):
-                self._write_iri_header(key, iri)
-                reached = OPENING
-            self._write_bound(PATCH_START)
-            reached = IN_TRANSACTION
-            written = write_line(
-                writer, lines, &self.tags,
-                (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES, self.row_bytes
-            )
-            if written != DONE:
-                raise self._refusal(written)
-            self._write_bound(PATCH_COMMIT)
-            self._write_bound(PATCH_PUNCTUATION)
-            encoder._frames += 1
-            parser.count = 1
-            parser.line_ends = line_ends_in(start, end)
-            return delimited_rows(writer)
-        except BaseException as error:
-            # As far as it has come.
-            self._hand_over(encoder)
-            if reached is not BETWEEN_MARKS:
-                encoder._state = reached
-                encoder._ended_patch = False
-            if isinstance(error, JellyError):
-                error.locate(frame=encoder._frames, row=encoder._rows)
-            raise
-        finally:
-            end_text(lines)
-            let_go(line)
             self.asked = False
             self._leave()
 
@@ -401,34 +323,6 @@ cdef class PatchTermWriter(TermWriter):
         return self._describe(term)
 
 
-cdef bint repeats_statement(LineReader *lines) noexcept nogil:
-    """Whether the line that was read says what the one before it did."""
-    cdef int position
-    for position in range(4 if lines.quads else 3):
-        if not lines.repeated[position]:
-            if not repeats_previous(&lines.last[position], &lines.encoded[position]):
-                return False
-            lines.repeated[position] = True
-    return True
-
-
-cdef bytes delimited_rows(Writer *writer):
-    """The rows that were written as a frame with its length before it; none are left."""
-    cdef Buffer *rows = &writer.rows
-    cdef size_t size = rows.size
-    cdef size_t before
-    if not reserve(rows, 10):
-        raise MemoryError
-    put_varint(rows, size)
-    before = rows.size - size
-    frame = PyBytes_FromStringAndSize(NULL, rows.size)
-    memcpy(PyBytes_AS_STRING(frame), rows.bytes + size, before)
-    memcpy(PyBytes_AS_STRING(frame) + before, rows.bytes, size)
-    rows.size = 0
-    writer.row_count = 0
-    return frame
-
-
 cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer._IRI_TAG
 
 
@@ -447,13 +341,6 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         ended = self._ended
         self._ended = []
         return ended
-
-    def add_single(self, ids, kind, line, parser):
-        if parser.quads is self._quads and self._state is BETWEEN_MARKS:
-            frame = self._writer.add_single(self, ids, kind, line, parser)
-            if frame is not None:
-                return frame
-        return super().add_single(ids, kind, line, parser)
 
     def _add_lines(self, kind, data, parser):
         if parser.quads is self._quads:

@@ -1,11 +1,5 @@
 # The decoder of `rdf/decoder.py`: what the reader plans becomes terms and statements of a factory.
 
-cdef enum:
-    # Language tags that are kept, and bytes of one of them, at most.
-    LANGTAGS = 16
-    LANGTAG_BYTES = 32
-
-
 cdef class ObjectDecoder:
     """Makes terms and statements of what a reader plans, in the order in which the reference makes
     them; what a format's decoder is made of."""
@@ -39,8 +33,6 @@ cdef class ObjectDecoder:
     cdef object before
     # Where statements go.
     cdef list taken
-    # Language tags that were met before.
-    cdef list langtags
 
     def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0, strict=False):
         if not open_reader(&self.reader):
@@ -48,7 +40,6 @@ cdef class ObjectDecoder:
         self.factory = factory
         self.limits = limits
         self.frames = first_frame
-        self.langtags = [None] * LANGTAGS
         set_limits(&self.reader, limits)
 
     def __dealloc__(self):
@@ -188,7 +179,7 @@ cdef class ObjectDecoder:
             return new_iri(value) if self.plain_iri else self.make_iri(value)
         if term.kind == LITERAL:
             lex = text_with(term.lex, term.characters)
-            langtag = self._langtag(term.langtag) if term.langtag.size else None
+            langtag = text_of(term.langtag) if term.langtag.size else None
             datatype = datatype_iri(term.parts[0]) if term.parts[0] != NULL else None
             if self.plain_literal:
                 return new_literal(lex, langtag, datatype)
@@ -201,19 +192,6 @@ cdef class ObjectDecoder:
             <object> term.parts[1].object,
             <object> term.parts[2].object,
         )
-
-    cdef object _langtag(self, Slice langtag):
-        """A language tag as a string; short ones that were met before are kept, one in each
-        place."""
-        cdef size_t place = (langtag.bytes[0] + langtag.bytes[langtag.size - 1]) % LANGTAGS
-        known = self.langtags[place]
-        if (known is None or not PyUnicode_IS_ASCII(known)
-                or not same(<const uint8_t *> PyUnicode_DATA(known), PyUnicode_GET_LENGTH(known),
-                            langtag.bytes, langtag.size)):
-            known = text_of(langtag)
-            if langtag.size <= LANGTAG_BYTES:
-                self.langtags[place] = known
-        return known
 
     cdef object _make_statement(self, Planned *planned):
         cdef int width = self.reader.width

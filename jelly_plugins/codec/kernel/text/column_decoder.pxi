@@ -15,14 +15,6 @@ cdef struct Gathered:
     # What stands around a quoted triple's terms.
     Slice opening
     Slice closing
-    # Columns that nobody asked for.
-    bint skipped[4]
-    # The texts of which a row has to have one, by position; NULL where any will do.
-    Slice *texts[4]
-    size_t text_counts[4]
-    bint has_texts
-    # A quoted triple that is compared.
-    Buffer compared
     # The statement that is next in the plan.
     size_t next
     # Where the frame that is decoded begins: what stays if it is refused.
@@ -75,6 +67,12 @@ cdef bint start_graphs(Gathered *gathered) noexcept nogil:
     return True
 
 
+cdef inline bint put_term(Gathered *gathered, int column, Term *term) noexcept nogil:
+    """Add the next row of a column; False where there is no memory."""
+    gathered.bytes += text_size(term)
+    return append_text(gathered, &gathered.data[column], term) and put_offset(gathered, column)
+
+
 cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
     """Add the next row's graph; False where there is no memory."""
     cdef bint named = graph.kind != DEFAULT_GRAPH
@@ -89,92 +87,22 @@ cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
         put_byte(&gathered.validity, 0)
     if named:
         gathered.validity.bytes[gathered.rows >> 3] |= <uint8_t> (1 << (gathered.rows & 7))
-        gathered.bytes += text_size(graph)
-        if not append_text(gathered, &gathered.data[3], graph):
-            return False
+        return put_term(gathered, 3, graph)
     return put_offset(gathered, 3)
-
-
-cdef inline bint put_term(Gathered *gathered, int column, Term *term) noexcept nogil:
-    """Add the next row of a column, for whose offset there is room; False where there is no
-    memory."""
-    cdef Buffer *out = &gathered.data[column]
-    cdef size_t size = text_size(term)
-    cdef int32_t offset
-    if out.capacity - out.size < size and not reserve(out, size):
-        return False
-    if term.kind != TRIPLE:
-        memcpy(out.bytes + out.size, term.text.bytes, size)
-        out.size += size
-    elif not append_text(gathered, out, term):
-        return False
-    gathered.bytes += size
-    offset = <int32_t> out.size
-    out = &gathered.offsets[column]
-    memcpy(out.bytes + out.size, &offset, 4)
-    out.size += 4
-    return True
-
-
-cdef int has_a_text(Gathered *gathered, int position, Term *term) noexcept nogil:
-    """Whether a term, NULL for the default graph, has one of the texts that are asked for; -1 where
-    there is no memory."""
-    cdef size_t size = 0 if term == NULL else text_size(term)
-    cdef Slice text
-    for at in range(gathered.text_counts[position]):
-        text = gathered.texts[position][at]
-        if text.size != size:
-            continue
-        if size == 0:
-            return 1
-        if term.kind != TRIPLE:
-            if memcmp(term.text.bytes, text.bytes, size) == 0:
-                return 1
-            continue
-        gathered.compared.size = 0
-        if not append_text(gathered, &gathered.compared, term):
-            return -1
-        if memcmp(gathered.compared.bytes, text.bytes, size) == 0:
-            return 1
-    return 0
-
-
-cdef int is_asked_for(Reader *reader, Gathered *gathered, Planned *planned) noexcept nogil:
-    """Whether a row is one of those that are asked for; -1 where there is no memory."""
-    cdef Term *term
-    cdef int found
-    for position in range(4):
-        if gathered.texts[position] != NULL:
-            term = planned.terms[position] if position < 3 or reader.width == 4 else NULL
-            found = has_a_text(gathered, position, term)
-            if found != 1:
-                return found
-    return 1
 
 
 cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
     """Gather what is planned, or as much of it as makes a batch; False where there is no memory."""
     cdef Planned *planned
-    cdef int asked
-    for column in range(3):
-        if not reserve(&gathered.offsets[column], 4 * (reader.planned - gathered.next)):
-            return False
     while gathered.next < reader.planned and not is_full(gathered):
         planned = &reader.plan[gathered.next]
         gathered.next += 1
         if planned.event != STATEMENT and planned.event != REPEAT:
             continue
-        if gathered.has_texts:
-            asked = is_asked_for(reader, gathered, planned)
-            if asked < 0:
-                return False
-            if not asked:
-                continue
         for column in range(3):
-            if not gathered.skipped[column] and not put_term(gathered, column, planned.terms[column]):
+            if not put_term(gathered, column, planned.terms[column]):
                 return False
-        if (reader.width == 4 and not gathered.skipped[3]
-                and not put_graph(gathered, planned.terms[3])):
+        if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
             return False
         gathered.rows += 1
     return True
@@ -215,10 +143,8 @@ cdef bytes bytes_of(Buffer *buffer, size_t size):
 
 
 cdef object column_of(Gathered *gathered, int column):
-    """One of the columns that are gathered; None for one that nobody asked for."""
+    """One of the columns that are gathered."""
     cdef uint64_t rows = gathered.rows
-    if gathered.skipped[column]:
-        return None
     return reference_columns.Column(
         rows=rows,
         offsets=bytes_of(&gathered.offsets[column], 4 * (rows + 1)),
@@ -234,16 +160,13 @@ cdef class ColumnDecoder(PieceDecoder):
     cdef Gathered gathered
     # What the slices point into.
     cdef object notation
-    cdef dict texts
     # Frames that rows were gathered of, and how many.
     cdef list frames
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
                   first_frame=0, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
-                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES,
-                  columns=positions.POSITIONS, matching=None):
+                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
         reference_columns.check_batch(batch_rows, batch_bytes)
-        self.texts = reference_columns.checked_texts(columns, matching)
         self._open(reference_columns.ColumnFactory(notation, limits), limits, first_frame)
         self.gathered.batch_rows = batch_rows
         self.gathered.batch_bytes = batch_bytes
@@ -253,32 +176,14 @@ cdef class ColumnDecoder(PieceDecoder):
         self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
         self.reader.triple_overhead = len(self.notation[0]) + len(self.notation[1]) + 2
         self.frames = []
-        for number, name in enumerate(positions.POSITIONS):
-            self.gathered.skipped[<int> number] = name not in columns
-            if name in self.texts:
-                self._ask_for(<int> number, self.texts[name])
         if not begin_batch(&self.gathered):
             raise MemoryError
-
-    cdef int _ask_for(self, int position, tuple texts) except -1:
-        cdef Gathered *gathered = &self.gathered
-        cdef Slice *slices = <Slice *> PyMem_RawCalloc(len(texts) + 1, sizeof(Slice))
-        if slices == NULL:
-            raise MemoryError
-        gathered.texts[position] = slices
-        gathered.has_texts = True
-        for text in texts:
-            slices[gathered.text_counts[position]] = slice_of_bytes(text)
-            gathered.text_counts[position] += 1
-        return 0
 
     def __dealloc__(self):
         for column in range(4):
             release(&self.gathered.data[column])
             release(&self.gathered.offsets[column])
-            PyMem_RawFree(self.gathered.texts[column])
         release(&self.gathered.validity)
-        release(&self.gathered.compared)
 
     def flush(self):
         """The rows that were gathered, full or not: one batch, or none if there are no rows."""

@@ -49,8 +49,7 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
             lines.long_bytes += long_line(&lines.levels[0])
             if lines.long_bytes > reader.frame_expansion:
                 return True
-            if not write_plain_line(lines):
-                lines.depth = 1
+            lines.depth = 1
         elif planned.event == EMPTY_GRAPH:
             lines.empty_graph = planned.terms[3]
             return True
@@ -68,25 +67,6 @@ cdef inline uint64_t long_line(Level *level) noexcept nogil:
     for at in range(level.count):
         size += long_text(level.terms[at])
     return size
-
-
-cdef bint write_plain_line(LineWriter *lines) noexcept nogil:
-    """Write the statement of level 0 at once; False if it quotes triples, or lacks memory."""
-    cdef Level *level = &lines.levels[0]
-    cdef Buffer *out = &lines.out
-    cdef size_t size = 2
-    for at in range(level.count):
-        if level.terms[at].kind == TRIPLE:
-            return False
-        size += level.terms[at].text.size + 1
-    if not reserve(out, size):
-        return False
-    for at in range(level.count):
-        put(out, level.terms[at].text.bytes, level.terms[at].text.size)
-        put_byte(out, c" ")
-    put_byte(out, c".")
-    put_byte(out, c"\n")
-    return True
 
 
 cdef bint write_step(LineWriter *lines) noexcept nogil:
@@ -345,7 +325,6 @@ cdef class TextDecoder(PieceDecoder):
         self._open(reference_text.text_factory(notation, validator), limits, first_frame)
         self.validator = validator
         self.reader.validated = validator is not None
-        self.reader.plan_room = SHORT_PLAN
         self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
         if self.lines.levels == NULL:
             raise MemoryError

@@ -1,39 +1,5 @@
 # Lines of N-Triples and N-Quads, as `line_reader.pxi` reads them, to rows. Nothing here needs the GIL.
 
-# IRIs that are known
-
-cdef void learn_iri(KnownIri *known, EncodedTerm *encoded) noexcept nogil:
-    """Know an IRI that was written."""
-    if known.name_place.serial == encoded.name_place.serial and (
-        known.prefix_place.serial == encoded.prefix_place.serial
-    ) and known.size:
-        # Nothing is new: it is known, or another one has taken its place meanwhile.
-        return
-    if not is_known(known, encoded.text):
-        known.hash = <uint32_t> (quick_hash(encoded.text) >> 32)
-        known.size = <uint32_t> encoded.text.size
-        memcpy(known.text, encoded.text.bytes, encoded.text.size)
-        known.characters = <uint32_t> encoded.characters
-        known.prefix_size = <uint32_t> encoded.prefix_size
-        known.prefix_characters = <uint32_t> encoded.prefix_characters
-        known.datatype_place.serial = 0
-    known.prefix_place = encoded.prefix_place
-    known.name_place = encoded.name_place
-
-
-cdef void learn_datatype(KnownIri *known, EncodedTerm *encoded, bint split) noexcept nogil:
-    """Know the IRI of a datatype that was written."""
-    cdef EncodedTerm iri
-    if not is_known(known, encoded.datatype):
-        memset(&iri, 0, sizeof(EncodedTerm))
-        iri.text = encoded.datatype
-        iri.characters = encoded.datatype_characters
-        cut_iri(&iri, split)
-        known.size = 0
-        learn_iri(known, &iri)
-    known.datatype_place = encoded.prefix_place
-
-
 # Rows
 
 cdef inline bint repeats_previous(PreviousTerm *previous, EncodedTerm *encoded) noexcept nogil:
@@ -115,12 +81,6 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
     for position in range(width):
         if lines.repeated[position]:
             continue
-        encoded = &lines.encoded[position]
-        if encoded.kind == IRI:
-            if lines.places[position] != NULL:
-                learn_iri(lines.places[position], encoded)
-        elif encoded.typed and lines.places[4] != NULL:
-            learn_datatype(lines.places[4], encoded, writer.prefixes.size > 0)
-        if not keep_previous(&lines.last[position], encoded):
+        if not keep_previous(&lines.last[position], &lines.encoded[position]):
             return OUT_OF_MEMORY
     return DONE

@@ -19,40 +19,12 @@ cdef struct PreviousTerm:
     Buffer datatype
 
 
-cdef enum:
-    # IRIs that are known by their text; a power of two.
-    KNOWN_IRIS = 1 << 10
-    # Bytes of such an IRI, at most.
-    KNOWN_BYTES = 120
-
-
-cdef struct KnownIri:
-    # An IRI that was written before: it is as it should be, and this is where its parts were found
-    # last. Of size 0, none.
-    uint32_t hash
-    # Of the one that came last and is not this one. Only what comes twice is worth a place.
-    uint32_t other
-    uint32_t size
-    uint32_t characters
-    uint32_t prefix_size
-    uint32_t prefix_characters
-    Place prefix_place
-    Place name_place
-    # As a datatype.
-    Place datatype_place
-    uint8_t text[KNOWN_BYTES]
-
-
 cdef struct LineReader:
     bint quads
     bint relative_iris
     uint64_t string_bytes
     # The terms of the line, and what they point to where it does not stand in the line.
     EncodedTerm encoded[4]
-    # Where their IRIs have their place among those that are known, by position and, the last, for
-    # a literal's datatype; and these, made when they are first needed.
-    KnownIri *places[5]
-    KnownIri *known
     # Whether a term is known to be the one of the statement before.
     bint repeated[4]
     Buffer wire
@@ -88,85 +60,12 @@ cdef inline const uint8_t *skip_space(const uint8_t *pos, const uint8_t *end) no
     return pos
 
 
-# IRIs that are known
-
-cdef inline uint64_t quick_hash(Slice iri) noexcept nogil:
-    """Who knows what it gives gains nothing: more IRIs are looked up in full."""
-    cdef uint64_t hash = iri.size
-    cdef uint64_t word
-    if iri.size > 24:
-        # IRIs differ towards their end.
-        iri.bytes += iri.size - 24
-        iri.size = 24
-    while iri.size >= 8:
-        memcpy(&word, iri.bytes, 8)
-        hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
-        hash ^= hash >> 29
-        iri.bytes += 8
-        iri.size -= 8
-    word = 0
-    memcpy(&word, iri.bytes, iri.size)
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
-    return hash ^ hash >> 32
-
-
-cdef bint find_known(LineReader *lines, const uint8_t *pos, const uint8_t *end, Slice *iri,
-                     KnownIri **place) noexcept nogil:
-    """Whether the IRI in brackets that starts at `pos` is known; `place` is where it stands, or is
-    to stand, if anywhere."""
-    cdef const uint8_t *stop
-    cdef KnownIri *known
-    cdef uint64_t hash
-    cdef uint32_t tag
-    place[0] = NULL
-    if lines.known == NULL or pos == end or pos[0] != c"<":
-        return False
-    stop = <const uint8_t *> memchr(pos + 1, c">", end - pos - 1)
-    if stop == NULL or stop == pos + 1 or stop - pos > KNOWN_BYTES:
-        return False
-    iri[0] = Slice(pos + 1, stop - pos - 1)
-    hash = quick_hash(iri[0])
-    tag = <uint32_t> (hash >> 32)
-    known = &lines.known[hash & (KNOWN_IRIS - 1)]
-    if known.hash == tag and same(known.text, known.size, iri.bytes, iri.size):
-        place[0] = known
-        return True
-    if known.other == tag:
-        place[0] = known
-    known.other = tag
-    return False
-
-
-cdef inline void recall_iri(KnownIri *known, EncodedTerm *encoded) noexcept nogil:
-    encoded.characters = known.characters
-    encoded.cut = True
-    encoded.prefix_size = known.prefix_size
-    encoded.prefix_characters = known.prefix_characters
-    encoded.prefix_place = known.prefix_place
-    encoded.name_place = known.name_place
-
-
-cdef inline bint is_known(KnownIri *known, Slice iri) noexcept nogil:
-    return same(known.text, known.size, iri.bytes, iri.size)
-
-
-cdef void forget_known(LineReader *lines) noexcept nogil:
-    PyMem_RawFree(lines.known)
-    lines.known = NULL
-
-
 cdef void begin_text(LineReader *lines, bint quads, bint relative_iris,
                      uint64_t string_bytes) noexcept nogil:
     """Get ready for lines or columns."""
-    if lines.relative_iris != relative_iris or lines.string_bytes != string_bytes:
-        # What was as it should be may not be so any more.
-        forget_known(lines)
     lines.quads = quads
     lines.relative_iris = relative_iris
     lines.string_bytes = string_bytes
-    if lines.known == NULL:
-        # It works without.
-        lines.known = <KnownIri *> PyMem_RawCalloc(KNOWN_IRIS, sizeof(KnownIri))
 
 
 cdef void end_text(LineReader *lines) noexcept nogil:
@@ -354,23 +253,16 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
     cdef Buffer *wire = &lines.wire
     cdef Slice lex = Slice(NULL, 0)
     cdef Slice langtag = Slice(NULL, 0)
-    cdef KnownIri **place = &lines.places[4]
     encoded.kind = LITERAL
     encoded.typed = False
     encoded.datatype = Slice(NULL, 0)
-    place[0] = NULL
     pos = parse_string(lines, pos, end, &lex)
     if pos == NULL:
         return NULL
     if pos < end and pos[0] == c"@":
         pos = parse_langtag(pos + 1, end, &langtag)
     elif end - pos >= 2 and pos[0] == c"^" and pos[1] == c"^":
-        if find_known(lines, pos + 2, end, &encoded.datatype, place):
-            encoded.datatype_characters = place[0].characters
-            encoded.prefix_place = place[0].datatype_place
-            pos = encoded.datatype.bytes + encoded.datatype.size + 1
-        else:
-            pos = parse_iri(lines, pos + 2, end, &encoded.datatype, &encoded.datatype_characters)
+        pos = parse_iri(lines, pos + 2, end, &encoded.datatype, &encoded.datatype_characters)
         if pos == NULL or needs_tag(encoded.datatype):
             return NULL
         encoded.typed = not same(encoded.datatype.bytes, encoded.datatype.size,
@@ -408,9 +300,6 @@ cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint
     encoded.cut = False
     if pos[0] == c"<":
         encoded.kind = IRI
-        if find_known(lines, pos, end, &encoded.text, &lines.places[position]):
-            recall_iri(lines.places[position], encoded)
-            return encoded.text.bytes + encoded.text.size + 1
         return parse_iri(lines, pos, end, &encoded.text, &encoded.characters)
     if pos[0] == c"_" and position != 1:
         encoded.kind = BLANK_NODE
@@ -518,4 +407,3 @@ cdef void close_line_reader(LineReader *lines) noexcept nogil:
         release(&lines.last[position].datatype)
     release(&lines.wire)
     release(&lines.unescaped)
-    forget_known(lines)

@@ -32,34 +32,11 @@ def plain_lines(bytes text):
     return count, odd
 
 
-def usual_line(str text, int width):
-    """The line of a statement of IRIs and perhaps a literal that stays as it is; None of others."""
-    cdef LineReader reader
-    cdef bytes line = PyUnicode_AsUTF8String(text) + b" .\n"
-    cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(line)
-    cdef bint usual
-    open_plain(&reader)
-    usual = is_usual_line(&reader, pos, pos + PyBytes_GET_SIZE(line), min(width, 4))
-    close_line_reader(&reader)
-    return line if usual else None
-
-
 cdef void open_plain(LineReader *reader) noexcept nogil:
     memset(reader, 0, sizeof(LineReader))
     reader.relative_iris = True
     reader.string_bytes = <uint64_t> -1
     forget_heard(reader)
-
-
-cdef bint is_usual_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
-                        int width) noexcept nogil:
-    cdef int position
-    for position in range(width):
-        pos = parse_sound(lines, NULL, pos, end, position)
-        if pos == NULL or lines.encoded[position].kind == BLANK_NODE:
-            return False
-    return (end - pos == 2 and pos[0] == c"." and pos[1] == c"\n"
-            and is_kept_term(&lines.encoded[2]))
 
 
 cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
@@ -93,11 +70,11 @@ cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const ui
     """Read a term that is well-formed for sure, and the space behind it; return the position after
     that, NULL if it is another one.
 
-    :param sound: what was found well-formed in the text; NULL if that is not kept.
+    :param sound: what was found well-formed in the text.
     """
     cdef Slice part = Slice(pos, 0)
     cdef const uint8_t *stop = NULL
-    if sound != NULL and pos != end and pos[0] == c"<":
+    if pos != end and pos[0] == c"<":
         stop = <const uint8_t *> memchr(pos, c">", end - pos)
         if stop != NULL and end - stop > 1 and stop[1] == c" ":
             part.size = stop + 1 - pos
@@ -115,8 +92,6 @@ cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const ui
         part.size = pos - part.bytes
     if part.size == 0 or part.bytes[0] == c"_":
         return pos + 1
-    if sound == NULL:
-        return pos + 1 if is_sound(part) else NULL
     if not is_known_part(place_of(sound, part), part):
         if not is_sound(part):
             return NULL

@@ -16,7 +16,7 @@ TRIPLES, QUADS = PhysicalType.TRIPLES, PhysicalType.QUADS
 
 
 def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes:
-    """Lines with IRIs in all places, some often, more of them than are known at a time."""
+    """Lines with IRIs in all places, some often."""
 
     def iri() -> str:
         number = min(rng.randrange(variety), rng.randrange(variety))
