@@ -1,5 +1,5 @@
-"""The README stays true: its blocks run, twice in one folder; its figures and tables are those of the
-documentation; and its links are absolute in the package's metadata.
+"""The README stays true: its blocks run, twice in one folder; its figures and tables are those of
+the documentation; and its links are absolute in the package's metadata.
 
 Blocks of one section share a folder and, if they are Python, their names. The two blocks that set
 up an environment are run by ``.ci/run`` instead, which takes them from the README.
