@@ -1,10 +1,12 @@
-"""Builds what is compiled; all else is in pyproject.toml.
+"""Build what is compiled, and the README for the package index; all else is in pyproject.toml.
 
 Where there is no C compiler it is left out, and Python does its work.
 """
 
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -32,7 +34,18 @@ COMPILER_ARGUMENTS = [] if CHOSEN else ["-O3", "-g0"]
 #: Python's headers, which would come with CFLAGS of one's own too.
 POISONED = os.environ.get("JELLY_POISON") == "1"
 
+
+def readme() -> str:
+    """The README with absolute links: an index shows it without the files that it links to."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    files = f"{project['urls']['Repository']}/blob/main/"
+    text = Path("README.md").read_text(encoding="utf-8")
+    return re.sub(r"\]\((?!https?:|#)", f"]({files}", text)
+
+
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     ext_modules=[
         Extension(
             ".".join((*package.parts, "_native")),

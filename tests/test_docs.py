@@ -10,6 +10,7 @@ import re
 import tomllib
 from dataclasses import fields
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from jelly_plugins.cli.app import app
 from jelly_plugins.cli.help import EXAMPLES, commands
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 
-from . import blocks
+from . import blocks, links
 from .cli.command import jelly
 from .shared_data import ROOT
 
@@ -47,6 +48,9 @@ NOT_RUN = {
 }
 
 
+#: Libraries that blocks import and the extra ``test`` does not install: such a block is skipped.
+HEAVY = ("kglab", "morph_kgc", "pyshacl")
+
 #: rdflib warns of what it does itself.
 pytestmark = pytest.mark.filterwarnings("ignore:.*(ConjunctiveGraph|default_context).*")
 
@@ -63,6 +67,9 @@ def code_of(page: str) -> list[tuple[str, str]]:
 def reason(page: str, text: str) -> str | None:
     """Why a block is not run; None if it is."""
     first = text.partition("\n")[0]
+    for module in HEAVY:
+        if re.search(rf"^(?:import|from) {module}\b", text, re.MULTILINE) and not find_spec(module):
+            return f"{module} is not installed"
     return next(
         (why for (where, line), why in NOT_RUN.items() if where == page and first.startswith(line)),
         None,
@@ -93,10 +100,22 @@ def test_what_is_to_be_installed_is_there() -> None:
     ]
     assert lines
     for line in lines:
-        found = re.fullmatch(r"pip install -q '([\w-]+)\[([\w,]+)\]'((?: [a-z0-9]+)*)\n", line)
+        found = re.fullmatch(
+            r"pip install -q '\.\[([\w,]+)\]'(?: [a-z0-9]+)*"
+            r"  # in a checkout; after the first release: '([\w-]+)\[([\w,]+)\]'\n",
+            line,
+        )
         assert found is not None, line
-        assert found[1] == project["name"]
-        assert set(found[2].split(",")) <= set(project["optional-dependencies"])
+        assert found[2] == project["name"]
+        assert found[1] == found[3]
+        assert set(found[1].split(",")) <= set(project["optional-dependencies"])
+
+
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", *(f"docs/{p}" for p in PAGES)]
+)
+def test_relative_links_work_in_a_checkout(document: str) -> None:
+    assert links.broken(ROOT / document) == []
 
 
 def test_commands_and_options_that_pages_name_are_there() -> None:
@@ -121,7 +140,7 @@ def test_commands_and_options_that_pages_name_are_there() -> None:
 
 def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "site"))
-    page = import_module("command_page").command_page()
+    page = import_module("command_page").sections()
     for name, _ in commands(app):
         assert f"\n## jelly {name}\n" in page
         for example in EXAMPLES[name]:

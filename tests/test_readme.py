@@ -1,5 +1,5 @@
-"""The README stays true: each of its code blocks runs, its links lead to what is there, and its
-figures are those of the documentation.
+"""The README stays true: its blocks run, twice in one folder; its figures and tables are those of
+the documentation; and its links are absolute in the package's metadata.
 
 Blocks of one section share a folder and, if they are Python, their names. The two blocks that set
 up an environment are run by ``.ci/run`` instead, which takes them from the README.
@@ -8,54 +8,56 @@ up an environment are run by ``.ci/run`` instead, which takes them from the READ
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from . import blocks
+from . import blocks, links
 from .shared_data import ROOT
 
-README = (ROOT / "README.md").read_text()
-URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
-
-_HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+URLS = PROJECT["urls"]
 
 #: What a block that sets up an environment starts with.
 SET_UP = "python3 -m venv .venv && "
 
-#: Pages of the site that are made when it is built, and of what.
-MADE = {
-    "changes": "CHANGELOG.md",
-    "contributing": "CONTRIBUTING.md",
-    "commands": "jelly_plugins/cli/app.py",
-}
 
-
-def sections() -> dict[str, list[tuple[str, str]]]:
-    """Code blocks, as language and text, by the heading that they stand under."""
+def sections() -> dict[str, str]:
+    """The text of each section, by its heading."""
     text = blocks.without_blocks(README)
-    headings = [(match.start(), match.group(1)) for match in _HEADING.finditer(text)]
-    found: dict[str, list[tuple[str, str]]] = {}
-    for start, block in blocks.placed_blocks(README):
-        heading = [name for before, name in headings if before < start][-1]
-        found.setdefault(heading, []).append(block)
-    return found
+    starts = [(match.start(), match[1]) for match in re.finditer(r"^## (.+)$", text, re.MULTILINE)]
+    ends = [start for start, _ in starts[1:]] + [len(README)]
+    return {name: README[start:end] for (start, name), end in zip(starts, ends, strict=True)}
 
 
 SECTIONS = sections()
+EXAMPLES = {
+    heading: code
+    for heading, text in SECTIONS.items()
+    if (code := [block for block in blocks.blocks(text) if not block[1].startswith(SET_UP)])
+}
 
 
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_blocks_of_a_section_run(
+@pytest.mark.parametrize("heading", EXAMPLES)
+def test_blocks_of_a_section_run_twice(
     heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "readme"}
-    for language, text in SECTIONS[heading]:
-        if not text.startswith(SET_UP):
+    for _ in range(2):
+        names: dict[str, object] = {"__name__": "readme"}
+        for language, text in EXAMPLES[heading]:
             blocks.run(language, text, names, tmp_path)
+
+
+@pytest.mark.parametrize("heading", EXAMPLES)
+def test_a_section_with_code_names_its_extra(heading: str) -> None:
+    found = re.search(r"^Extra: `(\w+)`", SECTIONS[heading], re.MULTILINE)
+    assert found is not None
+    assert found[1] in PROJECT["optional-dependencies"]
 
 
 def test_the_set_up_commands_are_the_ones_that_ci_runs() -> None:
@@ -66,75 +68,39 @@ def test_the_set_up_commands_are_the_ones_that_ci_runs() -> None:
     ]
 
 
-def source_of(link: str) -> Path | None:
-    """The file in the project that an absolute link of ours leads to; None of others' links."""
-    repository = URLS["Repository"]
-    raw = repository.replace("github.com", "raw.githubusercontent.com")
-    for prefix in (f"{repository}/blob/main/", f"{raw}/main/"):
-        if link.startswith(prefix):
-            return ROOT / link.removeprefix(prefix).partition("#")[0]
-    if not link.startswith(URLS["Documentation"]):
-        return None
-    page = link.removeprefix(URLS["Documentation"]).partition("#")[0].rstrip("/")
-    if page in MADE:
-        return ROOT / MADE[page]
-    file = ROOT / "docs" / f"{page}.md"
-    return file if page and file.exists() else ROOT / "docs" / page / "index.md"
-
-
-def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, as the site makes them."""
-    words = [re.sub(r"[^\w\s-]", "", heading.lower()).split() for heading in _HEADING.findall(text)]
-    return {"-".join(each) for each in words}
-
-
-def test_links_hold_on_other_sites() -> None:
-    links = _LINK.findall(README)
-    assert len(links) > 30
-    for link in links:
-        if link.startswith("#"):
-            assert link[1:] in anchors(README), link
-            continue
-        assert link.startswith("https://"), link
-        file = source_of(link)
-        if file is None:
-            assert "jelly_plugins" not in link
-            continue
-        assert file.is_file(), link
-        _, hash_, anchor = link.partition("#")
-        if hash_:
-            assert anchor in anchors(blocks.without_blocks(file.read_text())), link
-
-
-def test_links_of_the_package_are_there() -> None:
-    for name, link in URLS.items():
-        if name != "Repository":
-            file = source_of(link)
-            assert file is not None, link
-            assert file.is_file(), link
+def test_links_are_absolute_in_the_metadata() -> None:
+    done = subprocess.run(
+        [sys.executable, "setup.py", "-q", "--long-description"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    relative = [link for link in links.links(README) if not link.startswith(("#", "https:"))]
+    assert len(relative) > 15
+    absolute = [f"{URLS['Repository']}/blob/main/{link}" for link in relative]
+    found = links.links(done.stdout)
+    assert set(absolute) <= set(found)
+    assert all(link.startswith(("#", "https:")) for link in found)
 
 
 def test_figures_are_those_of_the_documentation() -> None:
-    page = (ROOT / "docs" / "figures.md").read_text().splitlines()
-    text = README[README.index("## Figures") : README.index("## Limits")]
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert len(rows) > 15
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in SECTIONS["Figures"].splitlines() if line.startswith("|")]
+    assert len(rows) > 10
     assert [row for row in rows if row not in page] == []
 
 
-@pytest.mark.parametrize(
-    ("heading", "page"),
-    [("Install", "start/index.md"), ("What is supported", "reference/supported.md")],
-)
-def test_tables_are_those_of_the_documentation(heading: str, page: str) -> None:
-    section = README[README.index(f"## {heading}\n") :]
-    rows = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)
+def test_the_table_of_what_is_supported_is_that_of_the_documentation() -> None:
+    rows = re.search(r"(?:^\|.*\n)+", SECTIONS["What is supported"], re.MULTILINE)
     assert rows is not None
-    assert rows[0] in (ROOT / "docs" / page).read_text()
+    page = (ROOT / "docs" / "reference" / "supported.md").read_text(encoding="utf-8")
+    assert rows[0] in page
 
 
-def test_extras_are_there() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    section = README[README.index("## Install\n") : README.index("## rdflib\n")]
-    named = set(re.findall(r"\[(\w+)\]`", section))
-    assert named | {"jena", "test", "dev", "docs"} == set(project["optional-dependencies"])
+def test_every_extra_is_documented() -> None:
+    page = (ROOT / "docs" / "start" / "index.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `jelly-plugins[")]
+    named = {name for row in rows for name in re.findall(r"\[(\w+)\]`", row)}
+    assert named | {"jena", "test", "dev", "docs"} == set(PROJECT["optional-dependencies"])

@@ -1,4 +1,4 @@
-"""The page of the ``jelly`` command, made of what each command says with ``--help``."""
+"""The page of the ``jelly`` command, generated from the help texts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,10 @@ from typer.main import get_command
 
 from jelly_plugins.cli.app import app
 
-HEAD = """\
-# The jelly command
 
-`jelly COMMAND --help` says what stands here; this page is made of it. Where something is wrong,
-a command ends with one line on stderr and a code: 1 for what is wrong with data or disk, 2 for
-wrong usage.
-"""
-
-
-def command_page() -> str:
-    """The page, in Markdown."""
-    return "\n".join([HEAD, *_sections(get_command(app), None, "jelly")])
+def sections() -> str:
+    """What the page has after the text of ``docs/commands.md``, in Markdown."""
+    return "\n".join(_sections(get_command(app), None, "jelly"))
 
 
 def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:

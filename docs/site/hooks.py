@@ -1,5 +1,4 @@
-"""What MkDocs is told beside ``mkdocs.yml``: addresses, pages that are made of other files, and
-links that leave the folder."""
+"""Addresses, generated pages, and links to files outside of ``docs``, for MkDocs."""
 
 from __future__ import annotations
 
@@ -9,12 +8,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from command_page import command_page
+from command_page import sections
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Pages that are made of files at the project's root.
+#: Pages whose content is a file at the project's root.
 FROM_ROOT = {"changes.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
 _LINK = re.compile(r"(\]\()([^()\s]+)(\))")
@@ -33,14 +32,15 @@ def on_files(files: Any, *, config: Any) -> Any:
     for page, name in FROM_ROOT.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
-    files.append(File.generated(config, "commands.md", content=command_page()))
     return files
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
-    """Links to pages by where they are on the site, and to other files by their address."""
+    """Link to pages by their place on the site, and to other files by their address."""
     uri = page.file.src_uri
-    # Where the file is in the project, and what its links are relative to.
+    if uri == "commands.md":
+        return f"{markdown}\n{sections()}"
+    # The file in the project, to which its links are relative.
     here = FROM_ROOT.get(uri, f"docs/{uri}")
 
     def link(found: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
         elif (ROOT / path).exists() and not path.startswith(".."):
             to = f"{config.repo_url}/blob/main/{path}"
         else:
-            return found[0]  # MkDocs says that it is not there.
+            return found[0]  # MkDocs reports that it is missing.
         return f"{found[1]}{to}{hash_}{anchor}{found[3]}"
 
     return _outside_blocks(markdown, lambda text: _LINK.sub(link, text))
