@@ -341,16 +341,13 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         self._on_frame = on_frame
         self._decoder = self._new_decoder(0)
         self._statements_before = 0
+        #: Number of the frame that the last piece is from.
+        self.frame = 0
 
     @property
     def statements(self) -> int:
         """Number of statements so far; of a frame that is being read, some of the next piece's."""
         return self._statements_before + self._decoder.statements
-
-    @property
-    def next_frame(self) -> int:
-        """Number of the frame that is being read, or of the next."""
-        return self._decoder.next_frame
 
     def __iter__(self) -> Self:
         return self
@@ -369,6 +366,7 @@ class TextPieces(_Opened[FrameBytes, bytes]):
                 if self._concatenated and number and opens_with_options(data):
                     self._statements_before = self.statements
                     self._decoder = self._new_decoder(number)
+                self.frame = number
                 yield from self._decoder.decode(data)
                 if self._on_frame is not None and self._decoder.last_frame is not None:
                     self._on_frame(self._decoder.last_frame)

@@ -276,3 +276,22 @@ def test_two_threads_may_load_into_one_store_in_memory() -> None:
     # In a process of its own: what this guards against stops the whole interpreter.
     done = programs.run(LOADS_FROM_TWO_THREADS)
     assert (done.stdout.strip(), done.returncode) == ("24000", 0), done.stderr
+
+
+@pytest.mark.parametrize("width", [2, 60])
+def test_canonical_labels_of_empty_graphs(width: int) -> None:
+    """A graph without statements keeps its identity with the node that statements have."""
+    options = StreamOptions.flat(PhysicalType.GRAPHS)
+    encoder = Encoder(options, frame_rows=width)
+    for name in ("x", "y"):
+        encoder.start_graph(BlankNode(name))
+    node = Quad(BlankNode("x"), Iri("urn:p"), Literal("o"), DEFAULT_GRAPH)
+    stream = b"".join(map(delimit, [*encoder.add([node]), *encoder.finish()]))
+    store = ox.Store()
+    foreign = ox.Quad(ox.BlankNode("x"), ox.NamedNode("urn:p"), ox.Literal("foreign"))
+    store.add(foreign)
+    assert load(store, stream, blank_nodes="canonicalize") == 1
+    [added] = [quad for quad in store if quad != foreign]
+    named, other = sorted(store.named_graphs(), key=lambda name: name != added.subject)
+    assert named == added.subject != foreign.subject
+    assert other not in (ox.BlankNode("x"), ox.BlankNode("y"), named)

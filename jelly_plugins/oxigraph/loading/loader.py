@@ -235,7 +235,7 @@ def add_statements(
         else:
             quads = reader.quads(parts, graph, fresh=fresh)
             if blank_nodes == "canonicalize":
-                quads = relabelled(quads, graph)
+                quads = relabelled(quads, graph, reader.empty_graphs)
             in_memory = _in_memory(store)
             if atomic:
                 _add_at_once(store, quads, stored, in_memory=in_memory)

@@ -80,7 +80,7 @@ class NQuadsReader:
     @property
     def frame(self) -> int | None:
         """The number of the frame that is being read."""
-        return self._text.next_frame
+        return self._text.frame
 
     def __iter__(self) -> Iterator[bytes]:
         """The text in pieces, each of whole lines."""
@@ -165,7 +165,7 @@ class NQuadsReader:
             raise LimitError(
                 f"a statement takes {size:,} bytes as N-Quads: Oxigraph reads {LONGEST_LINE:,}",
                 source=self._text.name,
-                frame=self._text.next_frame,
+                frame=self._text.frame,
             )
 
     def _take(self, frame: AnyFrame) -> None:

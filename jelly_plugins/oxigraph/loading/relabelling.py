@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
-from pyoxigraph import BlankNode, Quad, Triple
+from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
 from ...backends import BlankNodes
 from ...codec.common.canonical_labels import canonical_labels
@@ -25,10 +25,16 @@ def read_as(blank_nodes: LoadedBlankNodes) -> BlankNodes:
     return "keep" if blank_nodes == "canonicalize" else blank_nodes
 
 
-def relabelled(quads: Iterable[Quad], graph: GraphName | None) -> Iterator[Quad]:
+def relabelled(
+    quads: Iterable[Quad],
+    graph: GraphName | None,
+    empty_graphs: set[NamedNode | BlankNode],
+) -> Iterator[Quad]:
     """Quads with canonical labels for their blank nodes, in another order.
 
     :param graph: the graph that a source of triples goes into, which is not part of the source.
+    :param empty_graphs: names of graphs without statements, all of them once ``quads`` have ended.
+        Blank nodes among them get the same labels as in quads, and new ones if no quad has them.
     :raises LimitError: the blank nodes are too symmetric.
     """
     held: list[Quad] = []
@@ -42,6 +48,11 @@ def relabelled(quads: Iterable[Quad], graph: GraphName | None) -> Iterator[Quad]
         (tuple(quad) if own_graphs else (*quad.triple, DEFAULT_GRAPH) for quad in held),
         describe_directed,
     )
+
+    for node in [name for name in empty_graphs if isinstance(name, BlankNode)]:
+        label = labels.get(describe_directed(node)[1])
+        empty_graphs.remove(node)
+        empty_graphs.add(BlankNode() if label is None else BlankNode(label))
 
     def term(old: Any) -> Any:
         if isinstance(old, BlankNode):
