@@ -207,7 +207,7 @@ class JenaText(JenaSource):
     """
 
     #: Rows have no frames that an error could name.
-    next_frame: None = None
+    frame: None = None
 
     def __init__(
         self,
