@@ -9,7 +9,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperArgument, TyperCommand
 
-#: Lines to type, by command. Files of one command are there for those behind it.
+#: Examples by command, from files that the examples before them make.
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "demo": ("jelly demo",),
     "convert": (

@@ -243,7 +243,7 @@ def publish(
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
     limits = settings.limits_from(limit)
     console.require_files([source])
-    told = from_ or format_of(source) or Format.JELLY
+    source_format = from_ or format_of(source) or Format.JELLY
     from ..grpc import Client
     from ..grpc.outgoing import converted
 
@@ -251,10 +251,10 @@ def publish(
         console.open_sources([source], "publish") as [opened],
         Client(_target(to), limits=limits, **connection) as client,
     ):
-        if told is Format.JELLY:
+        if source_format is Format.JELLY:
             client.publish(opened, topic=topic, timeout=timeout)
         else:
-            frames = converted(opened, told, topic=topic, limits=limits)
+            frames = converted(opened, source_format, topic=topic, limits=limits)
             client.publish_frames(frames, timeout=timeout)
 
 
