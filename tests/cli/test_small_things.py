@@ -1,4 +1,4 @@
-"""Words: of one thing and of several, of the kernel that ran, and the README's."""
+"""Words: of one thing and of several, of the kernel that ran, and the start page's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins import Iri, Triple, codec, write
-from tests.blocks import run_python
-from tests.test_readme import SECTIONS
+from tests.blocks import blocks, run_python
 
 from .command import assert_failed, command, jelly, triples_file
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_one_is_no_plural(tmp_path: Path) -> None:
@@ -40,13 +41,12 @@ def test_the_demo_says_that_the_slow_codec_ran(
     assert ("ran in Python" in done.text) == (not native)
 
 
-def test_the_comment_in_the_readme_is_what_is_printed(
+def test_the_comment_on_the_start_page_is_what_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [(_, block)] = [
-        each for each in SECTIONS["Without an RDF library"] if "print(error)" in each[1]
-    ]
-    run_python(block, {"__name__": "readme"}, tmp_path)
+    page = (ROOT / "docs" / "start" / "index.md").read_text(encoding="utf-8")
+    [block] = [text for _, text in blocks(page) if "print(error)  #" in text]
+    run_python(block, {"__name__": "page"}, tmp_path)
     found = re.search(r"print\(error\)  # (.*)", block)
     assert found is not None
     assert found[1] == capsys.readouterr().out.splitlines()[-1]
