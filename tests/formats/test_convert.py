@@ -207,7 +207,7 @@ def test_labels_in_rdf_xml_are_names() -> None:
     nodes = [BlankNode(label) for label in labels]
     source = write_bytes([Triple(node, Iri("urn:x:p"), node) for node in nodes])
     out = io.BytesIO()
-    convert(source, out, target_format=Format.RDF_XML)
+    convert(source, out, source_format=JELLY, target_format=Format.RDF_XML)
     graph = rdflib.Graph().parse(data=out.getvalue(), format="xml")
     assert len(graph) == len(set(graph.subjects())) == len(labels)
     assert all(s == o for s, o in graph.subject_objects())
