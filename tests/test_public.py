@@ -110,7 +110,7 @@ def test_types_in_public_signatures_are_public(module: str) -> None:
         for type_ in types_in(annotation)
         if id(type_) not in found and not type_.__name__.startswith("_")
     }
-    assert sorted(hidden) == []
+    assert "\n".join(sorted(hidden)) == ""
 
 
 @pytest.mark.parametrize(("module", "page"), MODULES.items())

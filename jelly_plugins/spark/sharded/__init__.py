@@ -36,6 +36,7 @@ from .layout import Root, ShardBy, shard_of
 from .queries import QueryError
 from .resharding import reshard
 from .restoring import restore
+from .storage.interface import Storage
 from .store import ShardedStore
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ __all__ = [
     "Shard",
     "ShardBy",
     "ShardedStore",
+    "Storage",
     "StorageError",
     "Vacuumed",
     "apply_patches",
