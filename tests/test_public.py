@@ -40,6 +40,8 @@ MADE_BY_FUNCTIONS: Final = (
     "Recorder",
     "Subscription",
 )
+#: Classes whose objects users hand on and do not call.
+HANDED_ON: Final = ("Storage",)
 
 
 def names_of(module: str) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def functions_of(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     if inspect.isfunction(thing):
         yield name, thing
     if not inspect.isclass(thing) or not thing.__module__.startswith("jelly_plugins"):
+        return
+    if name in HANDED_ON:
         return
     for attribute, value in inspect.getmembers(thing):
         if attribute == "__init__" and name in MADE_BY_FUNCTIONS:
