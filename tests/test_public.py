@@ -7,13 +7,14 @@ import re
 import typing
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final
 from unittest.mock import MagicMock
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+from .shared_data import ROOT
+
+DOCS = ROOT / "docs"
 MODULES: Final = {
     "jelly_plugins": "jelly_plugins",
     "jelly_plugins.arrow": "arrow",

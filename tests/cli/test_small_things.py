@@ -11,10 +11,9 @@ import pytest
 
 from jelly_plugins import Iri, Triple, codec, write
 from tests.blocks import blocks, run_python
+from tests.shared_data import ROOT
 
 from .command import assert_failed, command, jelly, triples_file
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_one_is_no_plural(tmp_path: Path) -> None:
