@@ -174,6 +174,8 @@ class LogWriter:
         try:
             self._claim()
             self._take_up()
+            if not self.place.size:
+                self._begin()
             self._serializer = self._new_serializer()
         except BaseException:
             self._file.close()
@@ -360,6 +362,22 @@ class LogWriter:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise SourceError("someone else is writing this log", source=self.name) from error
+
+    def _begin(self) -> None:
+        """Write the options of a new log, so that it can be read before its first patch.
+
+        In a stream of type FRAME they would be a patch, so such a log stays empty, as text does.
+        """
+        if self.format is not PatchFormat.JELLY_PATCH:
+            return
+        if self._options.stream_type is PatchStreamType.PUNCTUATED:
+            opening = b"".join(map(delimit, PatchEncoder(self._options).finish()))
+            try:
+                self._write(opening)
+            except OSError as error:
+                self._file.truncate(0)
+                raise SourceError(error.strerror or str(error), source=self.name) from error
+            self.place = Place(len(opening))
 
     # What is there already
 

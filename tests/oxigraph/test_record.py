@@ -168,7 +168,7 @@ def test_an_exception_in_a_transaction(store: ox.Store, path: Path) -> None:
 def test_the_bookkeeping_is_not_to_be_changed(store: ox.Store, path: Path) -> None:
     with record(store, path) as recorder, pytest.raises(TermError, match="positions"):
         recorder.add(quad(1, BOOKKEEPING))
-    assert path.stat().st_size == 0
+    assert list(read_patches(path)) == []
 
 
 def test_a_store_that_cannot_be_written(
@@ -353,8 +353,7 @@ def test_any_course_of_things(
         else:
             getattr(recorder, name)(value if name == "update" else quad(value))
     recorder.close()
-    if path.stat().st_size:
-        replay(copy, path, strict=True)
+    replay(copy, path, strict=True)
     assert data(copy) == data(store)
 
 
@@ -465,7 +464,7 @@ def test_interrupts_at_any_line(path: Path) -> None:
                 transaction.add(quad(f"{at}"))
                 transaction.remove(quad(f"{at - 1}"))
             reached = not interrupting.done
-            if at % 5 == 0 and path.stat().st_size:
+            if at % 5 == 0:
                 replay(copy, path)
                 # What an interrupt has left is settled by the next change, if it changes nothing.
                 recorder.extend([])
@@ -532,8 +531,7 @@ def test_a_replica_is_equal_after_every_transaction(
                         change(made(value))
                     else:
                         change(list(map(made, value)) if isinstance(value, list) else value)
-            if path.stat().st_size:
-                replay(copy, path, strict=exact)
+            replay(copy, path, strict=exact)
             assert data(copy) == data(store)
 
 

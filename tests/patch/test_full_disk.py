@@ -131,14 +131,28 @@ def test_a_change_that_the_disk_has_no_room_for(kind: str, path: Path, disk: Dis
     assert replica.subjects() == store.subjects() == ["urn:1", "urn:3", "urn:5"]
 
 
-@pytest.mark.parametrize("room", [0, 1, 40, 150])
-def test_a_disk_that_is_full_from_the_beginning(path: Path, disk: Disk, room: int) -> None:
+@pytest.mark.parametrize("room", [0, 1, 18])
+def test_a_disk_without_room_for_a_new_log(tmp_path: Path, disk: Disk, room: int) -> None:
+    path = tmp_path / "log.jellyp"
     disk.size = room
     store = Recorded("Oxigraph")
+    with pytest.raises(SourceError, match=os.strerror(errno.ENOSPC)):
+        store.record(path)
+    assert path.read_bytes() == b""
+    disk.size = 8192
+    store.record(path).close()
+    assert Recorded("Oxigraph").replay(path).patches == 0
+
+
+@pytest.mark.parametrize("room", [0, 1, 40, 150])
+def test_a_disk_that_is_full_from_the_beginning(path: Path, disk: Disk, room: int) -> None:
+    store = Recorded("Oxigraph")
     with store.record(path) as recorder:
+        opening = path.read_bytes()
+        disk.size = len(opening) + room
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             store.add(recorder, 1, 1000)
-        assert path.read_bytes() == b""
+        assert path.read_bytes() == opening
         disk.size = 8192
         store.add(recorder, 2, 1000)
     replica = Recorded("Oxigraph")

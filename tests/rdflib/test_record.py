@@ -208,7 +208,7 @@ def test_what_changes_nothing_is_no_patch(graph: Graph, path: Path) -> None:
         # The first use of rdflib's own namespaces binds them.
         recorder.graph.serialize(format="nt")
         _ = recorder.graph.namespace_manager.qname("urn:x")
-    assert path.stat().st_size == 0 or codes(path) == ["PA"]
+    assert codes(path) in ([], ["PA"])
 
 
 def test_namespaces(path: Path) -> None:
@@ -249,7 +249,7 @@ def test_an_exception_takes_it_all_back(graph: Graph, path: Path) -> None:
     with pytest.raises(InterruptedError):
         block()
     assert state(graph) == before
-    assert path.stat().st_size == 0
+    assert codes(path) == []
 
 
 def test_a_log_that_cannot_be_written(
@@ -523,10 +523,9 @@ def test_a_replica_is_equal_after_every_commit(
                 recorder.rollback()
             else:
                 recorder.commit()
-                if path.stat().st_size:
-                    replay(replica, path, strict=True)
+                replay(replica, path, strict=True)
                 assert held(replica) == held(graph)
-    if native and isinstance(graph, Dataset) and path.stat().st_size:
+    if native and isinstance(graph, Dataset):
         store = Store()
         replay_into_oxigraph(store, path, strict=True)
         assert {each for each in store if each.graph_name != BOOKKEEPING} == held(graph)
@@ -609,7 +608,7 @@ def test_changes_that_come_to_nothing(store: str, path: Path) -> None:
     with record(graph, path) as recorder:
         recorder.graph.add((S, P, Literal("x", datatype=namespace.XSD.string)))
     assert len(graph) == 2
-    assert path.stat().st_size == 0
+    assert codes(path) == []
 
 
 @pytest.mark.parametrize("name", ["Graph", "Dataset", "graph of a Dataset", "Dataset, Oxigraph"])
@@ -728,7 +727,4 @@ def test_any_course_of_things(
                 graphs[number].add(value)
             else:
                 graphs[number].remove(value)
-    if path.stat().st_size:
-        check(dataset, path)
-    else:
-        assert contents(dataset) == set()
+    check(dataset, path)
