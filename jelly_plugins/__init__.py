@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Triple,
         native,
     )
+    from .codec.text.ntriples import Dialect, Notation
     from .errors import (
         ChainError,
         ConflictError,
@@ -55,10 +56,19 @@ if TYPE_CHECKING:
         WireError,
     )
     from .formats.convert import convert
-    from .formats.settings import ConversionSettings, OptionChanges
+    from .formats.names import Format
+    from .formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
     from .io.sinks import Destination, Writable
     from .io.sources import Readable, Source
-    from .io.streams import FrameReader, read, read_frames, write, write_frames
+    from .io.streams import (
+        FrameReader,
+        encode,
+        encode_frames,
+        read,
+        read_frames,
+        write,
+        write_frames,
+    )
 
 __version__ = "0.1.0"
 
@@ -67,10 +77,14 @@ __all__ = [
     "BlankNode",
     "ChainError",
     "ConflictError",
+    "Conversion",
     "ConversionSettings",
     "Destination",
+    "Dialect",
+    "Format",
     "Frame",
     "FrameReader",
+    "Frames",
     "GraphName",
     "Iri",
     "JellyError",
@@ -80,6 +94,7 @@ __all__ = [
     "LogicalType",
     "LookupTableError",
     "MissingExtraError",
+    "Notation",
     "OptionChanges",
     "OptionsError",
     "OrderError",
@@ -105,6 +120,8 @@ __all__ = [
     "Writable",
     "__version__",
     "convert",
+    "encode",
+    "encode_frames",
     "native",
     "read",
     "read_frames",
@@ -119,9 +136,11 @@ if not TYPE_CHECKING:
         (
             "errors",
             "codec",
+            "codec.text.ntriples",
             "io.streams",
             "io.sinks",
             "io.sources",
+            "formats.names",
             "formats.settings",
             "formats.convert",
         ),

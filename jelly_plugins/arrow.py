@@ -51,6 +51,19 @@ try:
 except ImportError as error:
     raise MissingExtraError("Arrow needs a library: pip install 'jelly-plugins[arrow]'") from error
 
+__all__ = [
+    "QUADS",
+    "TRIPLES",
+    "BatchReader",
+    "Batches",
+    "Rows",
+    "columns",
+    "read",
+    "read_results",
+    "record_batch",
+    "write",
+]
+
 #: Statements without graphs.
 TRIPLES: Final = pyarrow.schema(
     [

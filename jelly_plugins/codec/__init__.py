@@ -37,6 +37,7 @@ from .patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from .rdf.decoder import AnyFrame, Frame
 from .rdf.options import LogicalType, PhysicalType, StreamOptions
 from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
+from .text.ntriples import LineParser
 
 _PURE_PYTHON: Final = os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0")
 _FOLDER: Final = Path(__file__).parent
@@ -107,6 +108,7 @@ __all__ = [
     "Iri",
     "Kind",
     "Limits",
+    "LineParser",
     "Literal",
     "LogicalType",
     "Namespace",

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..backends import get_backend
 from ..codec import AnyFrame, PhysicalType
-from ..codec.text.ntriples import Notation
+from ..codec.text.ntriples import Notation, StandIns
 from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, TermError
 from ..io.sinks import Destination, Writable, open_output
@@ -142,6 +142,10 @@ def _check_graph(format: Format) -> None:  # noqa: A002
         raise TermError(f"a quad in a named graph: {format} has no graphs, nq, trig and jsonld do")
 
 
+#: Labels of blank nodes in RDF/XML.
+_XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
+
+
 class _CheckedFactory:
     """Makes the terms that pyoxigraph writes a format from; refuses what it would write, but the
     format cannot say."""
@@ -155,8 +159,12 @@ class _CheckedFactory:
         self._is_xml = format is Format.RDF_XML
         self.default_graph = made.default_graph
         self.iri = made.iri
-        self.blank_node = made.blank_node
+        self.blank_node = self._xml_blank_node if self._is_xml else made.blank_node
         self.quoted_triple = made.quoted_triple
+
+    def _xml_blank_node(self, label: str) -> Any:
+        """pyoxigraph writes any label as ``rdf:nodeID``, which has to be an XML name."""
+        return self._made.blank_node(_XML_LABELS.write(label))
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         if self._is_xml and (found := NO_CHARACTER.search(lex)):

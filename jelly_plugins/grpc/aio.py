@@ -37,6 +37,8 @@ from .frames import Fitting
 from .outgoing import outgoing
 from .service import AsyncService, Service
 
+__all__ = ["Client", "Server", "Subscription", "publish", "serve", "subscribe"]
+
 #: Bytes of a stream that are held in memory before it is loaded.
 _IN_MEMORY: Final = 4 << 20
 

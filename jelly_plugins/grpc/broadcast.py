@@ -91,7 +91,7 @@ class Broadcast:
             buffers = (*self._subscribers, *self._newcomers)
             return sum(buffer.is_open for buffer in buffers)
 
-    def subscribe(self, _topic: str, options: StreamOptions | None) -> FrameBuffer:
+    def subscribe(self, _topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """What is published from now on.
 
         :raises ServiceError: the topic has more than is asked for, or was closed.

@@ -87,7 +87,7 @@ class Subscription(Answer, Closing):
                 if flush is not None:
                     flush()
 
-    def open(self) -> FrameFile:
+    def open(self) -> io.RawIOBase:
         """The whole stream as a delimited Jelly file, for whatever reads one."""
         return FrameFile(self._whole(), self.name)
 

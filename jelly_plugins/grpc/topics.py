@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -75,7 +75,7 @@ class StoreTopic:
         self._limits = limits
         self._backend = owner_of(store)
 
-    def subscribe(self, topic: str, options: StreamOptions | None) -> Pulled:
+    def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """The frames of a dump.
 
         :raises ServiceError: the store cannot be written as what is asked for.

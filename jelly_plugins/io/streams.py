@@ -453,7 +453,7 @@ def encode(
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     restart_every: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[bytes]:
+) -> Generator[bytes, None, int]:
     """Encode statements as a flat stream; the bytes of each frame come out without a delimiter.
 
     :param statements: triples or quads, all of one width.
@@ -465,6 +465,7 @@ def encode(
     :param restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``. By default only the first frame is.
     :param limits: bounds of what is written.
+    :return: the number of statements, as the generator's value.
     :raises JellyError: a statement cannot be written with these options.
     """
     iterator = iter(statements)
@@ -483,9 +484,12 @@ def encode(
     )
     for name, iri in (namespaces or {}).items():
         encoder.add_namespace(name, iri)
+    written = 0
     while batch := list(islice(iterator, BATCH)):
         yield from encoder.add(batch)
+        written += len(batch)
     yield from encoder.finish()
+    return written
 
 
 def encode_frames(
@@ -528,10 +532,19 @@ def encode_frames(
     yield from encoder.finish()
 
 
-def write_delimited(frames: Iterable[bytes], dst: Destination) -> None:
-    """Write frames with their delimiters; a path is replaced only once all are written."""
+def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
+    """Write frames with their delimiters; a path is replaced only once all are written.
+
+    :return: the value of a generator of frames, such as the number of statements of
+        :func:`encode`; otherwise None.
+    """
+    iterator = iter(frames)
     with open_output(dst) as out:
-        for frame in frames:
+        while True:
+            try:
+                frame = next(iterator)
+            except StopIteration as end:
+                return end.value
             out.write(delimit(frame))
 
 
@@ -559,15 +572,16 @@ def write(
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     restart_every: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> None:
+) -> int:
     """Write statements in generic terms as a flat, delimited Jelly-RDF stream.
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
+    :return: the number of statements.
 
     See :func:`encode` for the other parameters, and for what is raised.
     """
-    write_delimited(
+    written: int = write_delimited(
         encode(
             statements,
             options=options,
@@ -579,6 +593,7 @@ def write(
         ),
         dst,
     )
+    return written
 
 
 def write_frames(

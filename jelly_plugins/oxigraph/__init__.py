@@ -40,20 +40,23 @@ except ImportError as error:
     ) from error
 
 from .dumping.dumper import dump
+from .dumping.statements import encode_quads, write_quads
 from .dumping.text_dump import nquads as nquads
 from .loading.loader import load
 from .loading.quad_reader import read_quads
 from .patches.bookkeeping import BOOKKEEPING, count, namespaces
 from .patches.lag import positions, set_position
-from .patches.record import Recorder, record
+from .patches.record import Changes, Recorder, record
 from .patches.replay import replay
 from .results import encode_solutions, read_solutions, write_solutions
 
 __all__ = [
     "BOOKKEEPING",
+    "Changes",
     "Recorder",
     "count",
     "dump",
+    "encode_quads",
     "encode_solutions",
     "load",
     "namespaces",
@@ -63,5 +66,6 @@ __all__ = [
     "record",
     "replay",
     "set_position",
+    "write_quads",
     "write_solutions",
 ]

@@ -25,7 +25,8 @@ from .model import (
     header,
 )
 from .reader import PatchReader, read_patches
-from .writer import PatchSerializer, infer_options, write_patches, write_rows
+from .replay.position import Position, Replayed
+from .writer import write_patches, write_rows
 
 __all__ = [
     "ABORT",
@@ -39,8 +40,9 @@ __all__ = [
     "Patch",
     "PatchFormat",
     "PatchReader",
-    "PatchSerializer",
+    "Position",
     "Problem",
+    "Replayed",
     "Report",
     "add",
     "add_namespace",
@@ -51,7 +53,6 @@ __all__ = [
     "diff",
     "group",
     "header",
-    "infer_options",
     "invert",
     "read_patches",
     "write_patches",

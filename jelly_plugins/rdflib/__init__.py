@@ -46,7 +46,7 @@ from .plugin.registration import activate, register_suffixes, warn_of_others
 if TYPE_CHECKING:
     from .patches.record import GraphRecorder, record
     from .patches.replay import positions, replay, set_position
-    from .plugin.streams import read_graphs, read_statements, write_graphs
+    from .plugin.streams import read_graphs, read_statements, write_graphs, write_statements
 
 register_suffixes()
 warn_of_others()
@@ -61,6 +61,7 @@ __all__ = [
     "replay",
     "set_position",
     "write_graphs",
+    "write_statements",
 ]
 
 if not TYPE_CHECKING:

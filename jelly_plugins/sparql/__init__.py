@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from ..codec.sparql.decoder import ResultsFrame
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from .formats import ResultsFormat, format_named, format_of
 from .reader import ResultsReader, read_results
@@ -21,6 +22,7 @@ from .writer import encode_results, write_boolean, write_results
 __all__ = [
     "RESULTS_LIMITS",
     "ResultsFormat",
+    "ResultsFrame",
     "ResultsOptions",
     "ResultsReader",
     "encode_results",

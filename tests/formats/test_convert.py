@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins import (
+    BlankNode,
     Iri,
     LogicalType,
     PhysicalType,
@@ -197,3 +198,18 @@ def test_quoted_triples_of_rdf_star_are_read_where_they_are_asked_for(
             target_format=target,
             settings=asked,
         )
+
+
+def test_labels_in_rdf_xml_are_names() -> None:
+    pyoxigraph = pytest.importorskip("pyoxigraph")
+    rdflib = pytest.importorskip("rdflib")
+    labels = ["0", "a", "label-30", "a:b", "1x.y", "label-", "\u00e9"]
+    nodes = [BlankNode(label) for label in labels]
+    source = write_bytes([Triple(node, Iri("urn:x:p"), node) for node in nodes])
+    out = io.BytesIO()
+    convert(source, out, source_format=JELLY, target_format=Format.RDF_XML)
+    graph = rdflib.Graph().parse(data=out.getvalue(), format="xml")
+    assert len(graph) == len(set(graph.subjects())) == len(labels)
+    assert all(s == o for s, o in graph.subject_objects())
+    again = pyoxigraph.parse(out.getvalue(), pyoxigraph.RdfFormat.RDF_XML)
+    assert len({quad.subject for quad in again}) == len(labels)

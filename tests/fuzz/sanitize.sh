@@ -23,7 +23,7 @@ fi
 python=${1:-python}
 # The build runs in another folder.
 [[ $python != */* || $python == /* ]] || python=$PWD/$python
-cases=${short:+600}
+cases=${short:+150}
 cases=${cases:-${2:-20000}}
 seed=${3:-1}
 JELLY_PLUGINS_SHARED=$(realpath -m "${JELLY_PLUGINS_SHARED:-../shared}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from pyoxigraph import NamedNode, Store
 
-from jelly_plugins.oxigraph import dump, load, positions, record, replay
+from jelly_plugins import OptionsError
+from jelly_plugins.oxigraph import dump, load, positions, read_quads, record, replay
+
+from .support import G, Iri, O, P, Quad, jelly
 
 
 def test_a_path_is_no_store(tmp_path: Path) -> None:
@@ -35,3 +39,13 @@ def test_the_id_of_a_patch_is_a_string() -> None:
     with pytest.raises(TypeError, match="until is the id of a patch as a string, not "):
         replay(Store(), log, until=NamedNode("urn:1"))  # type: ignore[arg-type]
     assert replay(Store(), log, until="urn:1").patches == 1
+
+
+@pytest.mark.parametrize("blank_nodes", ["keep", "fresh"])
+def test_a_graph_for_a_stream_of_quads(blank_nodes: Literal["keep", "fresh"]) -> None:
+    # The graph is rejected before the first statement is read, which is wrong, too.
+    source = jelly(Quad(Iri("relative"), P, O, G))
+    with pytest.raises(OptionsError, match="leave graph out"):
+        load(Store(), source, graph=NamedNode("urn:g"), blank_nodes=blank_nodes)
+    with pytest.raises(OptionsError, match="leave graph out"):
+        list(read_quads(source, graph=NamedNode("urn:g"), blank_nodes=blank_nodes))

@@ -27,7 +27,7 @@ from jelly_plugins.codec.patch.operations import END, add
 from jelly_plugins.codec.text.forms import TEXTS
 from jelly_plugins.errors import TermError
 from jelly_plugins.oxigraph.rows import RowFactory, literal_text
-from jelly_plugins.patch import infer_options
+from jelly_plugins.patch.writer import infer_options
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 P = ox.NamedNode("urn:p")

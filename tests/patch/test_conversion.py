@@ -20,13 +20,12 @@ from jelly_plugins.patch import (
     PatchFormat,
     PatchReader,
     add,
-    infer_options,
     read_patches,
     write_patches,
     write_rows,
 )
 from jelly_plugins.patch.logs.conversion import PatchOptionChanges, convert
-from jelly_plugins.patch.writer import LOOK_AHEAD
+from jelly_plugins.patch.writer import LOOK_AHEAD, infer_options
 
 MANY = 1500
 PLAIN = "".join(f"A <urn:s:{i}> <urn:p> <urn:o> .\n" for i in range(MANY))

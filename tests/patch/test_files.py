@@ -40,17 +40,16 @@ from jelly_plugins.patch import (
     Patch,
     PatchFormat,
     PatchReader,
-    PatchSerializer,
     add,
     add_namespace,
     delete,
     header,
-    infer_options,
     read_patches,
     write_patches,
     write_rows,
 )
 from jelly_plugins.patch.formats import detect
+from jelly_plugins.patch.writer import PatchSerializer, infer_options
 
 from ..shared_data import shared
 from .strategies import logs

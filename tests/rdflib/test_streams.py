@@ -1,4 +1,4 @@
-"""read_statements, read_graphs and write_graphs."""
+"""read_statements, write_statements, read_graphs and write_graphs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from jelly_plugins import (
     LogicalType,
     OptionsError,
     PhysicalType,
+    StatementError,
     StreamOptions,
     TermError,
     TruncatedError,
     read_frames,
 )
-from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs
+from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs, write_statements
 
 from .support import (
     DEFAULT_GRAPH,
@@ -238,3 +239,55 @@ def test_a_namespace_that_cannot_be_bound_is_refused_with_its_frame() -> None:
     data = jelly([Triple(S, P, O)], namespaces={"a b": EX})
     with pytest.raises(TermError, match=r"<bytes>: frame 0: .*'a b'"):
         list(read_graphs(data))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        None,
+        DATASET_DEFAULT_GRAPH_ID,
+        URIRef("urn:g"),
+        BNode("g"),
+        Graph(identifier=URIRef("urn:h")),
+        Dataset().default_graph,
+    ],
+    ids=repr,
+)
+def test_write_statements(graph: Any) -> None:
+    name = graph.identifier if isinstance(graph, Graph) else graph or DATASET_DEFAULT_GRAPH_ID
+    triple = (URIRef("urn:s"), URIRef("urn:p"), BNode("o"))
+    for first, later in (((*triple, graph), triple), (triple, (*triple, graph))):
+        options = StreamOptions.flat(PhysicalType.QUADS)
+        file = io.BytesIO()
+        assert write_statements(iter([first, later]), file, options=options) == 2
+        found = list(read_statements(file.getvalue(), blank_nodes="keep"))
+        assert sorted(found) == sorted([(*triple, name), (*triple, DATASET_DEFAULT_GRAPH_ID)])
+
+
+def test_write_statements_of_a_graph(tmp_path: Path) -> None:
+    dataset = Dataset()
+    dataset.add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o"), URIRef("urn:g")))
+    dataset.add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
+    path = tmp_path / "x.jelly"
+    assert write_statements(dataset.quads(), path, namespaces={"ex": "urn:"}) == 2
+    copy = Dataset().parse(path, format="jelly-plugins")
+    assert set(copy.quads()) == set(dataset.quads())
+    found = dataset.query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
+    assert write_statements(found, path) == 1
+    assert len(Graph().parse(path, format="jelly-plugins")) == 1
+    assert write_statements([], path) == 0
+    assert list(read_statements(path)) == []
+
+
+def test_statements_that_are_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    triple = (URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o"))
+    with pytest.raises(StatementError, match="no place for the graph urn:g"):
+        write_statements([triple, (*triple, URIRef("urn:g"))], path)
+    with pytest.raises(TermError, match="not an RDF term"):
+        write_statements([(*triple[:2], 1)], path)
+    with pytest.raises(JellyError, match="a statement of 2 terms"):
+        write_statements([triple[:2]], path)
+    with pytest.raises(TypeError, match="statements are needed"):
+        write_statements(Graph(), path)
+    assert not path.exists()

@@ -8,18 +8,17 @@ as an order by subjects or empty graphs, is left to :mod:`.dumper`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Any, Final
 
-from pyoxigraph import Quad, RdfFormat, Store, serialize
+from pyoxigraph import Quad, RdfFormat, Store
 
 from ...codec import PhysicalType, StreamOptions, TextEncoder, delimit, native
 from ...errors import TermError, TextError
 from ...io.sinks import Writable
-from ...io.streams import BATCH
 from ..loading.loader import PROGRESS_STATEMENTS, Progress
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import GraphName
+from .statements import lines_of
 
 #: Bytes of text that are handed on at once.
 _CHUNK: Final = 1 << 17
@@ -127,9 +126,6 @@ def nquads(store: Store, graph: GraphName | None = None) -> Iterator[bytes]:
     quads: Iterable[Quad] = store.quads_for_pattern(None, None, None, graph)
     if graph is None:
         quads = (quad for quad in quads if quad.graph_name != BOOKKEEPING)
-    statements: Iterator[Any] = iter(quads) if graph is None else (quad.triple for quad in quads)
+    statements = quads if graph is None else (quad.triple for quad in quads)
     format_ = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
-    while batch := list(islice(statements, BATCH)):
-        data = serialize(batch, format=format_)
-        assert data is not None
-        yield data
+    yield from lines_of(statements, format_)

@@ -60,11 +60,7 @@ class NQuadsReader:
         self.bytes = 0
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.has_graphs = options.physical_type is not PhysicalType.TRIPLES
-        if graph is not None and self.has_graphs:
-            src.close()
-            raise OptionsError(
-                "a stream of quads names its graphs itself: leave graph out", source=src.name
-            )
+        check_target(src, options, graph)
         self._on_namespace = on_namespace
         # Labels are kept in the text; the validator's nodes are for nothing but to be refused.
         validator = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
@@ -177,6 +173,20 @@ class NQuadsReader:
         for graph in frame.empty_graphs:
             if graph:
                 self.empty_graphs.add(_graph_of(graph))
+
+
+def check_target(src: FrameBytes, options: StreamOptions | None, graph: GraphName | None) -> None:
+    """Check that a graph was named for a stream of triples only.
+
+    :param options: the stream's; None where they cannot be read.
+    :raises OptionsError: it was named for another stream, which is closed.
+    """
+    if graph is None or options is None or options.physical_type is PhysicalType.TRIPLES:
+        return
+    src.close()
+    raise OptionsError(
+        "a stream of quads names its graphs itself: leave graph out", source=src.name
+    )
 
 
 class _Readable:

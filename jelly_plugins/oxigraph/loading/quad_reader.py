@@ -13,14 +13,13 @@ from typing import Any, Literal, get_args
 from pyoxigraph import BlankNode, NamedNode, Quad
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions
-from ...errors import OptionsError
+from ...codec import DEFAULT_LIMITS, Limits
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameBytes, FrameReader
 from ...reserved import is_reserved
 from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory, check_graph
 from .lexical_forms import LexicalForm, in_quads
-from .nquads_reader import text_of
+from .nquads_reader import check_target, text_of
 from .reify import ReifyingFactory
 
 #: What becomes of quoted triples that are no objects: an error, or a reifier in their place.
@@ -76,7 +75,9 @@ class QuadReader:
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self._target = graph
         self._on_namespace = on_namespace
-        self._checked: StreamOptions | None = None
+        self._frames = src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+        self._checked = self._frames.peek_options() if graph is not None else None
+        check_target(self._frames, self._checked, graph)
         into = DEFAULT_GRAPH if graph is None else graph
         self._added: list[Quad] = []
         self._factory: QuadFactory
@@ -94,7 +95,7 @@ class QuadReader:
             return self._factory
 
         self._reader: AnyFrameReader = FrameReader(
-            src,
+            self._frames,
             factory=factory(),
             limits=limits,
             concatenated=concatenated,
@@ -106,8 +107,10 @@ class QuadReader:
         with self._reader as frames:
             for frame in frames:
                 self.frame = frame.index
-                if frame.rows:
-                    self._check_graph()
+                if frame.rows and self._reader.options is not self._checked:
+                    # Another one of several streams.
+                    self._checked = self._reader.options
+                    check_target(self._frames, self._checked, self._target)
                 if self._on_namespace is not None:
                     for name, iri in frame.namespaces:
                         self._on_namespace(name, iri.value)
@@ -145,18 +148,6 @@ class QuadReader:
     ) -> Iterator[Quad]:
         """The quads of parts, which have their graph and labels already."""
         return chain.from_iterable(parts)
-
-    def _check_graph(self) -> None:
-        """Refuse a stream of quads where a graph was named for it."""
-        options = self._reader.options
-        if options is self._checked:
-            return
-        self._checked = options
-        if self._target is not None and options.physical_type is not PhysicalType.TRIPLES:
-            raise OptionsError(
-                "a stream of quads names its graphs itself: leave graph out",
-                source=self._reader.name,
-            )
 
 
 def read_quads(

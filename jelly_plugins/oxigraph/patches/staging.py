@@ -116,17 +116,7 @@ class Transaction:
         self._change(list(quads), False)
 
     def update(self, update: str, **settings: Any) -> None:
-        """Run a SPARQL update on the store and what was changed here so far; its effect is recorded
-        quad by quad.
-
-        It takes more than twice the time of the update alone, as that is rehearsed first. ``LOAD``
-        fetches once. Graphs that are created or dropped are not part of a patch, which has no
-        word for it; their quads are.
-
-        :param settings: those of ``pyoxigraph.Store.update``.
-        :raises SyntaxError: the update is none.
-        :raises RuntimeError: it fails.
-        """
+        """Run a SPARQL update; see :meth:`.record.Changes.update`."""
         UpdateDelta(self._store, self, settings).update(update)
 
     def create_graph(self, graph: NamedNode) -> None:

@@ -6,17 +6,29 @@ whose frames mean nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
 
-from rdflib.graph import ConjunctiveGraph, Dataset, Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
 from rdflib.term import URIRef
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, AnyFrame, Limits, LogicalType, PhysicalType, StreamOptions
+from ...codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    AnyFrame,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+)
+from ...errors import StatementError
 from ...io.sinks import Destination
 from ...io.sources import Source
-from ...io.streams import encode_frames, write_delimited
+from ...io.streams import encode, encode_frames, infer_options, write_delimited
 from ..namespaces import DeclaredNamespaces
 from ..terms import EncoderTerms, Statement, refuse_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
@@ -59,6 +71,81 @@ def read_statements(
     ) as frames:
         for frame in frames:
             yield from frame.statements
+
+
+def write_statements(
+    statements: Iterable[tuple[Any, ...]],
+    dst: Destination,
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write statements in rdflib's terms as a flat, delimited Jelly-RDF stream.
+
+    They are written as they come, in constant memory.
+
+    :param statements: triples, or quads whose graph is a name, a Graph, or None for the default
+        graph, as ``Dataset.quads`` gives them.
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param options: of the stream; by default flat quads if the first statement is a quad, flat
+        triples otherwise. In a stream of quads, a triple is in the default graph.
+    :param namespaces: declarations to write first, IRI by name.
+    :param frame_rows: rows of a frame, at most.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param limits: bounds of what is written, those of a reader by default.
+    :return: number of statements written.
+    :raises StatementError: the options have no place for a statement.
+    :raises JellyError: Jelly cannot express a term.
+    :raises SourceError: the path cannot be written.
+
+    >>> import io
+    >>> write_statements([(URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o"))], io.BytesIO())
+    1
+    """
+    if isinstance(statements, Graph):
+        raise TypeError(f"statements are needed, not {statements!r}; graph.serialize writes it")
+    iterator = iter(statements)
+    if options is None:
+        first = list(islice(iterator, 1))
+        options = infer_options(first[0] if first else None)
+        iterator = chain(first, iterator)
+    fit = _as_triple if options.physical_type is PhysicalType.TRIPLES else _as_quad
+    terms = EncoderTerms()
+    written: int = write_delimited(
+        encode(
+            chain.from_iterable(terms.statements(map(fit, iterator), ())),
+            options=options,
+            describe=terms.describe,
+            namespaces=namespaces,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            limits=limits,
+        ),
+        dst,
+    )
+    return written
+
+
+def _as_quad(statement: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*statement[:3], _graph_of(statement))
+
+
+def _as_triple(statement: tuple[Any, ...]) -> tuple[Any, ...]:
+    graph = _graph_of(statement)
+    if graph is not DEFAULT_GRAPH:
+        raise StatementError(f"a stream of triples has no place for the graph {graph}")
+    return statement[:3]
+
+
+def _graph_of(statement: tuple[Any, ...]) -> Any:
+    """The name of a statement's graph."""
+    graph = statement[3] if len(statement) > 3 else None
+    name = graph.identifier if isinstance(graph, Graph) else graph
+    return DEFAULT_GRAPH if name is None or name == DATASET_DEFAULT_GRAPH_ID else name
 
 
 def read_graphs(

@@ -1,0 +1,133 @@
+"""Quads and triples of pyoxigraph as a Jelly-RDF stream, wherever they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+from pyoxigraph import Quad, RdfFormat, Triple, serialize
+
+from ...codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    Limits,
+    PhysicalType,
+    StreamOptions,
+    TextEncoder,
+    delimit,
+)
+from ...errors import StatementError, TermError, TextError
+from ...io.sinks import Destination
+from ...io.streams import BATCH, write_delimited
+
+
+def encode_quads(
+    quads: Iterable[Quad | Triple],
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[bytes]:
+    """Encode quads or triples as a delimited Jelly-RDF stream, frame by frame.
+
+    For a response over HTTP, for example. See :func:`write_quads` for the parameters, and for what
+    is raised.
+
+    :return: the frames as bytes, each with its delimiter.
+
+    >>> from pyoxigraph import RdfFormat, parse
+    >>> len(b"".join(encode_quads(parse(b"<urn:s> <urn:p> <urn:o> .", RdfFormat.N_TRIPLES))))
+    70
+    """
+    settings = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "limits": limits}
+    return map(delimit, _encode(quads, options, namespaces, settings))
+
+
+def write_quads(
+    quads: Iterable[Quad | Triple],
+    dst: Destination,
+    *,
+    options: StreamOptions | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    frame_rows: int = DEFAULT_FRAME_ROWS,
+    frame_bytes: int = DEFAULT_FRAME_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """Write quads or triples as a flat, delimited Jelly-RDF stream.
+
+    The quads can come from anywhere: a list, :func:`pyoxigraph.parse`, ``Store.quads_for_pattern``
+    or a CONSTRUCT query. They are written as they come, in constant memory.
+
+    :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
+        replaced only once everything is written.
+    :param options: of the stream; by default flat triples if the first is a ``Triple``, flat quads
+        otherwise. In a stream of quads, a triple is in the default graph. Triple terms need
+        ``rdf_star``.
+    :param namespaces: declarations to write first, IRI by name.
+    :param frame_rows: rows of a frame, at most.
+    :param frame_bytes: bytes of a frame after which it ends.
+    :param limits: bounds of what is written, those of a reader by default.
+    :return: number of statements written.
+    :raises StatementError: the options have no place for a statement.
+    :raises JellyError: Jelly cannot express a term.
+    :raises SourceError: the path cannot be written.
+
+    >>> from io import BytesIO
+    >>> from pyoxigraph import RdfFormat, parse
+    >>> write_quads(parse(b"<urn:s> <urn:p> <urn:o> .", RdfFormat.TURTLE), BytesIO())
+    1
+    """
+    settings = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "limits": limits}
+    written: int = write_delimited(_encode(quads, options, namespaces, settings), dst)
+    return written
+
+
+def _encode(
+    quads: Iterable[Quad | Triple],
+    options: StreamOptions | None,
+    namespaces: Mapping[str, str] | None,
+    settings: dict[str, Any],
+) -> Generator[bytes, None, int]:
+    """The frames without delimiters; the number of statements is the generator's value.
+
+    By way of Oxigraph's own text, which the codec reads in a fifth of the time that it takes to ask
+    Python for each term.
+    """
+    iterator = iter(quads)
+    if options is None:
+        first = list(islice(iterator, 1))
+        of_triples = bool(first) and isinstance(first[0], Triple)
+        options = StreamOptions.flat(PhysicalType.TRIPLES if of_triples else PhysicalType.QUADS)
+        iterator = chain(first, iterator)
+    encoder = TextEncoder(options, namespaces=bool(namespaces), **settings)
+    for name, iri in (namespaces or {}).items():
+        encoder.add_namespace(name, iri)
+    triples = options.physical_type is PhysicalType.TRIPLES
+    format_ = RdfFormat.N_TRIPLES if triples else RdfFormat.N_QUADS
+    try:
+        for text in lines_of(iterator, format_):
+            yield from encoder.feed(text)
+    except TextError as error:
+        # Oxigraph's text is valid; a base direction is not for Jelly.
+        raise TermError(error.message) from error
+    yield from encoder.finish()
+    return encoder.statements
+
+
+def lines_of(statements: Iterable[Any], format_: RdfFormat) -> Iterator[bytes]:
+    """Quads and triples in chunks of N-Triples or N-Quads.
+
+    :raises StatementError: N-Triples has no place for the graph of a quad.
+    """
+    iterator = iter(statements)
+    while batch := list(islice(iterator, BATCH)):
+        try:
+            text = serialize(batch, format=format_)
+        except ValueError as error:
+            raise StatementError("a stream of triples has no place for a named graph") from error
+        assert text is not None
+        yield text
