@@ -26,7 +26,8 @@ from jelly_plugins.codec.patch import decoder as patch_decoder
 from jelly_plugins.codec.patch import encoder as patch_encoder
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add, delete, header
 from jelly_plugins.codec.text.ntriples import statement_text
-from jelly_plugins.patch import PatchFormat, infer_options, write_rows
+from jelly_plugins.patch import PatchFormat, write_rows
+from jelly_plugins.patch.writer import infer_options
 
 from . import memory_jobs
 from .data import Data
