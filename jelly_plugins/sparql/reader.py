@@ -139,8 +139,10 @@ class ResultsReader(Closing):
         if self.format.jena is not None:
             rows = RowDecoder(self.format.jena, self._factory, self._limits)
             for batch in batches(self._pieces, rows.decode, rows.finish):
-                self.variables = rows.variables
-                yield batch
+                # The row of variables may be longer than a chunk.
+                if rows.started:
+                    self.variables = rows.variables
+                    yield batch
         elif self.format is ResultsFormat.CSV:
             self.variables, solutions = read_csv(self._pieces, self._factory, self._limits)
             yield []

@@ -262,6 +262,16 @@ def test_an_error_names_frame_and_column() -> None:
         list(read_results(written(ResultsFormat.JELLY), limits=small))
 
 
+@pytest.mark.parametrize("form", EXACT)
+def test_a_header_longer_than_a_chunk(form: ResultsFormat) -> None:
+    names = [f"v{number}" for number in range(40_000)]
+    data = written(form, names, [])
+    assert len(data) > 1 << 18
+    with read_results(data, format=form) as results:
+        assert results.variables == names
+        assert list(results) == []
+
+
 def test_solutions_stream() -> None:
     """Frames come out while solutions are computed, and solutions while frames arrive."""
     taken = 0
