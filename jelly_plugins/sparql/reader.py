@@ -7,14 +7,14 @@ from itertools import chain, islice
 from typing import Any
 
 from ..codec import FrameSplitter, Limits, TermFactory
-from ..codec.common.detection import kind_of
+from ..codec.common.detection import is_cut, kind_of
 from ..codec.sparql.decoder import ResultsDecoder, ResultsFrame
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..jena.streams import batches
-from .csv_reader import read_csv
+from .csv import read_csv
 from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
 from .jena import RowDecoder, Solution
 from .w3c import BATCH, TextResults
@@ -201,8 +201,10 @@ def _peek(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     head = b""
     for piece in pieces:
         head += piece
-        # What one read gives is enough for all formats, and a stream may wait after it.
-        if len(head) >= DETECTION_BYTES or detected(head) is not None:
+        if len(head) >= DETECTION_BYTES:
+            break
+        # A stream may wait after its header: no more is read than it takes.
+        if detected(head) is not None and not is_cut(head):
             break
     return head, chain((head,), pieces)
 

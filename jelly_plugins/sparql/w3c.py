@@ -1,5 +1,5 @@
-"""The W3C's formats of SPARQL results: JSON is written here, and CSV is read in :mod:`.csv`;
-everything else is pyoxigraph's work.
+"""The W3C's formats of SPARQL results: JSON is written here, and :mod:`.csv` has CSV; pyoxigraph
+reads and writes the others.
 
 pyoxigraph has no other way to make solutions than to parse them, so that they reach it as JSON.
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import NESTING_CEILING, over
 from ..codec.common.terms import build
 from ..codec.text.checking import Checker
+from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import written_label
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import (
@@ -32,6 +34,9 @@ from ..errors import (
 from ..formats.reading import PieceFile, pyoxigraph_module, too_large
 from ..io.sources import PIECE
 from .formats import ResultsFormat
+
+#: The name of a variable: VARNAME of SPARQL.
+_NAME: Final = re.compile(rf"[{NAME_START}0-9][{NAME_START}0-9\u00b7\u0300-\u036f\u203f\u2040]*+")
 
 _PARTS: Final = ("subject", "predicate", "object")
 
@@ -55,10 +60,7 @@ def json_pieces(
     :raises JellyError: a term or a name cannot be written; with the number of the solution, from 1,
         as its row.
     """
-    if len(set(variables)) < len(variables):
-        raise TermError("two variables have the same name")
-    if "" in variables:
-        raise TermError("a variable has no name")
+    check_names(variables)
     yield _utf8('{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[')
     known: dict[Any, str] = {}
     keys = [_dumps(name) + ":" for name in variables]
@@ -103,6 +105,20 @@ def json_pieces(
     yield _utf8("".join(parts) + "]}}\n")
 
 
+def check_names(variables: Sequence[str]) -> None:
+    """Check names of variables, which a SPARQL query may have.
+
+    :raises TermError: one is not valid, or occurs twice.
+    """
+    if len(set(variables)) < len(variables):
+        raise TermError("two variables have the same name")
+    for name in variables:
+        if not name:
+            raise TermError("a variable has no name")
+        if not _NAME.fullmatch(name):
+            raise TermError(f"{name!r} is not a name that a variable of SPARQL can have")
+
+
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -133,8 +149,6 @@ def checked(describe: Describe, format: ResultsFormat) -> Describe:  # noqa: A00
                 tag = tag.removesuffix("--ltr").removesuffix("--rtl")
             checker.check_literal(lex, tag, datatype)
         elif kind == Kind.TRIPLE:
-            if format is ResultsFormat.CSV:
-                raise TermError("CSV has no place for quoted triples: write TSV")
             subject, predicate, _ = (describe(part)[0] for part in parts)
             if subject not in (Kind.IRI, Kind.BLANK_NODE) or predicate != Kind.IRI:
                 raise TermError(

@@ -13,6 +13,7 @@ from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, TermError
 from ..formats.reading import pyoxigraph_module
 from ..io.sinks import Destination, Writable, open_output
+from .csv import csv_pieces
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
 from .w3c import as_ours, checked, json_boolean, json_pieces, parse
@@ -103,6 +104,8 @@ def write_results(
             describe=describe,
             limits=limits,
         )
+    elif form is ResultsFormat.CSV:
+        pieces = csv_pieces(variables, solutions, checked(describe, form))
     else:
         pieces = json_pieces(variables, solutions, checked(describe, form))
     with open_output(dst) as out:
@@ -133,15 +136,14 @@ def write_boolean(
 
 
 def _write(pieces: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
-    """Write what is in the format already, or JSON for one of the other W3C formats."""
-    if form.is_binary or form is ResultsFormat.JSON:
+    """Write what is in the format already, or JSON for XML and TSV."""
+    if form not in (ResultsFormat.XML, ResultsFormat.TSV):
         for piece in pieces:
             out.write(piece)
         return
     ox = pyoxigraph_module()
     formats = {
         ResultsFormat.XML: ox.QueryResultsFormat.XML,
-        ResultsFormat.CSV: ox.QueryResultsFormat.CSV,
         ResultsFormat.TSV: ox.QueryResultsFormat.TSV,
     }
     found = parse(pieces, ResultsFormat.JSON)

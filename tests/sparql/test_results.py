@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import os
@@ -49,6 +50,7 @@ SOLUTIONS: list[tuple[Any, ...]] = [
     (Iri("http://e.org/é"), None),
 ]
 EXACT = [each for each in ResultsFormat if each is not ResultsFormat.CSV]
+W3C = [ResultsFormat.JSON, ResultsFormat.XML, ResultsFormat.CSV, ResultsFormat.TSV]
 WITH_BOOLEAN = [each for each in EXACT if each.jena is None]
 
 
@@ -117,6 +119,46 @@ def test_csv_has_no_kinds() -> None:
     assert list(read_results(written(ResultsFormat.CSV, rows=many), format="csv")) == many
 
 
+def test_cells_of_csv_are_quoted_where_they_must() -> None:
+    rows = [(Iri("http://e.org/Paris,_Texas"), Literal('x"\r\n, y')), (BlankNode("b"), None)]
+    data = written(ResultsFormat.CSV, rows=rows)
+    assert data == b'a,b\r\n"http://e.org/Paris,_Texas","x""\r\n, y"\r\n_:b,\r\n'
+    assert list(read_results(data, format="csv")) == rows
+    assert [tuple(row) for row in csv.reader(io.StringIO(data.decode(), newline=""))] == [
+        ("a", "b"),
+        ("http://e.org/Paris,_Texas", 'x"\r\n, y'),
+        ("_:b", ""),
+    ]
+
+
+@pytest.mark.parametrize("form", W3C)
+@pytest.mark.parametrize("name", ["a-b", "·", "a b", "a.b", "\u203f"])
+def test_names_that_no_query_has(form: ResultsFormat, name: str) -> None:
+    with pytest.raises(TermError, match="not a name that a variable of SPARQL can have"):
+        written(form, [name], [])
+
+
+@pytest.mark.parametrize("form", W3C)
+def test_names_that_queries_have(form: ResultsFormat) -> None:
+    names = ["1", "é", "a·", "_x", "\U00010000", "a\u203f", "x\u0300"]
+    rows = [tuple(Literal(name) for name in names)]
+    with read_results(written(form, names, rows), format=form) as results:
+        assert results.variables == names
+        assert list(results) == rows
+
+
+@pytest.mark.parametrize("form", [each for each in ResultsFormat if each.is_binary])
+@pytest.mark.parametrize("size", range(90, 130))
+def test_formats_are_detected_in_small_pieces(form: ResultsFormat, size: int) -> None:
+    """The length of a frame may be the first character of JSON."""
+    rows = [(Literal("x" * size),)]
+    data = written(form, ["v"], rows)
+    for chosen in (form, None):
+        with read_results(_Slow(data), format=chosen) as results:
+            assert results.format is form
+            assert list(results) == rows
+
+
 class _Slow(io.RawIOBase):
     """Gives one byte at a time."""
 
@@ -169,7 +211,6 @@ def test_a_line_of_csv_is_limited() -> None:
             list(read_results(data, format="csv", limits=limits))
 
 
-W3C = [ResultsFormat.JSON, ResultsFormat.XML, ResultsFormat.CSV, ResultsFormat.TSV]
 S = Iri("urn:s")
 
 

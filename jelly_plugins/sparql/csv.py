@@ -1,23 +1,25 @@
-"""Results in CSV, of which no term has its kind: :func:`read_csv`.
+"""Results in CSV, of which no term has its kind: :func:`read_csv` and :func:`csv_pieces`.
 
 Reference: SPARQL 1.1 Query Results CSV and TSV Formats, which uses RFC 4180.
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from ..codec import Limits, TermFactory
+from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.common.terms import build
-from ..codec.text.ntriples import read_label
-from ..errors import TermError, TextError
+from ..codec.text.ntriples import read_label, written_label
+from ..errors import JellyError, StatementError, TermError, TextError
 from ..formats.reading import PieceFile
 from ..io.sources import PIECE
 from .jena import Solution
+from .w3c import check_names
 
 #: A cell, and what follows it.
 _CELL: Final = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\r\n?|\n|\Z)')
@@ -112,3 +114,44 @@ def _cells(record: str, line: int) -> list[str]:
         if end != ",":
             return cells
         pos = found.end()
+
+
+def csv_pieces(
+    variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
+) -> Iterator[bytes]:
+    """Solutions as CSV, in chunks; memory grows with the longest solution only.
+
+    :raises JellyError: a term or a name cannot be written; with the number of the solution, from 1,
+        as its row.
+    """
+    check_names(variables)
+    text = io.StringIO()
+    write = csv.writer(text).writerow
+    write(variables)
+    for row, solution in enumerate(solutions, 1):
+        if len(solution) != len(variables):
+            raise StatementError(
+                f"a solution has {len(solution)} terms for {len(variables)} variables", row=row
+            )
+        try:
+            write(["" if term is None else _cell(term, describe) for term in solution])
+            if text.tell() >= PIECE:
+                yield text.getvalue().encode()
+                text.seek(0)
+                text.truncate()
+        except (TypeError, UnicodeEncodeError) as error:
+            raise TermError(f"a cell is not a term: {error}", row=row) from None
+        except JellyError as error:
+            error.locate(row=row)
+            raise
+    yield text.getvalue().encode()
+
+
+def _cell(term: Any, describe: Describe) -> str:
+    kind, *parts = describe(term)
+    if kind == Kind.TRIPLE:
+        raise TermError("CSV has no place for quoted triples: write TSV")
+    if kind not in (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL):
+        raise TermError("the default graph is not a term of a solution")
+    text: str = parts[0]
+    return "_:" + written_label(text) if kind == Kind.BLANK_NODE else text
