@@ -15,11 +15,11 @@ from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.common.terms import build
 from ..codec.text.ntriples import read_label, written_label
-from ..errors import JellyError, StatementError, TermError, TextError
+from ..errors import TermError, TextError
 from ..formats.reading import PieceFile
 from ..io.sources import PIECE
 from .jena import Solution
-from .w3c import check_names
+from .w3c import TermTexts, check_names, pieces_of
 
 #: A cell, and what follows it.
 _CELL: Final = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\r\n?|\n|\Z)')
@@ -119,32 +119,22 @@ def _cells(record: str, line: int) -> list[str]:
 def csv_pieces(
     variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
 ) -> Iterator[bytes]:
-    """Solutions as CSV, in chunks; memory grows with the longest solution only.
-
-    :raises JellyError: a term or a name cannot be written; with the number of the solution, from 1,
-        as its row.
-    """
+    """Solutions as CSV, see :func:`.w3c.pieces_of`."""
     check_names(variables)
-    text = io.StringIO()
-    write = csv.writer(text).writerow
-    write(variables)
-    for row, solution in enumerate(solutions, 1):
-        if len(solution) != len(variables):
-            raise StatementError(
-                f"a solution has {len(solution)} terms for {len(variables)} variables", row=row
-            )
-        try:
-            write(["" if term is None else _cell(term, describe) for term in solution])
-            if text.tell() >= PIECE:
-                yield text.getvalue().encode()
-                text.seek(0)
-                text.truncate()
-        except (TypeError, UnicodeEncodeError) as error:
-            raise TermError(f"a cell is not a term: {error}", row=row) from None
-        except JellyError as error:
-            error.locate(row=row)
-            raise
-    yield text.getvalue().encode()
+    line = csv.writer(_Line()).writerow
+    text_of = TermTexts(lambda term: _cell(term, describe))
+
+    def row_text(solution: Sequence[Any]) -> Any:
+        return line(["" if term is None else text_of(term) for term in solution])
+
+    return pieces_of(line(variables), len(variables), solutions, row_text, "")
+
+
+class _Line:
+    """A file whose writer returns what it writes."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def _cell(term: Any, describe: Describe) -> str:

@@ -18,6 +18,7 @@ from .csv import read_csv
 from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
 from .jena import RowDecoder, Solution
 from .w3c import BATCH, TextResults
+from .xml import XmlResults
 
 
 class ResultsReader(Closing):
@@ -149,7 +150,11 @@ class ResultsReader(Closing):
             while batch := list(islice(solutions, BATCH)):
                 yield batch
         else:
-            text = TextResults(self._pieces, self.format, self._factory, self._limits)
+            text = (
+                XmlResults(self._pieces, self._factory, self._limits)
+                if self.format is ResultsFormat.XML
+                else TextResults(self._pieces, self.format, self._factory, self._limits)
+            )
             self.variables, self.boolean = text.variables or [], text.boolean
             yield []
             yield from text.batches()

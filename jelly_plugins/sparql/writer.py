@@ -17,8 +17,12 @@ from .csv import csv_pieces
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
 from .w3c import as_ours, checked, json_boolean, json_pieces, parse
+from .xml import xml_boolean, xml_pieces
 
 _BATCH: Final = 4096
+
+#: What writes the solutions of a format; JSON for TSV, which is made of it.
+_PIECES: Final = {ResultsFormat.CSV: csv_pieces, ResultsFormat.XML: xml_pieces}
 
 
 def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsFormat:  # noqa: A002
@@ -104,10 +108,9 @@ def write_results(
             describe=describe,
             limits=limits,
         )
-    elif form is ResultsFormat.CSV:
-        pieces = csv_pieces(variables, solutions, checked(describe, form))
     else:
-        pieces = json_pieces(variables, solutions, checked(describe, form))
+        write = _PIECES.get(form, json_pieces)
+        pieces = write(variables, solutions, checked(describe, form))
     with open_output(dst) as out:
         _write(pieces, form, out)
 
@@ -129,6 +132,8 @@ def write_boolean(
         raise TermError(f"the format {form} has no place for the result of an ASK query")
     if form is ResultsFormat.JELLY:
         data = delimit(encode_boolean(value, options=options))
+    elif form is ResultsFormat.XML:
+        data = xml_boolean(value)
     else:
         data = json_boolean(value)
     with open_output(dst) as out:
@@ -136,19 +141,15 @@ def write_boolean(
 
 
 def _write(pieces: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
-    """Write what is in the format already, or JSON for XML and TSV."""
-    if form not in (ResultsFormat.XML, ResultsFormat.TSV):
+    """Write what is in the format already, or JSON for TSV."""
+    if form is not ResultsFormat.TSV:
         for piece in pieces:
             out.write(piece)
         return
     ox = pyoxigraph_module()
-    formats = {
-        ResultsFormat.XML: ox.QueryResultsFormat.XML,
-        ResultsFormat.TSV: ox.QueryResultsFormat.TSV,
-    }
     found = parse(pieces, ResultsFormat.JSON)
     try:
-        found.serialize(out, formats[form])
+        found.serialize(out, ox.QueryResultsFormat.TSV)
     except JellyError:
         raise
     except SyntaxError as error:
