@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def check(*partitions: pa.Table, batch: int = 7, continues: bool = False) -> Non
             sources = [xxhash.xxh32_intdigest(each.encode()) for each in rows["source"].to_pylist()]
             found.add(pa.array(sources), rows["order"], rows["mark"])
         # As the driver gets them.
-        segments += [Segment.of(each.plain()) for each in found]
+        segments += [Segment.of(json.loads(json.dumps(each))) for each in found]
     check_complete(segments, continues=continues)
 
 
