@@ -5,6 +5,7 @@
 >>> import io
 >>> file = io.BytesIO()
 >>> write(statements, file)
+1
 >>> list(read(file.getvalue())) == statements
 True
 """

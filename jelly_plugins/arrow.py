@@ -16,6 +16,7 @@ True
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -269,17 +270,46 @@ def read(
     return reader
 
 
-#: Arrow's types for cells of these datatypes of XML Schema, where they are asked for: the first one
-#: that holds all cells of a column.
-_VALUE_TYPES: Final[dict[str, tuple[pyarrow.DataType, ...]]] = {
-    **dict.fromkeys(("integer", "long", "int", "short", "byte"), (pyarrow.int64(),)),
-    **dict.fromkeys(("nonNegativeInteger", "positiveInteger", "unsignedInt"), (pyarrow.int64(),)),
-    "decimal": (pyarrow.decimal128(38, 18),),
-    "double": (pyarrow.float64(),),
-    "float": (pyarrow.float64(),),
-    "boolean": (pyarrow.bool_(),),
-    "dateTime": (pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("us")),
-    "date": (pyarrow.date32(),),
+class _Datatype(NamedTuple):
+    """A datatype of XML Schema: its lexical forms as a regular expression, Arrow's types, of which
+    the first one that holds all cells of a column is used, and for numbers the least and most."""
+
+    forms: str
+    types: tuple[pyarrow.DataType, ...]
+    least: int | None = None
+    most: int | None = None
+
+
+_INTEGER: Final = "[+-]?[0-9]+"
+_DECIMAL: Final = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_DOUBLE: Final = rf"{_DECIMAL}(?:[Ee][+-]?[0-9]+)?|[+-]?INF|NaN"
+_DAY: Final = r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}"
+_ZONE: Final = "(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
+_TIME: Final = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+
+
+def _integer(least: int | None = None, most: int | None = None) -> _Datatype:
+    return _Datatype(_INTEGER, (pyarrow.int64(),), least, most)
+
+
+#: Datatypes of XML Schema whose cells become values where they are asked for.
+_VALUE_TYPES: Final = {
+    "integer": _integer(),
+    "long": _integer(),
+    "int": _integer(-(1 << 31), (1 << 31) - 1),
+    "short": _integer(-(1 << 15), (1 << 15) - 1),
+    "byte": _integer(-(1 << 7), (1 << 7) - 1),
+    "nonNegativeInteger": _integer(0),
+    "positiveInteger": _integer(1),
+    "unsignedInt": _integer(0, (1 << 32) - 1),
+    "decimal": _Datatype(_DECIMAL, (pyarrow.decimal128(38, 18),)),
+    "double": _Datatype(_DOUBLE, (pyarrow.float64(),)),
+    "float": _Datatype(_DOUBLE, (pyarrow.float64(),)),
+    "boolean": _Datatype("true|false|1|0", (pyarrow.bool_(),)),
+    "dateTime": _Datatype(
+        f"{_DAY}T{_TIME}{_ZONE}", (pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("us"))
+    ),
+    "date": _Datatype(f"{_DAY}{_ZONE}", (pyarrow.date32(),)),
 }
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
@@ -297,9 +327,9 @@ def read_results(
     :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
         the source's name or content decides.
     :param values: whether a column becomes one of numbers, booleans, dates or timestamps if all of
-        its cells in the first frame with rows are literals of one such datatype, and Arrow's type
-        holds them. Other columns, and without it all, hold terms in N-Triples syntax. Frames
-        without rows before that one give no batch.
+        its cells in the first frame with rows are literals of one such datatype, with lexical forms
+        that XML Schema allows, and Arrow's type holds them. Other columns, and without it all, hold
+        terms in N-Triples syntax. Frames without rows before that one give no batch.
     :param limits: the limits on untrusted input.
     :return: a reader of batches, one for each frame of Jelly-SPARQL.
     :raises JellyError: here or while reading, with the source and the frame.
@@ -382,6 +412,7 @@ class _Kind(NamedTuple):
     """Literals of one datatype: what the text of each ends with, and their type in Arrow."""
 
     mark: str
+    datatype: _Datatype
     type: pyarrow.DataType
 
 
@@ -391,24 +422,42 @@ def _kind(array: pyarrow.Array) -> _Kind | None:
     cells = array.drop_null()
     first: str = cells[0].as_py() if len(cells) else ""
     mark = first[first.rfind('"') :]
-    if mark.startswith(f'"^^<{_XSD}'):
-        for each in _VALUE_TYPES.get(mark[len(f'"^^<{_XSD}') : -1], ()):
-            kind = _Kind(mark, each)
-            with suppress(pyarrow.ArrowException, StatementError):
-                _values(cells, kind)
-                return kind
+    datatype = _VALUE_TYPES.get(mark.removeprefix(f'"^^<{_XSD}').removesuffix(">"))
+    if datatype is None:
+        return None
+    for type_ in datatype.types:
+        kind = _Kind(mark, datatype, type_)
+        with suppress(pyarrow.ArrowException, StatementError):
+            _values(cells, kind)
+            return kind
     return None
 
 
 def _values(array: pyarrow.Array, kind: _Kind) -> pyarrow.Array:
-    """Literals of one kind as values."""
+    """Literals of one kind as values.
+
+    :raises StatementError: one is of another kind, or its lexical form or value is not one of the
+        datatype's.
+    :raises ArrowException: the type does not hold one.
+    """
     compute = pyarrow.compute
-    others = array.filter(compute.invert(compute.ends_with(array, kind.mark)))
-    if len(others):
-        raise StatementError(others[0].as_py()[:80])
+    forms = f'^"(?:{kind.datatype.forms}){re.escape(kind.mark)}$'
+    _check(array, compute.invert(compute.match_substring_regex(array, forms)))
     lexes = compute.utf8_slice_codeunits(array, 1, -len(kind.mark))
     # Arrow's numbers have no plus sign.
-    return compute.replace_substring_regex(lexes, "^[+]", "").cast(kind.type)
+    values = compute.replace_substring_regex(lexes, "^[+]", "").cast(kind.type)
+    if kind.datatype.least is not None:
+        _check(array, compute.less(values, kind.datatype.least))
+    if kind.datatype.most is not None:
+        _check(array, compute.greater(values, kind.datatype.most))
+    return values
+
+
+def _check(array: pyarrow.Array, wrong: pyarrow.Array) -> None:
+    """Raise an error for the first cell that is wrong."""
+    others = array.filter(wrong)
+    if len(others):
+        raise StatementError(others[0].as_py()[:80])
 
 
 def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Columns | None]:

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any, Final
 
 from ..formats.names import format_of
@@ -26,20 +27,33 @@ _WORTH_A_BAR: Final = 4 << 20
 _OTHER_COMPRESSIONS: Final = (".xz", ".lzma", ".lz4", ".lzo", ".br", ".sz", ".zip", ".7z", ".z")
 
 
+#: What to print if the compiled kernel does not run.
+PYTHON_KERNEL: Final = (
+    "the compiled kernel is missing, and the codec runs in Python, ten times slower or more: unset "
+    "JELLY_PURE_PYTHON, or install a C compiler and run pip install --force-reinstall --no-deps "
+    "--no-binary :all: jelly-plugins"
+)
+
+
 class WrongUsageError(Exception):
     """A command line that cannot be meant, in words."""
 
 
 @contextmanager
-def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Iterator[list[Source]]:
+def open_sources(
+    names: list[str], doing: str, *, then: str | None = None, printing: bool = False
+) -> Iterator[list[Source]]:
     """The sources to read; ``-`` is stdin. On a terminal a bar shows how far large files are read.
 
     :param doing: what the bar says.
+    :param then: what it says once a file is read, if that is not the end.
     :param printing: whether something is printed meanwhile. Where that is on the terminal too, it
         shows how far things are, and there is no bar that would stand between the lines.
     """
     sources: list[Source] = [sys.stdin.buffer if name == STANDARD else name for name in names]
     sizes = [_size(name) or 0 for name in names]
+    if sum(sizes) >= _WORTH_A_BAR:
+        _note_python_kernel()
     shared = printing and sys.stdout.isatty()
     if shared or not sys.stderr.isatty() or min(sizes) < _WORTH_A_BAR:
         yield sources
@@ -52,7 +66,7 @@ def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Ite
         DownloadColumn(),
         TimeRemainingColumn(),
     )
-    with _progress(*columns) as bar, ExitStack() as stack:
+    with _progress(*columns, then=then) as bar, ExitStack() as stack:
         yield [stack.enter_context(bar.open(name, "rb", description=doing)) for name in names]
 
 
@@ -77,13 +91,28 @@ def counting(
         yield lambda number, _: bar.update(task, description=f"{doing} {counted(number, what)}")
 
 
-def _progress(*columns: Any, **settings: Any) -> Any:
+@cache
+def _note_python_kernel() -> None:
+    from ..codec import native
+
+    if not native:
+        note(PYTHON_KERNEL)
+
+
+def _progress(*columns: Any, then: str | None = None, **settings: Any) -> Any:
     from rich.console import Console
     from rich.progress import Progress
 
+    class Bars(Progress):
+        def advance(self, task_id: Any, advance: float = 1) -> None:
+            super().advance(task_id, advance)
+            if then is not None and self.tasks[task_id].finished:
+                # At once: what comes then may keep the interpreter's lock.
+                self.update(task_id, description=then, refresh=True)
+
     # What is printed is for whoever reads stdout, letter by letter, and none of the bar's business.
     console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, redirect_stdout=False, **settings)
+    return Bars(*columns, console=console, transient=True, redirect_stdout=False, **settings)
 
 
 def _size(name: str) -> int | None:

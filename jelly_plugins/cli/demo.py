@@ -28,11 +28,7 @@ def demo() -> None:
         raise typer.Exit(1)
     print(f"\nThe copy says the same as the store. {sizes}.")
     if not native:
-        print(
-            "\nThe codec ran in Python, at a tenth of its speed or less: no kernel is compiled "
-            "here.\nWith a C compiler, pip install --force-reinstall --no-deps --no-binary :all: "
-            "jelly-plugins builds it."
-        )
+        print(f"\n{console.PYTHON_KERNEL}")
 
 
 def _print_step(step: Step) -> None:

@@ -89,7 +89,9 @@ def load(
     of_jelly = {"concatenated": concatenated, "strict": strict}
     with (
         store_to_fill(store) as filling,
-        console.open_sources(sources, "load", printing=len(sources) > 1) as opened,
+        console.open_sources(
+            sources, "load", then="load: committing", printing=len(sources) > 1
+        ) as opened,
     ):
         for number, (name, source) in enumerate(zip(sources, opened, strict=True), 1):
             given = Given(source, from_ or format_of(name) or Format.JELLY)

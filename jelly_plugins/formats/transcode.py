@@ -144,6 +144,7 @@ def transcode(
     >>> from jelly_plugins import Iri, Triple, read_frames, write
     >>> file, merged = io.BytesIO(), io.BytesIO()
     >>> write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file)
+    1
     >>> transcode([file.getvalue(), file.getvalue()], merged)
     2
     >>> [len(frame.statements) for frame in read_frames(merged.getvalue())]

@@ -443,6 +443,23 @@ def infer_options(statement: tuple[Any, ...] | None) -> StreamOptions:
     return StreamOptions.flat(PhysicalType.QUADS if quads else PhysicalType.TRIPLES)
 
 
+def with_options(
+    statements: Iterable[Any],
+    options: StreamOptions | None,
+    infer: Callable[[Any], StreamOptions] = infer_options,
+) -> tuple[StreamOptions, Iterator[Any]]:
+    """The options to write statements with, and all of the statements.
+
+    :param options: if they are given; None infers them from the first statement.
+    :param infer: does that; called with None where there are no statements.
+    """
+    iterator = iter(statements)
+    if options is not None:
+        return options, iterator
+    first = list(islice(iterator, 1))
+    return infer(first[0] if first else None), chain(first, iterator)
+
+
 def encode(
     statements: Iterable[tuple[Any, ...]],
     *,
@@ -468,11 +485,7 @@ def encode(
     :return: the number of statements, as the generator's value.
     :raises JellyError: a statement cannot be written with these options.
     """
-    iterator = iter(statements)
-    if options is None:
-        first = next(iterator, None)
-        options = infer_options(first)
-        iterator = chain(() if first is None else (first,), iterator)
+    options, iterator = with_options(statements, options)
     encoder = Encoder(
         options,
         describe,

@@ -11,10 +11,10 @@ import re
 from typing import Any, Final
 
 from ..codec import DEFAULT_GRAPH, Iri, Literal
+from ..codec.text.checking import Checker
 from ..codec.text.ntriples import written_label
 from ..errors import TermError
 from ..io.sinks import Writable
-from .checking import Checker
 from .model import Message
 
 _RDF_TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..codec import DEFAULT_GRAPH, Iri, Literal
+from ..codec.text.checking import Checker
 from ..codec.text.ntriples import term_text
 from ..io.sinks import Writable
-from .checking import Checker
 from .delimiters import Delimiters
 from .model import Message
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..codec import Iri, Literal
+from ..codec.text.checking import Checker
 from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import StandIns
 from ..errors import TermError
 from ..formats.xml import NAME, NAME_PART, NO_CHARACTER
 from ..io.sinks import Writable
-from .checking import Checker
 from .model import Message
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -368,16 +368,18 @@ class LogWriter:
 
         In a stream of type FRAME they would be a patch, so such a log stays empty, as text does.
         """
-        if self.format is not PatchFormat.JELLY_PATCH:
+        if (
+            self.format is not PatchFormat.JELLY_PATCH
+            or self._options.stream_type is not PatchStreamType.PUNCTUATED
+        ):
             return
-        if self._options.stream_type is PatchStreamType.PUNCTUATED:
-            opening = b"".join(map(delimit, PatchEncoder(self._options).finish()))
-            try:
-                self._write(opening)
-            except OSError as error:
-                self._file.truncate(0)
-                raise SourceError(error.strerror or str(error), source=self.name) from error
-            self.place = Place(len(opening))
+        opening = b"".join(map(delimit, PatchEncoder(self._options).finish()))
+        try:
+            self._write(opening)
+        except OSError as error:
+            self._file.truncate(0)
+            raise SourceError(error.strerror or str(error), source=self.name) from error
+        self.place = Place(len(opening))
 
     # What is there already
 

@@ -41,6 +41,11 @@ class RowDecoder:
         self._terms = TermReader(factory, generalized=True, limits=limits)
         self._last: list[Any] | None = None
 
+    @property
+    def started(self) -> bool:
+        """Whether the row of variables was read."""
+        return self._row > 0
+
     def decode(self, data: bytes, at: int) -> tuple[list[Solution], int]:
         """Read rows; return the solutions and the position after the last whole row."""
         solutions: list[Solution] = []

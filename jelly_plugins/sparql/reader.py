@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from ..codec import FrameSplitter, Limits, TermFactory
@@ -14,9 +14,10 @@ from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..jena.streams import batches
+from .csv_reader import read_csv
 from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
 from .jena import RowDecoder, Solution
-from .w3c import TextResults
+from .w3c import BATCH, TextResults
 
 
 class ResultsReader(Closing):
@@ -61,12 +62,10 @@ class ResultsReader(Closing):
             if told is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
                 self._refuse(head, found)
             form = told or found
+            if not head and (form is None or not form.is_binary):
+                raise SourceError("the results are empty: they have no header")
             if form is None:
-                raise SourceError(
-                    "the format of these results is not known: format names it"
-                    if head
-                    else "the results are empty: they have no header"
-                )
+                raise SourceError("the format of these results is not known: format names it")
             self.format = form
             self._items = self._read()
             # What comes with the first batch has the header before it.
@@ -140,7 +139,14 @@ class ResultsReader(Closing):
         if self.format.jena is not None:
             rows = RowDecoder(self.format.jena, self._factory, self._limits)
             for batch in batches(self._pieces, rows.decode, rows.finish):
-                self.variables = rows.variables
+                # The row of variables may be longer than a chunk.
+                if rows.started:
+                    self.variables = rows.variables
+                    yield batch
+        elif self.format is ResultsFormat.CSV:
+            self.variables, solutions = read_csv(self._pieces, self._factory, self._limits)
+            yield []
+            while batch := list(islice(solutions, BATCH)):
                 yield batch
         else:
             text = TextResults(self._pieces, self.format, self._factory, self._limits)

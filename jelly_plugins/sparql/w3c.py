@@ -1,5 +1,5 @@
-"""The W3C's formats of SPARQL results: JSON is written here; everything else is pyoxigraph's work,
-and for reading CSV rdflib's.
+"""The W3C's formats of SPARQL results: JSON is written here, and CSV is read in :mod:`.csv`;
+everything else is pyoxigraph's work.
 
 pyoxigraph has no other way to make solutions than to parse them, so that they reach it as JSON.
 
@@ -16,11 +16,19 @@ from typing import Any, Final
 
 from ..backends import get_backend
 from ..codec import Describe, Kind, Limits, TermFactory
-from ..codec.common.limits import over
+from ..codec.common.limits import NESTING_CEILING, over
 from ..codec.common.terms import build
+from ..codec.text.checking import Checker
 from ..codec.text.ntriples import written_label
 from ..codec.text.transcoding import LONG_TERM
-from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TermError, TextError
+from ..errors import (
+    JellyError,
+    LimitError,
+    SourceError,
+    StatementError,
+    TermError,
+    TextError,
+)
 from ..formats.reading import PieceFile, pyoxigraph_module, too_large
 from ..io.sources import PIECE
 from .formats import ResultsFormat
@@ -28,7 +36,7 @@ from .formats import ResultsFormat
 _PARTS: Final = ("subject", "predicate", "object")
 
 #: Solutions that are given out at once.
-_BATCH: Final = 1024
+BATCH: Final = 1024
 
 #: A cache of terms that reaches this many entries starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -44,29 +52,46 @@ def json_pieces(
     """Solutions as SPARQL JSON, in chunks: memory grows with the longest solution only.
 
     :param on_long: called with the length of each long term before it is copied.
-    :raises TermError: a term cannot be written.
+    :raises JellyError: a term or a name cannot be written; with the number of the solution, from 1,
+        as its row.
     """
+    if len(set(variables)) < len(variables):
+        raise TermError("two variables have the same name")
+    if "" in variables:
+        raise TermError("a variable has no name")
     yield _utf8('{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[')
     known: dict[Any, str] = {}
     keys = [_dumps(name) + ":" for name in variables]
     parts: list[str] = []
     size = 0
     mark = ""
-    for solution in solutions:
-        bound = []
-        for key, term in zip(keys, solution, strict=True):
-            if term is None:
-                continue
-            text = known.get(term)
-            if text is None:
-                text = _dumps(_json(term, describe))
-                if len(text) <= LONG_TERM:
-                    if len(known) >= _CACHE_ENTRIES:
-                        known.clear()
-                    known[term] = text
-                elif on_long is not None:
-                    on_long(len(text))
-            bound.append(key + text)
+
+    def text_of(term: Any) -> str:
+        text = _dumps(_json(term, describe, 0))
+        if len(text) <= LONG_TERM:
+            if len(known) >= _CACHE_ENTRIES:
+                known.clear()
+            known[term] = text
+        elif on_long is not None:
+            on_long(len(text))
+        return text
+
+    for row, solution in enumerate(solutions, 1):
+        if len(solution) != len(keys):
+            raise StatementError(
+                f"a solution has {len(solution)} terms for {len(keys)} variables", row=row
+            )
+        try:
+            bound = [
+                key + (known.get(term) or text_of(term))
+                for key, term in zip(keys, solution, strict=True)
+                if term is not None
+            ]
+        except TypeError as error:
+            raise TermError(f"a cell is not a term: {error}", row=row) from None
+        except JellyError as error:
+            error.locate(row=row)
+            raise
         part = mark + "{" + ",".join(bound) + "}"
         parts.append(part)
         size += len(part)
@@ -93,15 +118,47 @@ def json_boolean(value: bool) -> bytes:
     return b'{"head":{},"boolean":%s}\n' % (b"true" if value else b"false")
 
 
-def _json(term: Any, describe: Describe) -> dict[str, Any]:
+def checked(describe: Describe, format: ResultsFormat) -> Describe:  # noqa: A002
+    """Take terms apart, and reject those that a format cannot express."""
+    checker = Checker(f"the format {format}", graphs=False, quoted=True)
+
+    def described(term: Any) -> tuple[Any, ...]:
+        found = describe(term)
+        kind, *parts = found
+        if kind == Kind.IRI:
+            checker.check_iri(parts[0])
+        elif kind == Kind.LITERAL:
+            lex, tag, datatype = parts
+            if tag is not None:
+                tag = tag.removesuffix("--ltr").removesuffix("--rtl")
+            checker.check_literal(lex, tag, datatype)
+        elif kind == Kind.TRIPLE:
+            if format is ResultsFormat.CSV:
+                raise TermError("CSV has no place for quoted triples: write TSV")
+            subject, predicate, _ = (describe(part)[0] for part in parts)
+            if subject not in (Kind.IRI, Kind.BLANK_NODE) or predicate != Kind.IRI:
+                raise TermError(
+                    "a quoted triple has a subject that is not an IRI or a blank node, or a "
+                    f"predicate that is not an IRI, which the format {format} cannot express"
+                )
+        return found
+
+    return described
+
+
+def _json(term: Any, describe: Describe, depth: int) -> dict[str, Any]:
     """A term as SPARQL JSON has it."""
+    if depth > NESTING_CEILING:
+        raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
     kind, *parts = describe(term)
     if kind == Kind.IRI:
         return {"type": "uri", "value": parts[0]}
     if kind == Kind.BLANK_NODE:
         return {"type": "bnode", "value": written_label(parts[0])}
     if kind == Kind.TRIPLE:
-        value = {name: _json(part, describe) for name, part in zip(_PARTS, parts, strict=True)}
+        value = {
+            name: _json(part, describe, depth + 1) for name, part in zip(_PARTS, parts, strict=True)
+        }
         return {"type": "triple", "value": value}
     if kind != Kind.LITERAL:
         raise TermError("the default graph is not a term of a solution")
@@ -165,10 +222,6 @@ class TextResults:
         self._factory = factory
         self._limits = limits
         self._cache: dict[Any, Any] = {}
-        if format is ResultsFormat.CSV:
-            self._describe = get_backend("rdflib").describe
-            self._found: Any = self._of_csv(pieces)
-            return
         self._describe = get_backend("oxigraph").describe
         self._found = parse(pieces, format)
         if hasattr(self._found, "variables"):
@@ -195,7 +248,7 @@ class TextResults:
                         ]
                     )
                 )
-                if len(batch) == _BATCH:
+                if len(batch) == BATCH:
                     yield batch
                     batch = []
         except JellyError:
@@ -226,19 +279,3 @@ class TextResults:
                 self._cache.clear()
             self._cache[term] = made
         return made
-
-    def _of_csv(self, pieces: Iterator[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Solutions by rdflib, which guesses the kind of each term: CSV does not have it."""
-        try:
-            from rdflib.query import Result
-        except ImportError:
-            raise MissingExtraError(
-                "reading CSV needs a library: pip install 'jelly-plugins[rdflib]'"
-            ) from None
-        try:
-            result = Result.parse(io.BytesIO(b"".join(pieces)), format="csv")
-        except (ValueError, StopIteration, RuntimeError) as error:
-            raise as_ours(error) from error
-        variables = result.vars or []
-        self.variables = [str(name) for name in variables]
-        return (tuple([row.get(name) for name in variables]) for row in result.bindings)

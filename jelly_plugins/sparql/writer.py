@@ -15,7 +15,7 @@ from ..formats.reading import pyoxigraph_module
 from ..io.sinks import Destination, Writable, open_output
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
-from .w3c import as_ours, json_boolean, json_pieces, parse
+from .w3c import as_ours, checked, json_boolean, json_pieces, parse
 
 _BATCH: Final = 4096
 
@@ -104,9 +104,7 @@ def write_results(
             limits=limits,
         )
     else:
-        if len(set(variables)) < len(variables):
-            raise TermError("two variables have the same name")
-        pieces = json_pieces(variables, solutions, describe)
+        pieces = json_pieces(variables, solutions, checked(describe, form))
     with open_output(dst) as out:
         _write(pieces, form, out)
 

@@ -26,9 +26,9 @@ def _pyoxigraph_table(data: Data) -> pyarrow.Table:
     return pyarrow.table(dict(zip(("subject", "predicate", "object"), columns, strict=True)))
 
 
-def _size(table: Any) -> int:
+def _size(table: Any, data: Data) -> int:
     out = io.BytesIO()
-    arrow.write(table, out)
+    arrow.write(table, out, options=data.options)
     return out.tell()
 
 
@@ -48,7 +48,7 @@ def columns_to_jelly(data: Data) -> Runs:
     theirs = pyjelly_terms(data)
     return Runs(
         {
-            "ours": lambda: _size(table),
+            "ours": lambda: _size(table, data),
             "pyjelly, generic terms": lambda: pyjelly_encode(theirs),
         }
     )

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from jelly_plugins import Iri, Triple, codec, write
+from jelly_plugins import Iri, Literal, Triple, codec, write
+from jelly_plugins.cli import console
 from tests.blocks import blocks, run_python
+from tests.shared_data import ROOT
 
 from .command import assert_failed, command, jelly, triples_file
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_one_is_no_plural(tmp_path: Path) -> None:
@@ -38,7 +38,21 @@ def test_the_demo_says_that_the_slow_codec_ran(
     monkeypatch.setattr(codec, "native", native)
     done = jelly("demo")
     assert done.code == 0
-    assert ("ran in Python" in done.text) == (not native)
+    assert ("runs in Python" in done.text) == (not native)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_large_conversion_notes_the_slow_codec_once(
+    native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codec, "native", native)
+    console._note_python_kernel.cache_clear()
+    small, large = tmp_path / "small.jelly", tmp_path / "large.jelly"
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x"))], small)
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x" * (5 << 20)))], large)
+    assert jelly("convert", small, "-o", tmp_path / "small.nt").err == ""
+    done = jelly("convert", large, "--options-from", large, "-o", tmp_path / "x.jelly")
+    assert done.err == ("" if native else f"jelly: {console.PYTHON_KERNEL}\n")
 
 
 def test_the_comment_on_the_start_page_is_what_is_printed(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins.codec import Encoder, Iri, Limits, PhysicalType, StreamOptions
+from jelly_plugins.codec.common.terms import XSD_STRING
 from jelly_plugins.codec.text import transcoding as text
 
 native = pytest.importorskip("jelly_plugins.codec._native", reason="the kernel is not built")
@@ -68,6 +69,48 @@ def test_both_kernels_write_the_same(
     rng = random.Random(f"{physical_type} {tables} {variety}")
     pieces = [lines(rng, 400, variety, quads=physical_type is QUADS) for _ in range(7)]
     assert frames(native, options, pieces) == frames(text, options, pieces)
+
+
+def triple_term(rng: random.Random, *, nested: bool) -> str:
+    """One of a few triple terms, spelled in one of several ways."""
+    subject = rng.choice(("_:b", "<http://example.org/s>", "<http://example.org/größe>"))
+    plain = ("_:b", "<urn:o>", '"é"', '"\\u00e9"', f'"é"^^<{XSD_STRING}>', '"1"^^<urn:d>', '"é"@en')
+    value = triple_term(rng, nested=False) if nested and rng.random() < 0.2 else rng.choice(plain)
+    space = rng.choice((" ", "", "\t"))
+    return f"<<({space}{subject}{space}<http://example.org/p>{space}{value}{space})>>"
+
+
+@pytest.mark.parametrize("physical_type", [TRIPLES, QUADS], ids=lambda each: each.name)
+@pytest.mark.parametrize("prefixes", [0, 1, 8])
+@pytest.mark.parametrize("nested", [False, True])
+def test_triple_terms(
+    physical_type: PhysicalType, prefixes: int, nested: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = StreamOptions(
+        physical_type=physical_type,
+        rdf_star=True,
+        max_name_table_size=8,
+        max_prefix_table_size=prefixes,
+        max_datatype_table_size=8,
+    )
+    rng = random.Random(f"{physical_type} {prefixes} {nested}")
+    objects = [lambda: triple_term(rng, nested=nested), lambda: '"plain"', lambda: "_:b"]
+    pieces = [
+        "".join(f"_:{rng.choice('bc')} <urn:p> {rng.choice(objects)()} .\n" for _ in range(200))
+        for _ in range(7)
+    ]
+    given = [piece.encode() for piece in pieces]
+    unusual: list[Any] = []
+    add_unusual = native.Encoder._add_unusual
+
+    def noted(encoder: Any, statements: Any) -> None:
+        rows = list(statements)
+        unusual.extend(rows)
+        add_unusual(encoder, rows)
+
+    monkeypatch.setattr(native.Encoder, "_add_unusual", noted)
+    assert frames(native, options, given) == frames(text, options, given)
+    assert bool(unusual) == nested
 
 
 @pytest.mark.parametrize("most", [0, 1, 10, 1000])

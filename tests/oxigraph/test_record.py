@@ -166,8 +166,11 @@ def test_an_exception_in_a_transaction(store: ox.Store, path: Path) -> None:
 
 
 def test_the_bookkeeping_is_not_to_be_changed(store: ox.Store, path: Path) -> None:
-    with record(store, path) as recorder, pytest.raises(TermError, match="positions"):
-        recorder.add(quad(1, BOOKKEEPING))
+    with record(store, path) as recorder:
+        opening = path.read_bytes()
+        with pytest.raises(TermError, match="positions"):
+            recorder.add(quad(1, BOOKKEEPING))
+    assert path.read_bytes() == opening
     assert list(read_patches(path)) == []
 
 

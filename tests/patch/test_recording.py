@@ -76,6 +76,7 @@ def test_cut(path: Path) -> None:
         place = log.place
         log.append(rows(1))
         log.cut(place)
+        assert path.stat().st_size == place.size
         assert contents(path) == []
         assert (log.head, log.root, log.patches) == (None, None, 0)
         for number in range(5):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import re
+import tracemalloc
+import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -9,20 +14,19 @@ from typing import Any
 import pytest
 
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple
-from jelly_plugins.codec import Column, GenericFactory, describe
+from jelly_plugins.codec import DEFAULT_GRAPH, Column, GenericFactory, Kind, describe
 from jelly_plugins.codec.sparql import (
+    column_writer,
     columns,
     decoder,
     encoder,
     kernel,
-    layouts,
     term_reader,
-    values,
 )
 from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
-from jelly_plugins.codec.sparql.decoder import IRIS, LITERALS, MIXED, ResultsDecoder
+from jelly_plugins.codec.sparql.decoder import ResultsDecoder
 from jelly_plugins.codec.sparql.encoder import ResultsEncoder, encode_boolean
-from jelly_plugins.codec.sparql.layouts import expand, squeeze
+from jelly_plugins.codec.sparql.layouts import IRIS, LITERALS, MIXED, expand, squeeze
 from jelly_plugins.codec.sparql.options import ResultsOptions
 from jelly_plugins.errors import JellyError, LimitError, OptionsError, StatementError, TermError
 from jelly_plugins.proto import sparql_pb2
@@ -165,20 +169,12 @@ def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the reference write, without the compiled module."""
-    for module in (layouts, values):
-        for name in ("pack", "squeeze", *WRITING):
-            if hasattr(module, name):
-                monkeypatch.setattr(encoder, name, getattr(module, name))
+    monkeypatch.setattr(encoder, "ColumnWriter", column_writer.ColumnWriter)
 
 
-WRITING = (
-    "Described",
-    "describe_all",
-    "iri_numbers",
-    "joined",
-    "packed_entries",
-    "written_terms",
-)
+def by_theirs(term: Any) -> Any:
+    """Take terms apart as an adapter does."""
+    return describe(term)
 
 
 def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,9 +221,6 @@ def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         except JellyError as error:
             return type(error), str(error)
 
-    def by_theirs(term: Any) -> Any:
-        return describe(term)
-
     theirs = [
         (variables, rows, settings | {"describe": by_theirs}) for variables, rows, settings in cases
     ]
@@ -239,14 +232,149 @@ def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert attempt(case) == found
 
 
-def test_long_terms_are_not_kept() -> None:
-    """Memory does not grow with the terms that were written."""
-    writer = ResultsEncoder(["a", "b"], describe=describe)
-    for n in range(300):
-        writer.add([(Iri(f"urn:{n}" + "x" * 5000), Literal(f"{n}" + "y" * 5000))])
-    writer.finish()
-    assert not writer._writer.known_iris
-    assert not writer._writer._described
+@pytest.mark.parametrize("take_apart", [describe, by_theirs])
+def test_memory_does_not_grow_with_what_is_written(take_apart: Any) -> None:
+    small = ResultsOptions(max_name_table_size=128)
+    tracemalloc.start()
+    try:
+        writer = ResultsEncoder(["a", "b"], options=small, describe=take_apart, frame_cells=100)
+        for n in range(2000):
+            writer.add([(Iri(f"urn:{n}" + "x" * 5000), Literal(f"{n}" + "y" * 5000))])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+class Text(str):
+    """A string that lies about itself."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+    def encode(self, *_: Any) -> bytes:
+        return b"\xff"
+
+    def __str__(self) -> str:
+        return "another"
+
+
+def without_parts(kind: type[Any], **parts: Any) -> Any:
+    term = kind.__new__(kind)
+    for name, value in parts.items():
+        object.__setattr__(term, name, value)
+    return term
+
+
+class Raising:
+    """A term of others, one of whose methods raises."""
+
+    def __init__(self, hashing: Exception | None, comparing: Exception | None) -> None:
+        self.hashing = hashing
+        self.comparing = comparing
+
+    def __hash__(self) -> int:
+        if self.hashing is not None:
+            raise self.hashing
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        if self.comparing is not None:
+            raise self.comparing
+        return self is other
+
+
+class Shortened(tuple[Any, ...]):
+    """A description that is not what it seems."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, _: Any) -> Any:
+        return Text("x")
+
+
+def hostile_cells() -> Iterator[Any]:
+    """Cells that are not what a writer expects."""
+    yield Iri(Text("urn:x"))
+    yield BlankNode(Text("b"))
+    yield Literal(Text("x"), Text("en"))
+    yield Literal(Text("x"), None, Text("urn:d"))
+    yield without_parts(Iri)
+    yield without_parts(BlankNode)
+    yield without_parts(Literal)
+    yield without_parts(Literal, lex="x")
+    yield without_parts(Literal, lex="x", langtag=None)
+    yield without_parts(Literal, lex="x", langtag="en", datatype="urn:d")
+    yield type("Mine", (Iri,), {})("urn:x")
+    for error in (TypeError("no"), AttributeError("no"), ValueError("no")):
+        yield Raising(error, None)
+        yield Raising(None, error)
+    yield from ([], {}, object(), 1, b"x", "x", DEFAULT_GRAPH, Ellipsis, float("nan"))
+
+
+def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both kernels write the same, or reject it with the same error."""
+
+    def attempt(cells: list[Any], take_apart: Any) -> Any:
+        try:
+            return written(["a"], [(cell,) for cell in cells], describe=take_apart)
+        except Exception as error:
+            return type(error), re.sub("0x[0-9a-f]+", "", str(error))
+
+    def junk(term: Any) -> Any:
+        """Take terms apart in ways that no adapter does."""
+        kind = zlib.crc32(repr(type(term)).encode()) % 7
+        return (
+            (Kind.IRI, Text("urn:x")),
+            Shortened((Kind.LITERAL, "x", None, None)),
+            [Kind.BLANK_NODE, "b"],
+            (Kind.LITERAL, b"x", None, None),
+            (Kind.LITERAL, "x", "en", "urn:d"),
+            (Kind.TRIPLE, term, term, term),
+            (9, "x"),
+        )[kind]
+
+    def outcomes() -> list[Any]:
+        found = []
+        for take_apart in (describe, by_theirs, junk):
+            for number, _ in enumerate(hostile_cells()):
+                for before, after in (([], []), ([S], [Literal("y")]), ([Literal("x")], [None])):
+                    # One of their own each time, and the same one twice.
+                    cell = list(hostile_cells())[number]
+                    other = list(hostile_cells())[number]
+                    cells = [*before, cell, cell, other, *after, cell]
+                    found.append(attempt(cells, take_apart))
+        return found
+
+    found = outcomes()
+    assert sum(isinstance(each, list) for each in found) > 20
+    write_in_python(monkeypatch)
+    assert outcomes() == found
+
+
+def test_a_term_that_changes_while_it_is_described() -> None:
+    """What was read of a term stays as it was."""
+    first = Iri("urn:first")
+
+    class Other:
+        pass
+
+    def take_apart(term: Any) -> Any:
+        if isinstance(term, Other):
+            object.__setattr__(first, "value", "urn:" + "x" * 100_000)
+            gc.collect()
+            return (Kind.IRI, "urn:other")
+        return describe(term)
+
+    frames = written(["a"], [(first,), (Other(),), (S,)], describe=take_apart)
+    assert read(frames) == [(Iri("urn:first"),), (Iri("urn:other"),), (S,)]
 
 
 def test_runs() -> None:

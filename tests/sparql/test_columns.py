@@ -170,7 +170,8 @@ def test_values() -> None:
 
 def test_a_cell_of_another_type() -> None:
     integers = [(Literal(str(n), None, XSD + "integer"),) for n in range(10)]
-    for last in (Iri("urn:x"), Literal("x", None, XSD + "integer"), Literal("1")):
+    others = [Literal(lex, None, XSD + "integer") for lex in ("x", "0x1F", " 1", "")]
+    for last in (Iri("urn:x"), Literal("1"), Literal("1", None, XSD + "int"), *others):
         data = data_of(["n"], [*integers, (last,)], frame_cells=5)
         with pytest.raises(StatementError, match=r"frame 2: .*\?n is not of type int64") as caught:
             arrow().read_results(data, values=True).read_all()
@@ -197,6 +198,46 @@ TIME = "2026-11-24T10:00:00"
         ("decimal", ["0." + "1" * 19], "string", None),
         ("double", ["x"], "string", None),
         ("double", ["1", "-INF"], "double", "-inf"),
+        ("double", ["NaN", "+INF", ".5", "1.", "-1e-3"], "double", "-0.001"),
+        ("integer", ["+7", "-0", "007"], "int64", "7"),
+        ("boolean", ["1", "false"], "bool", "False"),
+        ("decimal", ["+1.", ".5"], "decimal128(38, 18)", "0.500000000000000000"),
+        ("byte", ["-128", "127"], "int64", "127"),
+        ("positiveInteger", ["1"], "int64", "1"),
+        # Arrow reads these; XML Schema does not.
+        ("integer", ["0x1F"], "string", None),
+        ("integer", ["1_000"], "string", None),
+        ("integer", [" 1"], "string", None),
+        ("integer", ["1.0"], "string", None),
+        ("integer", ["++1"], "string", None),
+        ("integer", [""], "string", None),
+        ("integer", ["\u0661"], "string", None),
+        ("integer", ["1\n"], "string", None),
+        ("boolean", ["TRUE"], "string", None),
+        ("boolean", ["True", "false"], "string", None),
+        ("double", ["inf"], "string", None),
+        ("double", ["infinity"], "string", None),
+        ("double", ["nan"], "string", None),
+        ("double", ["0x1p3"], "string", None),
+        ("decimal", ["1e3"], "string", None),
+        ("decimal", ["NaN"], "string", None),
+        ("dateTime", ["2026-11-24"], "string", None),
+        ("dateTime", ["2026-11-24 10:00:00"], "string", None),
+        ("dateTime", ["2026-11-24T10:00"], "string", None),
+        ("dateTime", ["2026-11-24T10"], "string", None),
+        ("dateTime", [TIME + "+0100"], "string", None),
+        ("dateTime", [TIME + "+01"], "string", None),
+        ("dateTime", [TIME + "+14:30"], "string", None),
+        ("dateTime", ["2026-02-30T10:00:00"], "string", None),
+        ("date", ["2026-11-24T10:00:00"], "string", None),
+        ("date", ["20261124"], "string", None),
+        ("byte", ["128"], "string", None),
+        ("short", ["-32769"], "string", None),
+        ("int", ["2147483648"], "string", None),
+        ("unsignedInt", ["-1"], "string", None),
+        ("unsignedInt", ["4294967296"], "string", None),
+        ("nonNegativeInteger", ["-1"], "string", None),
+        ("positiveInteger", ["0"], "string", None),
     ],
 )
 def test_a_column_is_text_where_no_type_holds_it(

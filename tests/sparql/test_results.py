@@ -11,8 +11,18 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import BlankNode, Iri, Limits, Literal, SourceError, TruncatedError, write
+from jelly_plugins import (
+    BlankNode,
+    Iri,
+    Limits,
+    Literal,
+    SourceError,
+    Triple,
+    TruncatedError,
+    write,
+)
 from jelly_plugins.errors import (
+    JellyError,
     LimitError,
     LookupTableError,
     OptionsError,
@@ -88,8 +98,130 @@ def test_what_follows_the_result_of_ask_is_read() -> None:
 
 
 def test_csv_has_no_kinds() -> None:
+    data = b'\xef\xbb\xbfa,"b"\r\nhttp://e.org/a,"x, ""y""\r\n"\nurn:a,_:label-612062\r1,\n,http://e.org/a'
+    for source in (data, io.BytesIO(data), _Slow(data)):
+        with read_results(source, format="csv") as results:
+            assert results.variables == ["a", "b"]
+            assert list(results) == [
+                (Iri("http://e.org/a"), Literal('x, "y"\r\n')),
+                (Literal("urn:a"), BlankNode("a b")),
+                (Literal("1"), None),
+                (None, Iri("http://e.org/a")),
+            ]
     found = list(read_results(written(ResultsFormat.CSV), format="csv"))
-    assert found[1] == (None, Literal("1"))
+    assert found[0] == (Iri("http://e.org/a"), Literal('x"\n'))
+    # What a line holds depends on the number of variables.
+    assert list(read_results(b"a\n\n", format="csv")) == [(None,)]
+    assert list(read_results(b"\r\n\r\n\r\n", format="csv")) == [(), ()]
+    many = [(Iri(f"http://e.org/{n}"), Literal("x" * 200_000)) for n in range(20)]
+    assert list(read_results(written(ResultsFormat.CSV, rows=many), format="csv")) == many
+
+
+class _Slow(io.RawIOBase):
+    """Gives one byte at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._chunks = (data[at : at + 1] for at in range(len(data)))
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, _: int = -1) -> bytes:
+        return next(self._chunks, b"")
+
+
+@pytest.mark.parametrize(
+    ("form", "data", "match"),
+    [
+        ("csv", b"", "empty"),
+        ("csv", b"a,\n", "line 1: a variable has no name"),
+        ("csv", b"a,b,a\n", "line 1: two variables have the same name"),
+        ("csv", b"a,b\n1,2\n1\n", "line 3: the line has 1 cells for 2 variables"),
+        ("csv", b'a,b\n"\n",2\n1,2,3\n', "line 4: the line has 3 cells for 2 variables"),
+        ("csv", b"a,b\n1,2\n\n", "line 3: the line has 1 cells for 2 variables"),
+        ("csv", b"\nx\n", "line 2: the line has 1 cells for 0 variables"),
+        ("csv", b'a,b\n1,"x\n', "line 2, column 3: a quoted cell does not end"),
+        ("csv", b'a\n"x"y\n', "line 2, column 1: a quoted cell"),
+        ("csv", b'a\nx"y\nz\n', "line 2, column 1: .* a quote is in a cell"),
+        ("csv", b'a,b\n"x\ny",z"\n', "line 3, column 4: .* a quote is in a cell"),
+        ("csv", b"a\n1\n\xff\n", "line [123]: the text is not UTF-8"),
+        ("tsv", b"", "empty"),
+        ("tsv", b"?a\t\n", "Empty column"),
+        ("tsv", b"?a\t?a\n", "declared twice"),
+        ("tsv", b"?a\t?b\n1\n", "line 2"),
+        ("tsv", b"?a\t?b\n1\t2\t3\n", "line 2"),
+        ("tsv", b'?a\n"x\n', "line 2"),
+        ("tsv", b'?a\n"x"y\n', "line 2"),
+        ("tsv", b"?a\n\xff\n", "UTF-8"),
+    ],
+)
+def test_tables_of_text_are_read_strictly(form: str, data: bytes, match: str) -> None:
+    with pytest.raises(JellyError, match=match) as caught:
+        list(read_results(data, format=form))
+    assert caught.value.source == "<bytes>"
+
+
+def test_a_line_of_csv_is_limited() -> None:
+    limits = Limits(name_table=8192, frame_bytes=1000)
+    for data in (b"a\n" + b"x" * 2000, b'a\n"' + b"x\n" * 1000):
+        with pytest.raises(LimitError, match="frame_bytes"):
+            list(read_results(data, format="csv", limits=limits))
+
+
+W3C = [ResultsFormat.JSON, ResultsFormat.XML, ResultsFormat.CSV, ResultsFormat.TSV]
+S = Iri("urn:s")
+
+
+@pytest.mark.parametrize("form", W3C)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Iri("urn:a b"),
+        Iri("relative"),
+        Iri("urn:\ud800"),
+        Literal("\ud800"),
+        Literal("x", "not a tag"),
+        Literal("x", None, "not an IRI"),
+        Triple(Literal("x"), S, S),
+        Triple(Triple(S, S, S), S, S),
+        Triple(S, BlankNode("p"), S),
+        Triple(S, S, Triple(S, S, Iri("urn:a b"))),
+        "x",
+        [],
+    ],
+)
+def test_terms_that_the_text_formats_cannot_express(form: ResultsFormat, cell: Any) -> None:
+    file = io.BytesIO()
+    with pytest.raises(TermError, match="row 2") as caught:
+        write_results(["a"], [(S,), (cell,)], file, format=form)
+    assert caught.value.row == 2
+    assert b"urn:s" not in file.getvalue()
+
+
+@pytest.mark.parametrize("form", W3C)
+def test_quoted_triples(form: ResultsFormat) -> None:
+    rows = [(Triple(S, S, Triple(BlankNode("b"), S, Literal('x,y"z', "en--ltr"))),)]
+    if form is ResultsFormat.CSV:
+        with pytest.raises(TermError, match="CSV has no place for quoted triples"):
+            written(form, ["a"], rows)
+    else:
+        assert list(read_results(written(form, ["a"], rows), format=form)) == rows
+    deep: Any = S
+    for _ in range(10_000):
+        deep = Triple(S, S, deep)
+    with pytest.raises(JellyError):
+        written(form, ["a"], [(deep,)])
+
+
+@pytest.mark.parametrize("form", EXACT)
+def test_what_is_not_a_table(form: ResultsFormat) -> None:
+    for names, row, match in ((["a"], (S, S), "2 terms for 1"), (["a", "a"], (S, S), "name")):
+        with pytest.raises(JellyError, match=match):
+            written(form, names, [row])
+    if form.jena is None:
+        with pytest.raises(JellyError, match="no name"):
+            written(form, [""], [])
 
 
 def test_what_others_are_is_said() -> None:
@@ -128,6 +260,16 @@ def test_an_error_names_frame_and_column() -> None:
     small = Limits(string_bytes=10, name_table=8192)
     with pytest.raises(LimitError, match=r"frame 0: column 1 \(\?b\)|frame 0: .*string_bytes"):
         list(read_results(written(ResultsFormat.JELLY), limits=small))
+
+
+@pytest.mark.parametrize("form", EXACT)
+def test_a_header_longer_than_a_chunk(form: ResultsFormat) -> None:
+    names = [f"v{number}" for number in range(40_000)]
+    data = written(form, names, [])
+    assert len(data) > 1 << 18
+    with read_results(data, format=form) as results:
+        assert results.variables == names
+        assert list(results) == []
 
 
 def test_solutions_stream() -> None:

@@ -3,14 +3,7 @@
 from typing import Any
 
 from ..text.columns import Column
-from .layouts import pack as pack
-from .layouts import squeeze as squeeze
-from .values import Described as Described
-from .values import describe_all as describe_all
-from .values import iri_numbers as iri_numbers
-from .values import joined as joined
-from .values import packed_entries as packed_entries
-from .values import written_terms as written_terms
+from .column_writer import ColumnWriter as ColumnWriter
 
 def read_column(
     reader: Any, number: int, data: bytes, start: int, stop: int, rows: int

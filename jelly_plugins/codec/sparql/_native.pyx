@@ -1,41 +1,44 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The compiled half of Jelly-SPARQL: columns of the usual form. `term_reader`, `values` and
-`layouts` are its reference.
+"""The compiled half of Jelly-SPARQL. `term_reader`, `column_writer` and `layouts` are its reference.
 
-There are no rules here that could differ: whatever is not of the usual form, or wrong, makes
-`read_column` return None, and the reference reads the column or says what is wrong with it. All
+Reading: there are no rules here that could differ. Whatever is not of the usual form, or wrong,
+makes a function return None, and the reference reads the column or says what is wrong with it. All
 state is the reference's (`ResultsTermReader`), and what was counted is put back first.
 
+Writing: `ColumnWriter` has lookups of its own, those of the codec's other encoders. What is not a
+usual term is described, or rejected, by the reference.
+
 Memory: only the frame's bytes are read by pointer, each read after a comparison with the end; the
-caller holds them for the length of a call, and nothing that is kept points into them.
+caller holds them for the length of a call, and nothing that is kept points into them. What is
+written is held by its column.
 """
 
 import os
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_GetItem, PyDict_SetItem
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.dict cimport PyDict_GetItem, PyDict_GetItemWithError, PyDict_SetItem
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_GetSlice
-from cpython.unicode cimport (
-    PyUnicode_AsUTF8AndSize,
-    PyUnicode_AsUTF8String,
-    PyUnicode_DecodeUTF8,
-)
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from ...errors import TermError
 from ..common import term_reader as reference_terms
 from ..common import terms
 from ..common.terms import BlankNode, GenericFactory, Iri, Literal, Quad, Triple
-from ..common.limits import ROW_OVERHEAD
+from ..common.limits import ROW_OVERHEAD, over
+from ..common.term_writer import NoRoomError
 from ..text.columns import Column, ColumnFactory
+from . import column_writer as reference_writer
 
 include "../kernel/common/memory.pxi"
+include "../kernel/common/wire.pxi"
 include "../kernel/common/slots.pxi"
 include "../kernel/common/objects.pxi"
+include "../kernel/common/writer_table.pxi"
 
 cdef Py_ssize_t CACHED_STRING = reference_terms.CACHED_STRING
 cdef Py_ssize_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
@@ -63,21 +66,13 @@ cdef struct Numbers:
 
 cdef inline const uint8_t *read_uint32(const uint8_t *pos, const uint8_t *end,
                                        uint32_t *value) noexcept nogil:
-    """Read a varint of 32 bits; NULL if there is none in its shortest forms."""
-    cdef uint64_t result = 0
-    cdef int shift = 0
-    cdef uint8_t byte
-    while pos < end and shift < 35:
-        byte = pos[0]
-        pos += 1
-        result |= (<uint64_t> (byte & 0x7F)) << shift
-        if byte < 0x80:
-            if result >> 32:
-                return NULL
-            value[0] = <uint32_t> result
-            return pos
-        shift += 7
-    return NULL
+    """Read a varint of 32 bits; NULL if there is none."""
+    cdef uint64_t found
+    pos = read_varint(pos, end, &found)
+    if pos == NULL or found >> 32:
+        return NULL
+    value[0] = <uint32_t> found
+    return pos
 
 
 cdef inline const uint8_t *read_span(const uint8_t *pos, const uint8_t *end,

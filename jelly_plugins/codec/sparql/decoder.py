@@ -20,7 +20,7 @@ from ..common.limits import Limits, over
 from ..common.terms import TermFactory
 from ..common.wire import BYTES, VARINT, read_fields, read_metadata_entry, uint32
 from .kernel import read_column
-from .layouts import expand
+from .layouts import BLANK_NODES, COLUMNS, IRIS, LITERALS, MIXED, expand
 from .options import RESULTS_LIMITS, ResultsOptions, read_options
 from .term_reader import Field, ResultsTermReader, gather, read_numbers
 
@@ -30,15 +30,8 @@ _ROW_COUNT: Final = 3
 _NAMES: Final = 4
 _PREFIXES: Final = 5
 _DATATYPES: Final = 6
-IRIS: Final = 7
-BLANK_NODES: Final = 8
-LITERALS: Final = 9
-MIXED: Final = 10
 _ASK: Final = 11
 _METADATA: Final = 15
-
-#: Fields of the columns by type, in the order in which a header counts them.
-COLUMNS: Final = (IRIS, BLANK_NODES, LITERALS, MIXED)
 
 _FRAME: Final = dict.fromkeys((*range(1, 12), _METADATA), BYTES) | {_ROW_COUNT: VARINT}
 _REPEATED: Final = frozenset((_VARIABLES, _NAMES, _PREFIXES, _DATATYPES, *COLUMNS, _METADATA))

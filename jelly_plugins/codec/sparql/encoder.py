@@ -10,27 +10,16 @@ Reference: sparql.proto.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...errors import JellyError, StatementError, TermError
 from ..common.limits import Limits, over
 from ..common.row_writer import DEFAULT_FRAME_BYTES
-from ..common.term_reader import CACHED_STRING
-from ..common.term_writer import CACHE_ENTRIES, NoRoomError, TermWriter
-from ..common.terms import BlankNode, Describe, Iri, Kind, Literal, describe, text_of
-from ..common.terms import describe as generic_describe
+from ..common.term_writer import NoRoomError
+from ..common.terms import Describe, Kind, describe
 from ..common.wire import bytes_field, string_field, varint_field
-from .decoder import BLANK_NODES, IRIS, LITERALS, MIXED
-from .kernel import (
-    Described,
-    describe_all,
-    iri_numbers,
-    joined,
-    pack,
-    packed_entries,
-    squeeze,
-    written_terms,
-)
+from .kernel import ColumnWriter
+from .layouts import BLANK_NODES, IRIS, LITERALS, MIXED
 from .options import RESULTS_LIMITS, ResultsOptions, write_options
 
 #: Cells of a frame: rows times variables.
@@ -42,150 +31,6 @@ _TYPES: Final = {
     1 << Kind.BLANK_NODE: BLANK_NODES,
     1 << Kind.LITERAL: LITERALS,
 }
-_LOOKUPS: Final = {"name": 4, "prefix": 5, "datatype": 6}
-
-
-def _numbers(number: int, values: list[int]) -> bytes:
-    """A packed field; nothing for no values."""
-    if not values:
-        return b""
-    return bytes_field(number, pack(values))
-
-
-class _ColumnWriter(TermWriter):
-    """Writes columns; what they need in the lookups waits in :attr:`entries`."""
-
-    def __init__(self, options: ResultsOptions, describe: Describe, limits: Limits) -> None:
-        super().__init__(options, describe, limits, self._refuse_entry)
-        #: Entries for the next frame: the id as written, and the value, by lookup.
-        self.entries: dict[str, list[tuple[int, str]]] = {name: [] for name in _LOOKUPS}
-        #: What was made of IRIs of the generic model, by their value.
-        self.known_iris: dict[str, Described] = {}
-        #: Whether terms are of the generic model. Apart from its IRIs, which share their names and
-        #: prefixes, describing one takes less time than finding it.
-        self.generic = describe is generic_describe
-
-    @staticmethod
-    def _refuse_entry(_table: str, _body: bytes) -> None:
-        raise AssertionError("entries are packed")
-
-    def _write_entry(self, table: str, written: int, value: str) -> None:
-        self.entries[table].append((written, value))
-
-    def take_entries(self) -> bytes:
-        """The packed entries that wait, as fields of a frame."""
-        taken = b"".join(
-            packed_entries(number, self.entries[name]) for name, number in _LOOKUPS.items()
-        )
-        self.entries = {name: [] for name in _LOOKUPS}
-        return taken
-
-    def _encoded(self, parts: tuple[Any, ...]) -> Any:
-        """What there is to write of a term."""
-        kind = Kind(parts[0])
-        if kind is Kind.IRI:
-            raw = self.text(parts[1], "an IRI")
-            prefix, name = self._cut(text_of(parts[1]))
-            return Described(int(kind), len(raw), None, None, None, prefix, name)
-        if kind is Kind.BLANK_NODE:
-            raw = self.text(parts[1], "a blank node label")
-            return Described(int(kind), len(raw), raw)
-        if kind is not Kind.LITERAL:
-            raise TermError("Jelly-SPARQL has no quoted triples and no default graph")
-        _, lex, langtag, datatype = parts
-        raw = self.text(lex, "a lexical form")
-        if langtag is not None:
-            if datatype is not None:
-                raise TermError("a literal has either a language tag or a datatype, not both")
-            if not langtag:
-                raise TermError("a language tag is empty")
-            tag = self.text(langtag, "a language tag")
-            return Described(int(kind), len(raw) + len(tag), raw, tag)
-        if datatype is not None:
-            self.text(datatype, "a datatype")
-        return Described(int(kind), len(raw), raw, None, text_of(datatype))
-
-    def describe_term(self, term: Any) -> Any:
-        """What :meth:`_encoded` makes of a term; remembered where that is of use.
-
-        :raises TermError: it is not a term, or cannot be written.
-        """
-        known: dict[Any, Any] = self._described
-        key = term
-        if self.generic and type(term) in (Iri, BlankNode, Literal):
-            if type(term) is not Iri:
-                return self._describe(term)
-            known, key = self.known_iris, term.value
-        try:
-            found: Any = known.get(key)
-        except (TypeError, AttributeError) as error:
-            self._refuse(term, error)
-        if found is None:
-            found = self._describe(term)
-            if found.size <= CACHED_STRING:
-                if len(known) >= CACHE_ENTRIES:
-                    known.clear()
-                known[key] = found
-        return found
-
-    def find_ids(self, value: Any) -> None:
-        """Have an IRI's ids be those of this frame, and its entries used by it."""
-        if value.frame != self._row_number:
-            value.prefix_id, value.name_id = self._iri_ids(value.prefix, value.name)
-            value.frame = self._row_number
-
-    def datatype_id(self, datatype: str) -> int:
-        """The id of a datatype, used by this frame."""
-        return self._datatype(datatype)
-
-    def begin(self) -> None:
-        """Start a frame: entries that are used from here on stay until its end."""
-        self._row_number += 1
-
-    def columns(self, columns: Sequence[tuple[int, list[Any], list[int]]]) -> bytes:
-        """Write the columns of a frame.
-
-        :param columns: the type, described run values and layout of each, in order of the types.
-        :raises NoRoomError: they need more entries than a lookup has.
-        """
-        return b"".join(
-            bytes_field(number, self._column(number, values, layouts))
-            for number, values, layouts in columns
-        )
-
-    def one_row(self, columns: Sequence[tuple[int, list[Any], list[int]]]) -> bytes:
-        """Write the columns of a frame of one row, which cannot be made smaller.
-
-        :raises TermError: they need more entries than a lookup has.
-        """
-        return self._row(self.columns, columns)
-
-    def _column(self, number: int, values: list[Any], layouts: list[int]) -> bytes:
-        layout = _numbers(2, layouts)
-        if number == IRIS:
-            names, prefixes = iri_numbers(self, values)
-            if not any(prefixes[1:]):
-                # One for all, or none at all.
-                prefixes = [prefix for prefix in prefixes[:1] if prefix]
-            return _numbers(1, names) + layout + _numbers(3, prefixes)
-        if number == BLANK_NODES:
-            return joined(1, values) + layout
-        if number == LITERALS and not any(value.tag for value in values):
-            datatypes = {value.datatype for value in values}
-            if len(datatypes) == 1:
-                datatype = datatypes.pop()
-                written = 0 if datatype is None else self._datatype(datatype)
-                return layout + joined(3, values) + varint_field(4, written)
-        return written_terms(self, values, number == MIXED) + layout
-
-
-class _Squeezed(NamedTuple):
-    """A column: its run values, described, its layout, its length in bytes, its kinds of terms."""
-
-    values: list[Any]
-    layouts: list[int]
-    size: int
-    kinds: int
 
 
 class ResultsEncoder:
@@ -225,7 +70,7 @@ class ResultsEncoder:
         options.check(limits)
         if len(set(variables)) < len(variables):
             raise TermError("two variables have the same name")
-        self._writer = _ColumnWriter(options, describe, limits)
+        self._writer = ColumnWriter(options, describe, limits)
         for name in variables:
             if not self._writer.text(name, "a variable's name"):
                 raise TermError("a variable has no name")
@@ -276,34 +121,44 @@ class ResultsEncoder:
             raise StatementError(f"a solution has {size} terms for {width} variables")
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
-    def _written(self, columns: list[Sequence[Any]], rows: int) -> list[bytes]:
-        """The frames of some rows: one, or two halves if it would be too large."""
+    def _written(self, cells: list[Sequence[Any]], rows: int) -> list[bytes]:
+        """The frames of some rows, whose cells come by columns: one, or two halves if it would be
+        too large."""
         writer = self._writer
-        squeezed = [self._squeezed(column) for column in columns]
-        if sum(column.size for column in squeezed) <= self._frame_bytes or rows < 2:
+        columns = [writer.column(each) for each in cells]
+        if sum(column.size for column in columns) <= self._frame_bytes or rows < 2:
             writer.begin()
-            types, order = self._settle([column.kinds for column in squeezed])
-            ordered = [
-                (types[place] or IRIS, squeezed[place].values, squeezed[place].layouts)
-                for place in order
-            ]
+            types, order = self._settle([column.kinds for column in columns])
+            ordered = [(types[place] or IRIS, columns[place]) for place in order]
             try:
-                body = writer.one_row(ordered) if rows < 2 else writer.columns(ordered)
+                body = writer.columns(ordered, False)
+            except NoRoomError as error:
+                if rows < 2:
+                    return [self._frame(types, order, rows, self._whole_iris(ordered, error))]
+            else:
                 return [self._frame(types, order, rows, body)]
-            except NoRoomError:
-                pass
         half = rows // 2
-        return self._written([column[:half] for column in columns], half) + self._written(
-            [column[half:] for column in columns], rows - half
+        return self._written([each[:half] for each in cells], half) + self._written(
+            [each[half:] for each in cells], rows - half
         )
 
-    def _squeezed(self, cells: Sequence[Any]) -> _Squeezed:
-        try:
-            values, layouts = squeeze(cells)
-        except AttributeError as error:
-            raise TermError(f"a cell is not a term: {error}") from None
-        described, size, kinds = describe_all(self._writer, values)
-        return _Squeezed(described, layouts, size, kinds)
+    def _whole_iris(self, ordered: list[tuple[int, Any]], error: NoRoomError) -> bytes:
+        """Write the columns of one row that has IRIs under more prefixes than the table holds:
+        whole, under the empty one. The entries that were made stay, and are of use later.
+
+        :raises TermError: there are not enough other entries.
+        """
+        table = error.table
+        if table.name == "prefix":
+            self._writer.begin()
+            try:
+                return self._writer.columns(ordered, True)
+            except NoRoomError as other:
+                table = other.table
+        raise TermError(
+            f"the solution needs more {table.name} entries than the table has ({table.size}): "
+            f"raise max_{table.name}_table_size"
+        ) from None
 
     def _settle(self, columns: list[int]) -> tuple[list[int | None], list[int]]:
         """The types of the columns that hold values of these kinds, and the variables by column."""

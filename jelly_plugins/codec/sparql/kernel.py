@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ..text.columns import Column
-    from .layouts import pack, squeeze
-    from .values import Described, describe_all, iri_numbers, joined, packed_entries, written_terms
+    from .column_writer import ColumnWriter
 
     def read_column(
         reader: Any, number: int, data: bytes, start: int, stop: int, rows: int
@@ -27,30 +26,9 @@ else:
     try:
         if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
             raise ImportError("the Python codec runs")
-        from ._native import (
-            Described,
-            describe_all,
-            enter_packed,
-            find_fields,
-            iri_numbers,
-            joined,
-            pack,
-            packed_entries,
-            read_column,
-            squeeze,
-            text_column,
-            written_terms,
-        )
+        from ._native import ColumnWriter, enter_packed, find_fields, read_column, text_column
     except ImportError:
-        from .layouts import pack, squeeze
-        from .values import (
-            Described,
-            describe_all,
-            iri_numbers,
-            joined,
-            packed_entries,
-            written_terms,
-        )
+        from .column_writer import ColumnWriter
 
         def read_column(*_):
             return None
@@ -66,20 +44,6 @@ else:
 
 
 #: Whether the compiled module is used.
-native: Final = squeeze.__module__.endswith("._native")
+native: Final = ColumnWriter.__module__.endswith("._native")
 
-__all__ = [
-    "Described",
-    "describe_all",
-    "enter_packed",
-    "find_fields",
-    "iri_numbers",
-    "joined",
-    "native",
-    "pack",
-    "packed_entries",
-    "read_column",
-    "squeeze",
-    "text_column",
-    "written_terms",
-]
+__all__ = ["ColumnWriter", "enter_packed", "find_fields", "native", "read_column", "text_column"]

@@ -11,6 +11,13 @@ from typing import Any, Final
 from ...errors import WireError
 from ..common.wire import varint
 
+#: Types of columns: their fields in a frame, in the order in which a header counts them.
+IRIS: Final = 7
+BLANK_NODES: Final = 8
+LITERALS: Final = 9
+MIXED: Final = 10
+COLUMNS: Final = (IRIS, BLANK_NODES, LITERALS, MIXED)
+
 #: Parts of a token: values emitted once before it, kind of run, and its length.
 _SKIP_SHIFT: Final = 5
 _UNBOUND: Final = 1 << 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from pyoxigraph import Quad, RdfFormat, Triple, serialize
@@ -20,7 +20,7 @@ from ...codec import (
 )
 from ...errors import StatementError, TermError, TextError
 from ...io.sinks import Destination
-from ...io.streams import BATCH, write_delimited
+from ...io.streams import BATCH, with_options, write_delimited
 
 
 def encode_quads(
@@ -94,15 +94,10 @@ def _encode(
 ) -> Generator[bytes, None, int]:
     """The frames without delimiters; the number of statements is the generator's value.
 
-    By way of Oxigraph's own text, which the codec reads in a fifth of the time that it takes to ask
-    Python for each term.
+    By way of Oxigraph's own text. With the compiled kernel, it takes two thirds of the time that it
+    takes to ask Python for each term (weather; time of the processor); without it, 1.6 times.
     """
-    iterator = iter(quads)
-    if options is None:
-        first = list(islice(iterator, 1))
-        of_triples = bool(first) and isinstance(first[0], Triple)
-        options = StreamOptions.flat(PhysicalType.TRIPLES if of_triples else PhysicalType.QUADS)
-        iterator = chain(first, iterator)
+    options, iterator = with_options(quads, options, _infer_options)
     encoder = TextEncoder(options, namespaces=bool(namespaces), **settings)
     for name, iri in (namespaces or {}).items():
         encoder.add_namespace(name, iri)
@@ -116,6 +111,11 @@ def _encode(
         raise TermError(error.message) from error
     yield from encoder.finish()
     return encoder.statements
+
+
+def _infer_options(first: Quad | Triple | None) -> StreamOptions:
+    triples = isinstance(first, Triple)
+    return StreamOptions.flat(PhysicalType.TRIPLES if triples else PhysicalType.QUADS)
 
 
 def lines_of(statements: Iterable[Any], format_: RdfFormat) -> Iterator[bytes]:

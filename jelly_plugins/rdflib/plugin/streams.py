@@ -7,7 +7,7 @@ whose frames mean nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
@@ -28,7 +28,7 @@ from ...codec import (
 from ...errors import StatementError
 from ...io.sinks import Destination
 from ...io.sources import Source
-from ...io.streams import encode, encode_frames, infer_options, write_delimited
+from ...io.streams import encode, encode_frames, with_options, write_delimited
 from ..namespaces import DeclaredNamespaces
 from ..terms import EncoderTerms, Statement, refuse_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
@@ -108,16 +108,12 @@ def write_statements(
     """
     if isinstance(statements, Graph):
         raise TypeError(f"statements are needed, not {statements!r}; graph.serialize writes it")
-    iterator = iter(statements)
-    if options is None:
-        first = list(islice(iterator, 1))
-        options = infer_options(first[0] if first else None)
-        iterator = chain(first, iterator)
-    fit = _as_triple if options.physical_type is PhysicalType.TRIPLES else _as_quad
+    options, iterator = with_options(statements, options)
+    fitted = _as_triple if options.physical_type is PhysicalType.TRIPLES else _as_quad
     terms = EncoderTerms()
     written: int = write_delimited(
         encode(
-            chain.from_iterable(terms.statements(map(fit, iterator), ())),
+            chain.from_iterable(terms.statements(map(fitted, iterator), ())),
             options=options,
             describe=terms.describe,
             namespaces=namespaces,

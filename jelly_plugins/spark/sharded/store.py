@@ -363,15 +363,10 @@ class ShardedStore:
                 limits=limits,
                 threads=threads,
             )
-        written = 0
-
-        def quads() -> Iterator[tuple[Any, ...]]:
-            nonlocal written
-            for quad in self:
-                written += 1
-                yield tuple(quad)
-
-        write_delimited(encode(quads(), options=_QUADS, describe=describe, limits=limits), dst)
+        quads = map(tuple, self)
+        written: int = write_delimited(
+            encode(quads, options=_QUADS, describe=describe, limits=limits), dst
+        )
         return written
 
     def verify(self, *, every: bool = False) -> list[str]:

@@ -2,6 +2,14 @@
 #
 # Every function takes the position and the end of what it may read, and looks at no byte beyond.
 
+cdef extern from *:
+    """
+    /* The highest bit of each byte of a word. */
+    #define BEYOND_ASCII 0x8080808080808080ULL
+    """
+    uint64_t BEYOND_ASCII
+
+
 cdef enum:
     VARINT = 0
     FIXED64 = 1
@@ -138,7 +146,7 @@ cdef inline bint is_ascii(const uint8_t *bytes, size_t size) noexcept nogil:
         at += 8
     # The last eight, some of them once more.
     memcpy(&word, bytes + size - 8, 8)
-    return not (found | word) & 0x8080808080808080ULL
+    return not (found | word) & BEYOND_ASCII
 
 
 cdef inline Py_ssize_t characters_in(const uint8_t *pos, const uint8_t *end) noexcept nogil:
@@ -150,44 +158,45 @@ cdef Py_ssize_t characters_beyond_ascii(const uint8_t *pos, const uint8_t *end) 
     """As `characters_in`, for any text."""
     cdef Py_ssize_t count = 0
     cdef uint64_t word
-    cdef uint8_t byte
-    cdef uint32_t code
-    cdef int more
+    cdef uint8_t first
+    cdef uint8_t second
     while pos < end:
         if end - pos >= 8:
             memcpy(&word, pos, 8)
-            if not word & 0x8080808080808080ULL:
+            if not word & BEYOND_ASCII:
                 pos += 8
                 count += 8
                 continue
-        byte = pos[0]
+        first = pos[0]
         pos += 1
         count += 1
-        if byte < 0x80:
+        if first < 0x80:
             continue
-        if 0xC2 <= byte <= 0xDF:
-            more = 1
-            code = byte & 0x1F
-        elif 0xE0 <= byte <= 0xEF:
-            more = 2
-            code = byte & 0x0F
-        elif 0xF0 <= byte <= 0xF4:
-            more = 3
-            code = byte & 0x07
-        else:
+        if not 0xC2 <= first <= 0xF4 or not continues(pos, end):
             return -1
-        if end - pos < more:
+        second = pos[0]
+        pos += 1
+        if first < 0xE0:
+            continue
+        if not continues(pos, end):
             return -1
-        for _ in range(more):
-            if pos[0] & 0xC0 != 0x80:
+        pos += 1
+        if first < 0xF0:
+            # Longer than needed, or half of a surrogate pair.
+            if (first == 0xE0 and second < 0xA0) or (first == 0xED and second >= 0xA0):
                 return -1
-            code = code << 6 | (pos[0] & 0x3F)
-            pos += 1
-        if more == 2 and (code < 0x800 or 0xD800 <= code <= 0xDFFF):
+            continue
+        if not continues(pos, end):
             return -1
-        if more == 3 and not 0x10000 <= code <= 0x10FFFF:
+        pos += 1
+        if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second >= 0x90):
             return -1
     return count
+
+
+cdef inline bint continues(const uint8_t *pos, const uint8_t *end) noexcept nogil:
+    """Whether a byte that continues a character stands at `pos`."""
+    return pos < end and pos[0] & 0xC0 == 0x80
 
 
 cdef inline size_t varint_size(uint64_t value) noexcept nogil:

@@ -281,12 +281,13 @@ cdef class TermWriter:
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
         self.lines_written = 0
-        begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
+        self._begin_text(parser)
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
             # The reference says what is wrong with the whole of it before it reads any of it.
             self._speak()
             encoder._add_unusual(parser.statements(data))
             return 0
+        lines.checked = True
         try:
             while pos < end:
                 if encoder._restarting:
@@ -370,7 +371,7 @@ cdef class TermWriter:
         cdef Written written = DONE
         encoder = owner._encoder
         parser = owner._parser
-        begin_text(lines, parser.quads, parser.relative_iris, self.string_bytes)
+        self._begin_text(parser)
         try:
             while row < source.rows:
                 if encoder._restarting and parse_row(lines, source.given, row, self.line_bytes):
@@ -407,6 +408,16 @@ cdef class TermWriter:
             self._hand_over(encoder)
         return 0
 
+    cdef int _begin_text(self, parser) except -1:
+        """Get ready for lines or columns."""
+        begin_text(&self.lines, parser.quads, parser.relative_iris, self.string_bytes)
+        # Where one may not stand, the reference says so.
+        self.lines.triples = (
+            parser.dialect is not ntriples.Dialect.RDF_1_1 and self.tags.sizes[2][TRIPLE] > 0
+            and self.nesting >= 1 and self.row_bytes >= LEAST_TRIPLE
+        )
+        return 0
+
     cdef int _listen(self) except -1:
         """Compare the next terms with those that were heard."""
         if not self.previous:
@@ -417,9 +428,22 @@ cdef class TermWriter:
         return 0
 
     cdef int _recall(self, int position, Description description) except -1:
-        if description is None or description.encoded.kind == TRIPLE:
+        cdef EncodedTerm encoded
+        cdef Description part
+        if description is None:
             return 0
-        if not keep_previous(&self.lines.last[position], &description.encoded):
+        encoded = description.encoded
+        if encoded.kind == TRIPLE:
+            self.lines.said.size = 0
+            for term in description.parts:
+                part = self._describe(term)
+                if part.encoded.kind == TRIPLE:
+                    # No line that is read here has such a term.
+                    return 0
+                if not say(&self.lines.said, &part.encoded):
+                    raise MemoryError
+            encoded.text = contents(&self.lines.said)
+        if not keep_previous(&self.lines.last[position], &encoded):
             raise MemoryError
         return 0
 
@@ -934,14 +958,15 @@ cdef object previous_term(PreviousTerm *previous):
     """A term that was heard, as a generic term."""
     cdef Fields walk
     cdef Slice part
-    cdef Slice text
-    text = Slice(previous.text.bytes, previous.text.size)
+    cdef Slice text = Slice(previous.text.bytes, previous.text.size)
     if previous.kind == IRI:
         return Iri(text_of(text))
     if previous.kind == BLANK_NODE:
         return BlankNode(text_of(text))
     if previous.kind == DEFAULT_GRAPH:
         return terms.DEFAULT_GRAPH
+    if previous.kind == TRIPLE:
+        return Triple(*said_terms(text))
     open_fields(&walk, text.bytes, text.bytes + text.size, LITERAL_FIELDS)
     lex = ""
     langtag = None
@@ -955,6 +980,27 @@ cdef object previous_term(PreviousTerm *previous):
     if previous.typed:
         datatype = text_of(Slice(previous.datatype.bytes, previous.datatype.size))
     return Literal(lex, langtag, datatype)
+
+
+cdef list said_terms(Slice said):
+    """The terms of which :func:`say` has written what they say."""
+    cdef const uint8_t *end = said.bytes + said.size
+    cdef const uint8_t *pos = said.bytes
+    cdef PreviousTerm term
+    cdef uint64_t size = 0
+    cdef list found = []
+    while pos < end:
+        term.kind = pos[0]
+        term.typed = pos[1]
+        pos = read_varint(pos + 2, end, &size)
+        term.text.bytes = <uint8_t *> pos
+        term.text.size = size
+        pos = read_varint(pos + size, end, &size)
+        term.datatype.bytes = <uint8_t *> pos
+        term.datatype.size = size
+        pos += size
+        found.append(previous_term(&term))
+    return found
 
 
 cdef void skip_size(Slice *slice) noexcept nogil:

@@ -1,4 +1,7 @@
-# Columns from terms. `values` and `layouts` are the reference.
+# Columns from cells. `column_writer` and `layouts` are the reference.
+#
+# What a caller's code may do (compare, hash and describe terms) is over when a column is made: it
+# holds strings, and is written without any call into Python.
 
 cdef enum:
     IRI = 0
@@ -6,473 +9,494 @@ cdef enum:
     LITERAL = 2
 
 
-cdef class Described:
-    """See `values.Described`."""
-
-    cdef readonly int kind
-    cdef readonly Py_ssize_t size
-    cdef readonly bytes raw
-    cdef readonly bytes tag
-    cdef readonly str datatype
-    cdef readonly str prefix
-    cdef readonly str name
-    cdef public Py_ssize_t frame
-    cdef public uint32_t prefix_id
-    cdef public uint32_t name_id
-
-    # Not __cinit__: `described` makes one without packing and parsing arguments.
-    def __init__(self, int kind, Py_ssize_t size, bytes raw=None, bytes tag=None,
-                 str datatype=None, str prefix=None, str name=None):
-        self.kind = kind
-        self.size = size
-        self.raw = raw
-        self.tag = tag
-        self.datatype = datatype
-        self.prefix = prefix
-        self.name = name
+cdef enum:
+    NAMES = 0
+    PREFIXES = 1
+    DATATYPES = 2
+    LOOKUPS = 3
 
 
-cdef inline Described described(int kind, Py_ssize_t size, bytes raw):
-    cdef Described made = Described.__new__(Described)
-    made.kind = kind
-    made.size = size
-    made.raw = raw
-    return made
+cdef struct Value:
+    # Like `column_writer.Value`; `tag` and `datatype` have no address where there is none.
+    int kind
+    Slice text
+    size_t characters
+    Slice tag
+    Slice datatype
+    size_t datatype_characters
 
 
-cdef class Describer:
-    """Describes the generic terms of one call; None is for what the reference has to describe."""
+cdef class WrittenColumn:
+    """See `column_writer.Column`."""
 
-    cdef dict iris
-    cdef bint split
-    cdef Py_ssize_t longest
-    cdef str prefix
+    cdef readonly size_t size
+    cdef readonly int kinds
+    cdef Value *values
+    cdef Py_ssize_t count
+    cdef Buffer layouts
+    # What the values point into.
+    cdef list held
 
-    def __cinit__(self, writer):
-        self.iris = writer.known_iris
-        self.split = writer._prefixes.size > 0
-        self.prefix = ""
+    def __cinit__(self):
+        self.held = []
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.values)
+        release(&self.layouts)
+
+
+cdef class ColumnWriter:
+    """See `column_writer.ColumnWriter`."""
+
+    cdef WriterTable tables[LOOKUPS]
+    # Packed entries for the next frame: those of complete messages with their tags, and those of
+    # the last one.
+    cdef Buffer entries[LOOKUPS]
+    cdef Buffer last_entries[LOOKUPS]
+    cdef Buffer body
+    cdef uint64_t frame
+    cdef bint whole
+    # The ids that the zeros of the next IRI refer to.
+    cdef Ids ids
+    cdef object reference
+    cdef object limits
+    # Names and sizes of the lookups, for errors.
+    cdef tuple lookups
+    cdef dict known
+    cdef bint generic
+    cdef size_t longest
+    cdef uint64_t most_characters
+
+    def __cinit__(self, options, describe, limits):
+        self.reference = reference_writer.ColumnWriter(options, describe, limits)
+        self.limits = limits
+        self.known = self.reference._described
+        self.lookups = (
+            self.reference._names, self.reference._prefixes, self.reference._datatypes
+        )
+        self.generic = KNOWN_TERMS and describe is terms.describe
+        self.tables[NAMES].size = options.max_name_table_size
+        self.tables[PREFIXES].size = options.max_prefix_table_size
+        self.tables[DATATYPES].size = options.max_datatype_table_size
         self.longest = max(
-            0, min(writer._limits.string_bytes, writer._limits.frame_bytes - ROW_OVERHEAD, 1 << 62)
+            0, min(limits.string_bytes, limits.frame_bytes - ROW_OVERHEAD, 1 << 62)
+        )
+        self.most_characters = min(limits.lookup_characters, 1 << 62)
+
+    def __dealloc__(self):
+        cdef int lookup
+        for lookup in range(LOOKUPS):
+            close_writer_table(&self.tables[lookup])
+            release(&self.entries[lookup])
+            release(&self.last_entries[lookup])
+        release(&self.body)
+
+    def text(self, value, what):
+        """See the reference."""
+        return self.reference.text(value, what)
+
+    def begin(self):
+        """See the reference."""
+        self.frame += 1
+
+    # Cells to values
+
+    def column(self, cells):
+        """See the reference."""
+        cdef WrittenColumn column = WrittenColumn()
+        cdef list found
+        cdef Py_ssize_t size
+        try:
+            found = squeezed(cells, &column.layouts)
+        except AttributeError as error:
+            raise TermError(f"a cell is not a term: {error}") from None
+        size = PyList_GET_SIZE(found)
+        column.values = <Value *> PyMem_RawCalloc(size + 1, sizeof(Value))
+        if column.values == NULL:
+            raise MemoryError
+        for term in found:
+            if not self.generic or not self.put_generic(column, term):
+                self.put_value(column, term)
+            column.size += column.values[column.count].text.size
+            column.size += column.values[column.count].tag.size
+            column.kinds |= 1 << column.values[column.count].kind
+            column.count += 1
+        return column
+
+    cdef bint put_generic(self, WrittenColumn column, term) except -1:
+        """Put a generic term at the end of a column; False if the reference has to look at it."""
+        cdef Value *value = &column.values[column.count]
+        cdef object kind = type(term)
+        if kind is Iri:
+            value.kind = IRI
+            return self.put_slot(column, term, IRI_VALUE, &value.text, &value.characters)
+        if kind is BlankNode:
+            value.kind = BLANK_NODE
+            return self.put_slot(column, term, BLANK_NODE_LABEL, &value.text, &value.characters)
+        if kind is not Literal:
+            return False
+        value.kind = LITERAL
+        if not self.put_slot(column, term, LITERAL_LEX, &value.text, &value.characters):
+            return False
+        if get_slot(<PyObject *> term, LITERAL_LANGTAG) != <PyObject *> None:
+            return (
+                get_slot(<PyObject *> term, LITERAL_DATATYPE) == <PyObject *> None
+                and self.put_slot(column, term, LITERAL_LANGTAG, &value.tag, &value.characters)
+                and value.tag.size != 0
+            )
+        return get_slot(<PyObject *> term, LITERAL_DATATYPE) == <PyObject *> None or (
+            self.put_slot(column, term, LITERAL_DATATYPE, &value.datatype,
+                          &value.datatype_characters)
         )
 
-    cdef bytes utf8(self, text):
-        """The bytes of a string; None if it is none, or cannot be written."""
-        cdef bytes raw
-        if type(text) is not str:
-            return None
-        if PyUnicode_IS_ASCII(text):
-            raw = PyBytes_FromStringAndSize(
-                <const char *> PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
-            )
-        else:
-            try:
-                raw = PyUnicode_AsUTF8String(text)
-            except UnicodeEncodeError:
-                return None
-        return raw if PyBytes_GET_SIZE(raw) <= self.longest else None
+    cdef bint put_slot(self, WrittenColumn column, term, Py_ssize_t slot, Slice *slice,
+                       size_t *characters) except -1:
+        """Find the string in a slot of a term; False if there is none that can be written."""
+        cdef PyObject *text = get_slot(<PyObject *> term, slot)
+        return (
+            text != NULL
+            and type(<object> text) is str
+            and hold(column, <str> text, slice, characters)
+            and slice.size <= self.longest
+        )
 
-    cdef Described iri(self, term):
+    cdef int put_value(self, WrittenColumn column, term) except -1:
+        """Put what the reference has to say of a term at the end of a column."""
+        cdef Value *value = &column.values[column.count]
         cdef PyObject *kept
-        cdef Py_ssize_t size, cut
-        cdef const uint8_t *text
-        cdef Described made
-        value = slot_value(term, IRI_VALUE)
-        if type(value) is not str:
-            return None
-        kept = PyDict_GetItem(self.iris, value)
-        if kept != NULL:
-            return <Described> kept
-        size = cut = PyUnicode_GET_LENGTH(value)
-        if not PyUnicode_IS_ASCII(value) or size > self.longest:
-            return None
-        # As `_cut` has it.
-        text = <const uint8_t *> PyUnicode_DATA(value)
-        if not self.split:
-            cut = 0
-        while cut and text[cut - 1] != c"#" and text[cut - 1] != c"/":
-            cut -= 1
-        # Most often it is the prefix of the IRI before, which need not be made and hashed again.
-        if cut != PyUnicode_GET_LENGTH(self.prefix) or memcmp(
-            text, PyUnicode_DATA(self.prefix), cut
-        ):
-            self.prefix = value[:cut]
-        made = described(IRI, size, None)
-        made.prefix = self.prefix
-        made.name = value[cut:]
-        if size <= CACHED_STRING:
-            if len(self.iris) >= CACHE_ENTRIES:
-                self.iris.clear()
-            self.iris[value] = made
-        return made
-
-    cdef Described blank_node(self, term):
-        raw = self.utf8(slot_value(term, BLANK_NODE_LABEL))
-        if raw is None:
-            return None
-        return described(BLANK_NODE, PyBytes_GET_SIZE(raw), raw)
-
-    cdef Described literal(self, term):
-        cdef bytes raw
-        cdef bytes tag = None
-        cdef Described made
-        cdef Py_ssize_t size
-        raw = self.utf8(slot_value(term, LITERAL_LEX))
-        if raw is None:
-            return None
-        size = PyBytes_GET_SIZE(raw)
-        langtag = slot_value(term, LITERAL_LANGTAG)
-        datatype = slot_value(term, LITERAL_DATATYPE)
-        if langtag is not None:
-            tag = self.utf8(langtag)
-            if not tag or datatype is not None:
-                return None
-            size += PyBytes_GET_SIZE(tag)
-        elif datatype is not None and (
-            type(datatype) is not str
-            or not PyUnicode_IS_ASCII(datatype)
-            or PyUnicode_GET_LENGTH(datatype) > self.longest
-        ):
-            return None
-        made = described(LITERAL, size, raw)
-        made.tag = tag
-        made.datatype = datatype
-        return made
-
-
-def describe_all(writer, list terms):
-    """See `values.describe_all`."""
-    cdef dict known = writer._described
-    cdef bint generic = KNOWN_TERMS and writer.generic
-    cdef Describer describer = Describer(writer)
-    cdef list found = []
-    cdef Described each
-    cdef PyObject *kept
-    cdef Py_ssize_t size = 0
-    cdef int kinds = 0
-    for term in terms:
-        each = None
-        if generic:
-            if type(term) is Iri:
-                each = describer.iri(term)
-            elif type(term) is Literal:
-                each = describer.literal(term)
-            elif type(term) is BlankNode:
-                each = describer.blank_node(term)
-        else:
-            try:
-                kept = PyDict_GetItem(known, term)
-            except TypeError:
-                kept = NULL
-            if kept != NULL:
-                each = <Described> kept
-        if each is None:
-            each = writer.describe_term(term)
-        size += each.size
-        kinds |= 1 << each.kind
-        found.append(each)
-    return found, size, kinds
-
-
-cdef class Table:
-    """A `WriterTable` as `_ColumnWriter._iri_ids` uses it, for the columns of one call."""
-
-    cdef object writer
-    cdef object table
-    cdef object ids
-    cdef object to_end
-    cdef list used
-    cdef list waiting
-    cdef object row
-    cdef Py_ssize_t size
-    cdef Py_ssize_t most
-    cdef str last
-    cdef uint32_t last_id
-
-    def __cinit__(self, writer, table):
-        self.writer = writer
-        self.table = table
-        self.ids = table._ids
-        self.to_end = self.ids.move_to_end
-        self.used = table._used
-        self.waiting = writer.entries[table.name]
-        self.row = writer._row_number
-        self.size = table.size
-        self.most = min(writer._limits.lookup_characters, 1 << 62)
-        self.last = None
-
-    cdef uint32_t find(self, str value) except? 0:
-        """The id of an entry, which is made if there is none."""
-        cdef PyObject *kept
-        # The one before is used already, and last.
-        if self.last is not None and (value is self.last or value == self.last):
-            return self.last_id
-        kept = PyDict_GetItem(self.ids, value)
-        if kept != NULL:
-            found = <object> kept
-            self.to_end(value)
-            self.used[<Py_ssize_t> found] = self.row
-        else:
-            found = self.enter(value)
-        self.last = value
-        self.last_id = found
-        return self.last_id
-
-    cdef object enter(self, str value):
-        """See `TermWriter._enter` and `WriterTable.assign`; here is the case of a full table."""
-        cdef PyObject *kept
-        cdef Py_ssize_t characters = self.table.characters + PyUnicode_GET_LENGTH(value)
-        cdef Py_ssize_t entry_id
-        if len(self.ids) < self.size or characters > self.most:
-            return self.writer._enter(self.table, value)
-        oldest = next(iter(self.ids))
-        kept = PyDict_GetItem(self.ids, oldest)
-        if kept == NULL:
-            raise KeyError(oldest)
-        found = <object> kept
-        entry_id = found
-        if self.used[entry_id] == self.row:
-            return self.writer._enter(self.table, value)
-        del self.ids[oldest]
-        self.used[entry_id] = self.row
-        self.ids[value] = found
-        self.table.characters = characters - len(oldest)
-        self.waiting.append((0 if entry_id == self.table._last + 1 else found, value))
-        self.table._last = found
-        return found
-
-
-cdef class Entries:
-    """Finds the ids of IRIs as `_ColumnWriter.find_ids` does."""
-
-    cdef object writer
-    cdef Table names
-    cdef Table prefixes
-    cdef Py_ssize_t frame
-    cdef bint usual
-
-    def __cinit__(self, writer):
-        self.writer = writer
-        self.names = Table(writer, writer._names)
-        self.prefixes = Table(writer, writer._prefixes)
-        self.frame = writer._row_number
-        self.usual = self.prefixes.size > 0 and not writer._whole
-
-    cdef int find(self, Described value) except -1:
-        if value.frame == self.frame:
-            return 0
-        if not self.usual:
-            self.writer.find_ids(value)
-            return 0
-        value.prefix_id = self.prefixes.find(value.prefix)
-        value.name_id = self.names.find(value.name)
-        value.frame = self.frame
+        try:
+            kept = PyDict_GetItemWithError(self.known, term)
+        except (TypeError, AttributeError):
+            kept = NULL
+        found = <object> kept if kept != NULL else self.reference.value(term)
+        value.kind, text, tag, datatype, _ = found
+        value.tag = value.datatype = NOTHING
+        hold(column, text, &value.text, &value.characters)
+        if tag is not None:
+            hold(column, tag, &value.tag, &value.datatype_characters)
+        if datatype is not None:
+            hold(column, datatype, &value.datatype, &value.datatype_characters)
         return 0
 
+    # Values to columns
 
-def iri_numbers(writer, list values):
-    """See `values.iri_numbers`."""
-    cdef Entries entries = Entries(writer)
-    cdef list names = []
-    cdef list prefixes = []
-    cdef Described value
-    cdef Ids last = Ids(0, 0)
-    for value in values:
-        entries.find(value)
-        names.append(0 if value.name_id == last.name + 1 else value.name_id)
-        prefixes.append(0 if value.prefix_id == last.prefix else value.prefix_id)
-        last = Ids(value.prefix_id, value.name_id)
-    return names, prefixes
+    def columns(self, list columns, bint whole):
+        """See the reference."""
+        cdef WrittenColumn column
+        cdef Buffer into
+        memset(&into, 0, sizeof(Buffer))
+        self.whole = whole
+        try:
+            for number, each in columns:
+                column = each
+                self.body.size = 0
+                self.write_values(number, column)
+                write_field(&self.body, 0x12, &column.layouts)
+                write_text(&into, <int> number << 3 | 2, contents(&self.body))
+            return PyBytes_FromStringAndSize(<const char *> into.bytes, into.size)
+        finally:
+            release(&into)
+
+    cdef int write_values(self, int number, WrittenColumn column) except -1:
+        """Write the run values of a column into `body`."""
+        cdef Value *value
+        cdef Py_ssize_t at
+        if number == IRIS:
+            return self.write_iris(column)
+        if number == MIXED or (number == LITERALS and not is_of_one_datatype(column)):
+            return self.write_terms(column, number == MIXED)
+        for at in range(column.count):
+            value = &column.values[at]
+            write_text(&self.body, 0x0A if number == BLANK_NODES else 0x1A, value.text)
+        if number == LITERALS and column.count and column.values[0].datatype.bytes != NULL:
+            write_number(&self.body, 0x20, self.datatype_id(&column.values[0]))
+        return 0
+
+    cdef int write_iris(self, WrittenColumn column) except -1:
+        cdef Buffer names, prefixes
+        cdef Ids written
+        cdef bint one = True
+        cdef Py_ssize_t at
+        memset(&names, 0, sizeof(Buffer))
+        memset(&prefixes, 0, sizeof(Buffer))
+        self.ids = Ids(0, 0)
+        try:
+            for at in range(column.count):
+                written = self.written_ids(&column.values[at])
+                one = one and (at == 0 or written.prefix == 0)
+                make_room(&names, 10)
+                put_varint(&names, written.name)
+                make_room(&prefixes, 10)
+                put_varint(&prefixes, written.prefix)
+            write_field(&self.body, 0x0A, &names)
+            if one:
+                # One for all, or none at all.
+                prefixes.size = 0
+                if self.ids.prefix:
+                    make_room(&prefixes, 10)
+                    put_varint(&prefixes, self.ids.prefix)
+            write_field(&self.body, 0x1A, &prefixes)
+        finally:
+            release(&names)
+            release(&prefixes)
+        return 0
+
+    cdef int write_terms(self, WrittenColumn column, bint mixed) except -1:
+        """Write values as RdfLiteral, or in a mixed column as SparqlTerm."""
+        cdef Value *value
+        cdef Ids ids = Ids(0, 0)
+        cdef uint32_t datatype = 0
+        cdef size_t size, whole
+        cdef Py_ssize_t at
+        self.ids = Ids(0, 0)
+        for at in range(column.count):
+            value = &column.values[at]
+            if value.kind == IRI:
+                ids = self.written_ids(value)
+                size = number_size(ids.prefix) + number_size(ids.name)
+            elif value.kind == BLANK_NODE:
+                size = value.text.size
+            else:
+                datatype = self.datatype_id(value) if value.datatype.bytes != NULL else 0
+                size = text_size(value.text) + text_size(value.tag) + number_size(datatype)
+            whole = 1 + varint_size(size) + size if mixed else size
+            make_room(&self.body, whole + 32)
+            put_byte(&self.body, 0x0A)
+            put_varint(&self.body, whole)
+            if mixed:
+                # Its field is the one after its kind.
+                put_byte(&self.body, (value.kind + 1) << 3 | 2)
+                put_varint(&self.body, size)
+            if value.kind == IRI:
+                put_number(&self.body, 0x08, ids.prefix)
+                put_number(&self.body, 0x10, ids.name)
+            elif value.kind == BLANK_NODE:
+                put(&self.body, value.text.bytes, value.text.size)
+            else:
+                put_text(&self.body, 0x0A, value.text)
+                put_text(&self.body, 0x12, value.tag)
+                put_number(&self.body, 0x18, datatype)
+        return 0
+
+    # Lookups
+
+    cdef Ids written_ids(self, Value *value) except *:
+        """The ids of an IRI as they are written after those of the one before."""
+        cdef Slice text = value.text
+        cdef size_t cut = 0
+        cdef size_t characters = 0
+        cdef Ids found = Ids(0, 0)
+        cdef Ids written
+        if self.tables[PREFIXES].size:
+            if not self.whole:
+                cut = text.size
+                while cut and text.bytes[cut - 1] != c"#" and text.bytes[cut - 1] != c"/":
+                    cut -= 1
+                characters = cut
+                if value.characters != text.size:
+                    characters = characters_in(text.bytes, text.bytes + cut)
+            found.prefix = self.entry(PREFIXES, Slice(text.bytes, cut), characters)
+        found.name = self.entry(
+            NAMES, Slice(text.bytes + cut, text.size - cut), value.characters - characters
+        )
+        written.prefix = 0 if found.prefix == self.ids.prefix else found.prefix
+        written.name = 0 if found.name == self.ids.name + 1 else found.name
+        self.ids = found
+        return written
+
+    cdef uint32_t datatype_id(self, Value *value) except 0:
+        if self.tables[DATATYPES].size == 0:
+            # Which says so.
+            self.reference._datatype(text_of(value.datatype))
+        return self.entry(DATATYPES, value.datatype, value.datatype_characters)
+
+    cdef uint32_t entry(self, int lookup, Slice text, size_t characters) except 0:
+        """The id of an entry, which is made if there is none."""
+        cdef WriterTable *table = &self.tables[lookup]
+        cdef WriterEntry *newest
+        cdef uint64_t hash, entry_id
+        cdef uint32_t found
+        cdef Written written
+        if table.newest:
+            # Most often a prefix or datatype is that of the value before.
+            newest = &table.entries[table.newest]
+            if same(newest.bytes, newest.size, text.bytes, text.size):
+                newest.row = self.frame
+                return table.newest
+        hash = hash_of(text.bytes, text.size)
+        found = find_value(table, text, hash)
+        if found:
+            use(table, found, self.frame)
+            return found
+        written = choose_entry(table, characters, self.most_characters, self.frame, &entry_id)
+        if written == TOO_LONG:
+            raise over(
+                self.limits, "lookup_characters", table.characters + characters,
+                f"the length of all {self.lookups[lookup].name} entries",
+            )
+        if written == NO_ROOM:
+            raise NoRoomError(self.lookups[lookup])
+        self.enter(lookup, <uint32_t> entry_id, text, characters, hash)
+        return <uint32_t> entry_id
+
+    cdef int enter(self, int lookup, uint32_t entry_id, Slice text, size_t characters,
+                   uint64_t hash) except -1:
+        """Set an entry and write it: neither is done without the other."""
+        cdef WriterTable *table = &self.tables[lookup]
+        cdef Buffer *into = &self.last_entries[lookup]
+        cdef uint64_t written = written_id(table, entry_id)
+        if written:
+            self.end_entries(lookup)
+        make_room(into, text.size + 32)
+        if not fill_entry(table, entry_id, text, characters, hash, self.frame):
+            raise MemoryError
+        put_number(into, 0x08, written)
+        put_byte(into, 0x12)
+        put_varint(into, text.size)
+        put(into, text.bytes, text.size)
+        return 0
+
+    cdef int end_entries(self, int lookup) except -1:
+        """End the message that holds the last entries, if there are some: a new id starts
+        another."""
+        write_field(&self.entries[lookup], (lookup + 4) << 3 | 2, &self.last_entries[lookup])
+        self.last_entries[lookup].size = 0
+        return 0
+
+    def take_entries(self):
+        """See the reference."""
+        cdef int lookup
+        cdef bytes taken = b""
+        for lookup in range(LOOKUPS):
+            self.end_entries(lookup)
+            taken += PyBytes_FromStringAndSize(
+                <const char *> self.entries[lookup].bytes, self.entries[lookup].size
+            )
+            self.entries[lookup].size = 0
+        return taken
 
 
-cdef inline size_t varint_size(uint64_t value) noexcept nogil:
-    cdef size_t size = 1
-    while value > 0x7F:
-        value >>= 7
-        size += 1
-    return size
+cdef bint hold(WrittenColumn column, str text, Slice *slice, size_t *characters) except -1:
+    """Find a string's UTF-8, and hold it; False if it has none."""
+    cdef bytes raw
+    if PyUnicode_IS_ASCII(text):
+        column.held.append(text)
+        slice[0] = Slice(<const uint8_t *> PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text))
+    else:
+        try:
+            raw = PyUnicode_AsUTF8String(text)
+        except UnicodeEncodeError:
+            return False
+        column.held.append(raw)
+        slice[0] = slice_of_bytes(raw)
+    characters[0] = PyUnicode_GET_LENGTH(text)
+    return True
 
 
-cdef inline void put_number(Buffer *into, uint64_t value) noexcept nogil:
-    """Append a varint for which there is room."""
-    while value > 0x7F:
-        put_byte(into, <uint8_t> (value & 0x7F | 0x80))
-        value >>= 7
-    put_byte(into, <uint8_t> value)
+cdef bint is_of_one_datatype(WrittenColumn column) noexcept:
+    """Whether all values of a column of literals have one datatype, and none a language tag."""
+    cdef Value *first = &column.values[0]
+    cdef Value *value
+    cdef Py_ssize_t at
+    for at in range(column.count):
+        value = &column.values[at]
+        if value.tag.bytes != NULL:
+            return False
+        if (value.datatype.bytes == NULL) != (first.datatype.bytes == NULL):
+            return False
+        if value.datatype.bytes != first.datatype.bytes and not same(
+            value.datatype.bytes, value.datatype.size, first.datatype.bytes, first.datatype.size
+        ):
+            return False
+    return True
 
 
-cdef inline size_t field_size(size_t size) noexcept nogil:
-    """Bytes of a field with a payload of so many, and a tag of one byte."""
-    return 1 + varint_size(size) + size
+# Fields, which are left out where they are empty
 
-
-cdef inline void put_field(Buffer *into, uint8_t tag, bytes payload) noexcept:
-    put_byte(into, tag)
-    put_number(into, PyBytes_GET_SIZE(payload))
-    put(into, PyBytes_AS_STRING(payload), PyBytes_GET_SIZE(payload))
-
-
-cdef inline void put_varint_field(Buffer *into, uint8_t tag, uint64_t value) noexcept:
-    if value:
-        put_byte(into, tag)
-        put_number(into, value)
-
-
-cdef inline size_t varint_field_size(uint64_t value) noexcept nogil:
+cdef inline size_t number_size(uint64_t value) noexcept nogil:
     return 1 + varint_size(value) if value else 0
 
 
-def joined(int number, list values):
-    """See `values.joined`."""
-    cdef Buffer into
-    cdef Described value
-    memset(&into, 0, sizeof(Buffer))
-    try:
-        for value in values:
-            if not reserve(&into, PyBytes_GET_SIZE(value.raw) + 11):
-                raise MemoryError
-            put_field(&into, number << 3 | 2, value.raw)
-        return PyBytes_FromStringAndSize(<const char *> into.bytes, into.size)
-    finally:
-        release(&into)
+cdef inline size_t text_size(Slice text) noexcept nogil:
+    return 1 + varint_size(text.size) + text.size if text.size else 0
 
 
-def written_terms(writer, list values, bint mixed):
-    """See `values.written_terms`."""
-    cdef Entries entries = Entries(writer)
-    cdef dict datatypes = {}
-    cdef Buffer into
-    cdef Described value
-    cdef Ids last = Ids(0, 0)
-    cdef uint64_t prefix, name, datatype
-    cdef size_t size, whole
-    memset(&into, 0, sizeof(Buffer))
-    try:
-        for value in values:
-            prefix = name = datatype = 0
-            if value.kind == IRI:
-                entries.find(value)
-                prefix = 0 if value.prefix_id == last.prefix else value.prefix_id
-                name = 0 if value.name_id == last.name + 1 else value.name_id
-                last = Ids(value.prefix_id, value.name_id)
-                size = varint_field_size(prefix) + varint_field_size(name)
-            elif value.kind == BLANK_NODE:
-                size = PyBytes_GET_SIZE(value.raw)
-            else:
-                if value.datatype is not None:
-                    number = datatypes.get(value.datatype)
-                    if number is None:
-                        number = writer.datatype_id(value.datatype)
-                        datatypes[value.datatype] = number
-                    datatype = number
-                size = varint_field_size(datatype)
-                if PyBytes_GET_SIZE(value.raw):
-                    size += field_size(PyBytes_GET_SIZE(value.raw))
-                if value.tag is not None:
-                    size += field_size(PyBytes_GET_SIZE(value.tag))
-            whole = field_size(size) if mixed else size
-            if not reserve(&into, field_size(whole)):
-                raise MemoryError
-            put_byte(&into, 0x0A)
-            put_number(&into, whole)
-            if mixed:
-                # Its field is the one after its kind.
-                put_byte(&into, (value.kind + 1) << 3 | 2)
-                put_number(&into, size)
-            if value.kind == IRI:
-                put_varint_field(&into, 0x08, prefix)
-                put_varint_field(&into, 0x10, name)
-            elif value.kind == BLANK_NODE:
-                put(&into, PyBytes_AS_STRING(value.raw), size)
-            else:
-                if PyBytes_GET_SIZE(value.raw):
-                    put_field(&into, 0x0A, value.raw)
-                if value.tag is not None:
-                    put_field(&into, 0x12, value.tag)
-                put_varint_field(&into, 0x18, datatype)
-        return PyBytes_FromStringAndSize(<const char *> into.bytes, into.size)
-    finally:
-        release(&into)
+cdef inline void put_number(Buffer *into, uint8_t tag, uint64_t value) noexcept nogil:
+    """Append a field for which there is room."""
+    if value:
+        put_byte(into, tag)
+        put_varint(into, value)
 
 
-def packed_entries(int number, list entries):
-    """See `values.packed_entries`."""
-    cdef Buffer fields
-    cdef Buffer body
-    cdef const char *text
-    cdef Py_ssize_t size
-    cdef uint64_t entry_id
-    memset(&fields, 0, sizeof(Buffer))
-    memset(&body, 0, sizeof(Buffer))
-    try:
-        for written, value in entries:
-            entry_id = written
-            if entry_id:
-                end_entries(&fields, &body, number)
-            text = PyUnicode_AsUTF8AndSize(value, &size)
-            if not reserve(&body, size + 32):
-                raise MemoryError
-            put_varint_field(&body, 0x08, entry_id)
-            put_byte(&body, 0x12)
-            put_number(&body, size)
-            put(&body, text, size)
-        end_entries(&fields, &body, number)
-        return PyBytes_FromStringAndSize(<const char *> fields.bytes, fields.size)
-    finally:
-        release(&fields)
-        release(&body)
+cdef inline void put_text(Buffer *into, uint8_t tag, Slice text) noexcept nogil:
+    """Append a field for which there is room."""
+    if text.size:
+        put_byte(into, tag)
+        put_varint(into, text.size)
+        put(into, text.bytes, text.size)
 
 
-cdef int end_entries(Buffer *fields, Buffer *body, int number) except -1:
-    """Append packed entries as a field, if there are some."""
-    if body.size:
-        if not reserve(fields, field_size(body.size)):
-            raise MemoryError
-        put_byte(fields, number << 3 | 2)
-        put_number(fields, body.size)
-        put(fields, body.bytes, body.size)
-        body.size = 0
+cdef inline int make_room(Buffer *into, size_t more) except -1:
+    if not reserve(into, more):
+        raise MemoryError
     return 0
 
 
-def pack(list numbers):
-    """Numbers as the payload of a packed field."""
-    cdef Buffer into
-    memset(&into, 0, sizeof(Buffer))
-    try:
-        if not reserve(&into, PyList_GET_SIZE(numbers) * 10 + 1):
-            raise MemoryError
-        for number in numbers:
-            put_number(&into, number)
-        return PyBytes_FromStringAndSize(<const char *> into.bytes, into.size)
-    finally:
-        release(&into)
+cdef inline int write_number(Buffer *into, uint8_t tag, uint64_t value) except -1:
+    make_room(into, 11)
+    put_number(into, tag, value)
+    return 0
 
+
+cdef inline int write_text(Buffer *into, uint8_t tag, Slice text) except -1:
+    """Append a field that is one of several, and may be empty."""
+    make_room(into, text.size + 11)
+    put_byte(into, tag)
+    put_varint(into, text.size)
+    put(into, text.bytes, text.size)
+    return 0
+
+
+cdef inline int write_field(Buffer *into, uint8_t tag, Buffer *body) except -1:
+    make_room(into, body.size + 11)
+    put_text(into, tag, contents(body))
+    return 0
+
+
+# Layouts
 
 cdef inline bint are_equal(object cell, object last) except -1:
     """Whether two cells are one term."""
+    cdef bint lexes, tags
     if cell is last:
         return True
     if cell is None or last is None:
         return False
     if KNOWN_TERMS and type(cell) is type(last):
         if type(cell) is Iri:
-            return slot_value(cell, IRI_VALUE) == slot_value(last, IRI_VALUE)
+            return equal_slots(cell, last, IRI_VALUE)
         if type(cell) is BlankNode:
-            return slot_value(cell, BLANK_NODE_LABEL) == slot_value(last, BLANK_NODE_LABEL)
+            return equal_slots(cell, last, BLANK_NODE_LABEL)
         if type(cell) is Literal:
-            return (
-                slot_value(cell, LITERAL_LEX) == slot_value(last, LITERAL_LEX)
-                and slot_value(cell, LITERAL_LANGTAG) == slot_value(last, LITERAL_LANGTAG)
-                and slot_value(cell, LITERAL_DATATYPE) == slot_value(last, LITERAL_DATATYPE)
-            )
+            # Each of them, as one may be missing.
+            lexes = equal_slots(cell, last, LITERAL_LEX)
+            tags = equal_slots(cell, last, LITERAL_LANGTAG)
+            return equal_slots(cell, last, LITERAL_DATATYPE) and tags and lexes
     return cell == last
 
 
-def squeeze(cells):
-    """See `layouts.squeeze`."""
+cdef inline bint equal_slots(object one, object other, Py_ssize_t slot) except -1:
+    cdef PyObject *left = get_slot(<PyObject *> one, slot)
+    cdef PyObject *right = get_slot(<PyObject *> other, slot)
+    if left == NULL or right == NULL:
+        # Which raises an error.
+        return one == other
+    return left == right or <object> left == <object> right
+
+
+cdef list squeezed(cells, Buffer *layouts):
+    """The run values of a column's cells, and its layout as it is packed: see `layouts.squeeze`."""
     cdef list values = []
-    cdef list layouts = []
     cdef Py_ssize_t skip = 0
     cdef Py_ssize_t run = 0
     cdef object last = None
@@ -481,28 +505,24 @@ def squeeze(cells):
             run += 1
             continue
         if run:
-            if last is None:
-                put_run(layouts, skip, 16, run - 1)
-                skip = 0
-            elif run == 1:
-                skip += 1
-            else:
-                put_run(layouts, skip, 0, run - 2)
-                skip = 0
+            skip = end_run(layouts, skip, run, last is None)
         if cell is not None:
             values.append(cell)
         last = cell
         run = 1
-    if last is not None and run >= 2:
-        put_run(layouts, skip, 0, run - 2)
-    return values, layouts
+    if last is not None:
+        end_run(layouts, skip, run, False)
+    return values
 
 
-cdef inline int put_run(list layouts, Py_ssize_t skip, int kind, Py_ssize_t length) except -1:
-    """See `layouts.put_run`."""
-    if length < 15:
-        layouts.append(skip << 5 | kind | length)
-    else:
-        layouts.append(skip << 5 | kind | 15)
-        layouts.append(length - 15)
+cdef inline Py_ssize_t end_run(Buffer *layouts, Py_ssize_t skip, Py_ssize_t run,
+                               bint unbound) except -1:
+    """Append the token of a run, if it needs one; return how many values come before the next."""
+    cdef Py_ssize_t length = run - 1 if unbound else run - 2
+    if length < 0:
+        return skip + 1
+    make_room(layouts, 20)
+    put_varint(layouts, skip << 5 | (16 if unbound else 0) | min(length, 15))
+    if length >= 15:
+        put_varint(layouts, length - 15)
     return 0

@@ -21,22 +21,36 @@ cdef bint keep_previous(PreviousTerm *previous, EncodedTerm *encoded) noexcept n
 
 cdef Written write_heard(Writer *writer, LineReader *lines, TermTags *tags) noexcept nogil:
     """Write the line's terms, but for those that are repeated, into the writer's body."""
-    cdef EncodedTerm *encoded
     cdef Written written
-    cdef uint8_t size
     writer.row += 1
     writer.body.size = 0
     for position in range(4 if lines.quads else 3):
         if lines.repeated[position]:
             continue
-        encoded = &lines.encoded[position]
-        size = tags.sizes[position][encoded.kind]
-        if size == 0 or not append(&writer.body, tags.bytes[position][encoded.kind], size):
-            return OUT_OF_MEMORY
-        written = write_iri(writer, encoded) if encoded.kind == IRI else write_wire(writer, encoded)
+        written = write_tagged(writer, lines, position, &lines.encoded[position], tags)
         if written != DONE:
             return written
     return DONE
+
+
+cdef Written write_tagged(Writer *writer, LineReader *lines, int position, EncodedTerm *encoded,
+                          TermTags *tags) noexcept nogil:
+    """Write a term with its tag before it."""
+    cdef uint8_t size = tags.sizes[position][encoded.kind]
+    cdef Written written
+    cdef size_t at
+    if size == 0 or not append(&writer.body, tags.bytes[position][encoded.kind], size):
+        return OUT_OF_MEMORY
+    if encoded.kind == IRI:
+        return write_iri(writer, encoded)
+    if encoded.kind != TRIPLE:
+        return write_wire(writer, encoded)
+    at = writer.body.size
+    for part in range(3):
+        written = write_tagged(writer, lines, part, &lines.quoted[part], tags)
+        if written != DONE:
+            return written
+    return DONE if insert_size(&writer.body, at) else OUT_OF_MEMORY
 
 
 cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8_t row_tag,
@@ -54,8 +68,12 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
             lines.repeated[position] = repeats_previous(&lines.last[position], &lines.encoded[position])
         if not lines.repeated[position]:
             left += 1
-            if lines.encoded[position].kind == IRI and not lines.encoded[position].cut:
-                cut_iri(&lines.encoded[position], writer.prefixes.size > 0)
+            encoded = &lines.encoded[position]
+            if encoded.kind == IRI and not encoded.cut:
+                cut_iri(encoded, writer.prefixes.size > 0)
+            for part in range(3 if encoded.kind == TRIPLE else 0):
+                if lines.quoted[part].kind == IRI:
+                    cut_iri(&lines.quoted[part], writer.prefixes.size > 0)
     if left == 0:
         if writer.repeats >= writer.room_repeats:
             return ALL_REPEATED

@@ -1,8 +1,9 @@
 # Lines of N-Triples and N-Quads, read term by term without the GIL.
 #
 # Only lines of the usual form are read here: IRIs, blank nodes and literals where RDF 1.1 has them,
-# nothing wrong with them. Any other line (quoted triples, errors, what a limit refuses) is left to
-# the reference's parser, which reads it or says what is wrong with it.
+# triple terms of those as objects, nothing wrong with them. Any other line (nested or RDF-star's
+# triples, errors, what a limit refuses) is left to the reference's parser, which reads it or says
+# what is wrong with it.
 
 cdef enum Line:
     LINE_WRITTEN
@@ -22,9 +23,16 @@ cdef struct PreviousTerm:
 cdef struct LineReader:
     bint quads
     bint relative_iris
+    # Whether all of the text is known to be UTF-8.
+    bint checked
+    # Whether triple terms are read, see `parse_triple_term`.
+    bint triples
     uint64_t string_bytes
     # The terms of the line, and what they point to where it does not stand in the line.
     EncodedTerm encoded[4]
+    # The terms of the triple that is the object, and all that they say.
+    EncodedTerm quoted[3]
+    Buffer said
     # Whether a term is known to be the one of the statement before.
     bint repeated[4]
     Buffer wire
@@ -71,6 +79,7 @@ cdef void begin_text(LineReader *lines, bint quads, bint relative_iris,
 cdef void end_text(LineReader *lines) noexcept nogil:
     """Forget what points into lines or columns."""
     memset(lines.encoded, 0, sizeof(lines.encoded))
+    memset(lines.quoted, 0, sizeof(lines.quoted))
 
 
 # Terms. Each function reads a term that starts at `pos` and returns the position after it, NULL if
@@ -131,40 +140,20 @@ cdef const uint8_t *parse_label(LineReader *lines, const uint8_t *pos, const uin
     return pos if is_label(value[0]) and value.size <= lines.string_bytes else NULL
 
 
-cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Pass over what can be printed in ASCII and needs no escape, eight bytes at a time."""
-    cdef uint64_t word
-    cdef uint64_t quote
-    cdef uint64_t backslash
-    while end - pos >= 8:
-        memcpy(&word, pos, 8)
-        quote = word ^ 0x2222222222222222ULL
-        backslash = word ^ 0x5C5C5C5C5C5C5C5CULL
-        # The highest bit of a byte is set where it is beyond ASCII, a control character, the
-        # quote, the backslash or (which is looked at again) DEL; perhaps of one above such, too.
-        if (word | ((word - 0x2020202020202020ULL) & ~word)
-                | ((quote - 0x0101010101010101ULL) & ~quote)
-                | ((backslash - 0x0101010101010101ULL) & ~backslash)
-                | (word + 0x0101010101010101ULL)) & 0x8080808080808080ULL:
-            break
-        pos += 8
-    return pos
-
-
 cdef const uint8_t *parse_string(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                 Slice *value) noexcept nogil:
     """Read a string between its quotes."""
     cdef const uint8_t *start = pos + 1
     cdef const uint8_t *run = start
     cdef Buffer *out = &lines.unescaped
-    cdef uint8_t classes = 0
+    cdef uint64_t beyond = 0
     cdef bint escaped = False
     pos = start
     out.size = 0
     while True:
-        pos = skip_plain(pos, end)
+        pos = skip_plain(pos, end, &beyond)
         while pos < end and STRING_BYTES[pos[0]]:
-            classes |= STRING_BYTES[pos[0]]
+            beyond |= pos[0]
             pos += 1
         if pos == end or (pos[0] != c"\\" and pos[0] != c'"'):
             return NULL
@@ -179,7 +168,7 @@ cdef const uint8_t *parse_string(LineReader *lines, const uint8_t *pos, const ui
         if pos == NULL:
             return NULL
         run = pos
-    if classes & 2 and characters_in(start, pos) < 0:
+    if beyond & BEYOND_ASCII and not lines.checked and characters_in(start, pos) < 0:
         return NULL
     value[0] = Slice(out.bytes, out.size) if escaped else Slice(start, pos - start)
     return pos + 1 if value.size <= lines.string_bytes else NULL
@@ -286,14 +275,53 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
 
 cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                               int position, EncodedTerm *encoded) noexcept nogil:
-    """Read any term that may stand in a position of an RDF 1.1 statement."""
+    """Read any term that may stand in a position of a statement."""
     lines.repeated[position] = False
-    if pos == end:
-        return NULL
-    if pos[0] == c"<" and is_same_iri(&lines.last[position], pos, end):
+    if pos < end and pos[0] == c"<" and is_same_iri(&lines.last[position], pos, end):
         # What was heard before needs no second look.
         lines.repeated[position] = True
         return pos + lines.last[position].text.size + 2
+    if lines.triples and position == 2 and end - pos >= 3 and memcmp(pos, <const char *> b"<<(", 3) == 0:
+        return parse_triple_term(lines, pos + 3, end, encoded)
+    return parse_part(lines, pos, end, position, encoded)
+
+
+cdef const uint8_t *parse_triple_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                                      EncodedTerm *encoded) noexcept nogil:
+    """Read an RDF 1.2 triple term after its `<<(`; no other is in it."""
+    lines.said.size = 0
+    for position in range(3):
+        pos = parse_part(lines, skip_space(pos, end), end, position, &lines.quoted[position])
+        if pos == NULL or not say(&lines.said, &lines.quoted[position]):
+            return NULL
+    pos = skip_space(pos, end)
+    if end - pos < 3 or memcmp(pos, <const char *> b")>>", 3) != 0:
+        return NULL
+    encoded.kind = TRIPLE
+    encoded.typed = False
+    encoded.text = contents(&lines.said)
+    return pos + 3
+
+
+cdef bint say(Buffer *out, EncodedTerm *encoded) noexcept nogil:
+    """Append all that makes a term this one; False where there is no memory."""
+    if not reserve(out, encoded.text.size + encoded.datatype.size + 22):
+        return False
+    put_byte(out, <uint8_t> encoded.kind)
+    put_byte(out, encoded.typed)
+    put_varint(out, encoded.text.size)
+    put(out, encoded.text.bytes, encoded.text.size)
+    put_varint(out, encoded.datatype.size if encoded.typed else 0)
+    if encoded.typed:
+        put(out, encoded.datatype.bytes, encoded.datatype.size)
+    return True
+
+
+cdef const uint8_t *parse_part(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                               int position, EncodedTerm *encoded) noexcept nogil:
+    """Read a term that is no triple."""
+    if pos == end:
+        return NULL
     encoded.prefix_place.serial = 0
     encoded.name_place.serial = 0
     encoded.typed = False
@@ -407,3 +435,4 @@ cdef void close_line_reader(LineReader *lines) noexcept nogil:
         release(&lines.last[position].datatype)
     release(&lines.wire)
     release(&lines.unescaped)
+    release(&lines.said)

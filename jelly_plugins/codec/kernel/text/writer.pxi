@@ -133,6 +133,31 @@ cdef const uint8_t *read_character(const uint8_t *pos, uint32_t *code) noexcept 
     return pos + 4
 
 
+cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end,
+                                      uint64_t *beyond) noexcept nogil:
+    """Pass over what needs no escape in a string, eight bytes at a time; `beyond` has bits of
+    BEYOND_ASCII where some of it is not of ASCII."""
+    cdef uint64_t word
+    cdef uint64_t quote
+    cdef uint64_t backslash
+    cdef uint64_t delete
+    while end - pos >= 8:
+        memcpy(&word, pos, 8)
+        quote = word ^ 0x2222222222222222ULL
+        backslash = word ^ 0x5C5C5C5C5C5C5C5CULL
+        delete = word ^ 0x7F7F7F7F7F7F7F7FULL
+        # The highest bit of a byte is set where it is a control character, the quote, the backslash
+        # or DEL; perhaps of one above such, too.
+        if (((word - 0x2020202020202020ULL) & ~word)
+                | ((quote - 0x0101010101010101ULL) & ~quote)
+                | ((backslash - 0x0101010101010101ULL) & ~backslash)
+                | ((delete - 0x0101010101010101ULL) & ~delete)) & BEYOND_ASCII:
+            break
+        beyond[0] |= word
+        pos += 8
+    return pos
+
+
 # Each of these appends to a buffer, and returns False where there is no memory.
 
 cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
@@ -140,20 +165,24 @@ cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
     """Append ASCII and other characters, the former escaped where `escapes` says so."""
     cdef const uint8_t *end = pos + size
     cdef const uint8_t *run = pos
+    cdef uint64_t beyond = 0
     cdef Escape *escape
     # Room for all of it as it is; escapes make more as they come.
     if not reserve(out, size):
         return False
-    while pos < end:
-        if pos[0] < 0x80 and escapes[pos[0]].size:
-            escape = &escapes[pos[0]]
-            put(out, run, pos - run)
-            if not append(out, escape.bytes, escape.size) or not reserve(out, end - pos):
-                return False
-            run = pos + 1
+    while True:
+        if escapes == STRING_ESCAPES:
+            pos = skip_plain(pos, end, &beyond)
+        while pos < end and not (pos[0] < 0x80 and escapes[pos[0]].size):
+            pos += 1
+        put(out, run, pos - run)
+        if pos == end:
+            return True
+        escape = &escapes[pos[0]]
         pos += 1
-    put(out, run, end - run)
-    return True
+        run = pos
+        if not append(out, escape.bytes, escape.size) or not reserve(out, end - pos):
+            return False
 
 
 cdef inline bint append_iri_characters(Buffer *out, const uint8_t *bytes,

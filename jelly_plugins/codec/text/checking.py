@@ -1,7 +1,7 @@
-"""What the syntaxes that other parsers read can say: RDF 1.2, to the letter.
+"""What syntaxes that other parsers read can express: RDF 1.2, to the letter.
 
-N-Triples, N-Quads and Jelly are written by the codec, which says more; for the others a quad is
-looked at before it is written, because what they cannot say would come back as something else.
+N-Triples, N-Quads and Jelly are written by the codec, which can express more. For the others a quad
+or term is checked before it is written: what they cannot express would be read as something else.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ..codec import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
-from ..codec.common.limits import NESTING_CEILING
-from ..codec.common.terms import RDF_LANG_STRING
-from ..codec.text.lines import LANGTAG, NOT_IN_IRI
-from ..errors import LimitError, TermError
+from ...errors import LimitError, TermError
+from ..common.limits import NESTING_CEILING
+from ..common.terms import DEFAULT_GRAPH, RDF_LANG_STRING, BlankNode, Iri, Literal, Quad, Triple
+from .lines import LANGTAG, NOT_IN_IRI
 
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}\ud800-\udfff]*+")
 _TAG: Final = re.compile(LANGTAG)
@@ -75,7 +74,7 @@ class Checker:
         if isinstance(term, Iri):
             self.check_iri(term.value)
         elif isinstance(term, Literal):
-            self._check_literal(term)
+            self.check_literal(term.lex, term.langtag, term.datatype)
         elif not isinstance(term, BlankNode):
             raise TermError(f"{term!r} is not a term of jelly_plugins")
         if len(self._known) >= _KNOWN:
@@ -90,15 +89,18 @@ class Checker:
         if _IRI.fullmatch(iri) is None:
             raise TermError(f"{self._name} cannot express the IRI {iri[:80]!r}")
 
-    def _check_literal(self, literal: Literal) -> None:
-        tag = literal.langtag
+    def check_literal(self, lex: str, tag: str | None, datatype: str | None) -> None:
+        """Check a literal.
+
+        :raises TermError: the syntax cannot express it.
+        """
         if tag is not None and (_TAG.fullmatch(tag) is None or _LONG_SUBTAG.search(tag)):
             raise TermError(f"{self._name} cannot express the language tag {tag[:80]!r}")
-        if literal.datatype is not None:
-            self.check_iri(literal.datatype)
-            if literal.datatype in _TAGGED:
-                raise TermError(f"a literal of type {literal.datatype} has no language tag")
-        if _SURROGATE.search(literal.lex):
+        if datatype is not None:
+            self.check_iri(datatype)
+            if datatype in _TAGGED:
+                raise TermError(f"a literal of type {datatype} has no language tag")
+        if _SURROGATE.search(lex):
             raise TermError("a term has a surrogate, which is not a character")
 
     def _refusal(self, term: Any, role: str) -> TermError:
