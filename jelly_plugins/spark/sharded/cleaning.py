@@ -88,7 +88,7 @@ def vacuum(
         for version in plan.forgotten:
             log.forget(version)
         try:
-            if forgotten or plan.stores:
+            if forgotten or plan.takes_what_is_named:
                 log.publish(log.read(head.version).next(operations=0, metadata=said))
         except CommitConflictError:
             # What was not needed may be named by now.
@@ -161,6 +161,11 @@ class _Plan:
             for name, found in contents.passing.items()
             if name not in archives and _is_older(found, at_work)
         }
+
+    @property
+    def takes_what_is_named(self) -> bool:
+        """Whether a version may have named some of it: stores, and archives of positions."""
+        return bool(self.stores) or any(name.startswith(FOLDER) for name in self.passing)
 
     @property
     def removed(self) -> dict[str, list[Found]]:

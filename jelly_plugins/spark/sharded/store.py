@@ -420,6 +420,8 @@ class ShardedStore:
                 return
             commit = self.commit
         if commit.shards is None:
+            if version == self.version:
+                yield ": its stores were removed by a vacuum"
             return
         store = self if version == self.version else self.at(version)
         for number, shard in enumerate(commit.shards):

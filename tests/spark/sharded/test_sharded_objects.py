@@ -429,13 +429,20 @@ def test_credentials_are_nowhere(
         apply(bucket, logs[1], run=_taking(works))
     for each in (bucket, store, store.commit, works[0], works[0].attempt, bucket.client):
         assert SECRET not in f"{each} {each!r}"
-    for fault in ("failed", "expired"):
+    said = {
+        "failed": "500",
+        "expired": "403 Forbidden (ExpiredToken)",
+        "denied": "403 Forbidden (SignatureDoesNotMatch)",
+        "region": "400 Bad Request (AuthorizationHeaderMalformed)",
+    }
+    for fault, code in said.items():
         for action in (lambda: ShardedStore(bucket), lambda: apply(bucket, logs[1])):
             server.happens(lambda _, fault=fault: fault)  # type: ignore[misc]
             with pytest.raises(StorageError) as caught:
                 action()
             _assert_no_secret(caught.value)
             assert bucket.name in str(caught.value)
+            assert code in str(caught.value)
     options = [f"{name}={value}" for name, value in bucket._options.items()]
     arguments = [each for option in options for each in ("--storage-option", option)]
     done = jelly("spark", "status", "--root", bucket.name, *arguments)

@@ -399,6 +399,35 @@ def test_a_vacuum_keeps_archives_of_what_is_restored_meanwhile(
     assert _subjects(place) == {f"s{number}" for number in range(5)}
 
 
+def test_a_restore_loses_against_a_vacuum_that_removes_archives(
+    place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier vacuum made versions forget them, and was killed. No store is to be removed."""
+    monkeypatch.setattr(positions, "INLINE", 1)
+    monkeypatch.setattr(positions, "TOGETHER", 2)
+    monkeypatch.setattr(cleaning, "LEAST_GRACE", NOW)
+    _add(place, 0)
+    for number in range(1, 10):
+        file = BytesIO()
+        write_patches([patch(number, [BEGIN, COMMIT], prev=False)], file)
+        apply(place, file.getvalue(), shards=2)
+    publish = CommitLog.publish
+
+    def meanwhile(self: CommitLog, commit: Any) -> Any:
+        monkeypatch.setattr(CommitLog, "publish", publish)
+        for version in range(1, 10):
+            self.forget(version)
+        done = vacuum(place, keep=1, grace=NOW)
+        assert (done.versions, done.stores) == ([], [])
+        assert any(name.startswith("_positions/") for name in done.staged)
+        return publish(self, commit)
+
+    monkeypatch.setattr(CommitLog, "publish", meanwhile)
+    with pytest.raises(CommitConflictError):
+        restore(place, 5)
+    assert ShardedStore(place).verify() == []
+
+
 @pytest.mark.parametrize("hidden", ["newest", "all but the first", "staged"])
 def test_a_vacuum_keeps_what_the_newest_versions_name_whatever_is_listed(
     place: Any, monkeypatch: pytest.MonkeyPatch, hidden: str
@@ -544,7 +573,6 @@ def test_all_versions_are_verified(place: Any) -> None:
     restore(place, 1)
     store = ShardedStore(place)
     assert store.verify(every=True) == []
-    # A file that versions share is reported once.
     storage = storage_at(place)
     name, checksum = store.at(2).commit.shards[0].named  # type: ignore[index,misc]
     files = storage.files(name, checksum)
@@ -554,8 +582,21 @@ def test_all_versions_are_verified(place: Any) -> None:
     data[broken.offset + 1] ^= 1
     path.write_bytes(data)
     problems = store.verify(every=True)
-    assert problems
+    # One for each store that has it.
+    stores = {each for commit in store.history() for each in commit.stores().items()}
+    listed = [storage.files(*each).values() for each in stores]
+    having = [found for found in listed if broken.checksum in {file.checksum for file in found}]
+    assert len(problems) == len(having) > 0
     assert all("checksum does not match" in each for each in problems)
+
+
+def test_a_version_whose_stores_a_vacuum_has_removed_is_not_verified_in_silence(place: Any) -> None:
+    for number in range(3):
+        _add(place, number)
+    store = ShardedStore(place, version=1)
+    vacuum(place, keep=1, grace=NOW)
+    [problem] = store.verify()
+    assert problem.endswith("version 1: its stores were removed by a vacuum")
 
 
 def test_each_file_is_read_once(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
