@@ -191,6 +191,8 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
         make_log(url, 3)
     with pytest.raises(RootError, match="there is no sharded store here"):
         ShardedStore(server.root("nothing"))
+    # What settings lack the environment has, though some are given.
+    assert not ShardedStore(url, storage_options={"user_agent": "x"}).version
     with pytest.raises(StorageError, match=r"s3://no-such/x/: cannot be listed: .*404"):
         make_root("s3://no-such/x")
     with pytest.raises(RootError, match=r"no sharded store here: .*404 Not Found \(NoSuchBucket\)"):
@@ -826,11 +828,21 @@ def test_tasks_killed_at_any_request(
 OTHER = os.environ.get("JELLY_PLUGINS_TEST_BUCKET")
 
 
-@pytest.mark.skipif(OTHER is None, reason="JELLY_PLUGINS_TEST_BUCKET names no bucket")
-def test_another_server(tmp_path: Path) -> None:
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[ObjectStorage]:
+    """A root there."""
+    if OTHER is None:
+        pytest.skip("JELLY_PLUGINS_TEST_BUCKET does not name a bucket")
+    root = ObjectStorage(f"{OTHER}/{uuid4().hex}", {"cache_dir": str(tmp_path / "cache")})
+    yield root
+    root.remove(each.name for each in root.objects(""))
+    assert root.names("") == []
+
+
+def test_another_server(other: ObjectStorage, tmp_path: Path) -> None:
     from .test_sharded_faults import FAULTS, Course
 
-    root = ObjectStorage(f"{OTHER}/{uuid4().hex}", {"cache_dir": str(tmp_path / "cache")})
+    root = other
     for number in range(20):
         with ThreadPoolExecutor(6) as pool:
             data = [str(each).encode() for each in range(6)]
@@ -848,8 +860,45 @@ def test_another_server(tmp_path: Path) -> None:
     ShardedStore(root).vacuum(keep=1, grace=NOW)
     assert_same(elsewhere(root, tmp_path), replayed(*course.logs))
     assert copy_store(root, tmp_path / "copy").version == 1
-    root.remove(each.name for each in root.objects(""))
-    assert root.names("") == []
+
+
+def test_random_logs_on_another_server(other: ObjectStorage, tmp_path: Path) -> None:
+    from .test_sharded_model import logs_as_rows
+
+    counted = logs_as_rows(
+        tmp_path,
+        range(60),
+        lambda folder: ObjectStorage(f"{other.name}/{folder.name}", other._options),
+    )
+    assert counted["whole: equal"] > 10
+
+
+def test_processes_killed_at_any_time_on_another_server(
+    other: ObjectStorage, tmp_path: Path
+) -> None:
+    pick = random.Random(5)
+    writer = Writer(seed=5)
+    done: list[str] = []
+    context = _processes()
+    make_root(other, 1)
+    log = log_file(tmp_path / "0.jellyp", [writer.patch(30)])
+    killed = 0
+    while killed < 60:
+        process = context.Process(target=_applying, args=(other, log, len(done)))
+        process.start()
+        process.join(pick.uniform(0.05, 1))
+        process.kill()
+        process.join()
+        assert process.exitcode in (0, -signal.SIGKILL)
+        killed += process.exitcode != 0
+        version = ShardedStore(other).version
+        assert version in (len(done), len(done) + 1)
+        assert process.exitcode or version == len(done) + 1
+        if version == len(done) + 1:
+            done.append(log)
+            log = log_file(tmp_path / f"{len(done)}.jellyp", [writer.patch(30)])
+    apply(other, log, application="killed", batch=len(done))
+    assert_same(elsewhere(other, tmp_path), replayed(*done, log))
 
 
 # Everything that is done with a store

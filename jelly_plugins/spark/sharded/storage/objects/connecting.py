@@ -29,6 +29,8 @@ _CLIENT: Final = frozenset(
         *("proxy_excludes", "root_certificate", "read_timeout", "timeout", "user_agent"),
     )
 )
+#: How variables of the environment begin, by the scheme of the URL; Azure has several schemes.
+_VENDORS: Final = {"s3": "AWS", "s3a": "AWS", "gs": "GOOGLE"}
 _RETRIES: Final = "max_retries"
 _RETRY_SECONDS: Final = "retry_timeout"
 
@@ -94,6 +96,12 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
             retries[name] = number if name == _RETRIES else timedelta(seconds=number)
         else:
             (client if name in _CLIENT else config)[name] = value
+    if client:
+        # Given any, the library ignores all those of the environment.
+        vendor = _VENDORS.get(url.partition(":")[0], "AZURE")
+        for name in _CLIENT - client.keys():
+            if (value := os.environ.get(f"{vendor}_{name.upper()}")) is not None:
+                client[name] = value
     found: ObjectStore | None = None
     said = ""
     try:
