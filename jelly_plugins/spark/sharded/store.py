@@ -384,12 +384,19 @@ class ShardedStore:
             root, the version, the shard and the file; empty if all is well.
         """
         problems: list[str] = []
+        versions = self._log.versions()[::-1]
+        wanted = versions if every else [self.version]
         try:
             open_root(self._storage)
-            ahead = self._log.head().ahead()
-            problems += [] if ahead is None else [f"version {self._log.head().version}: {ahead}"]
         except JellyError as error:
             problems.append(str(error))
+        for newest in versions[:1]:
+            try:
+                ahead = self._log.read(newest).ahead()
+                problems += [] if ahead is None else [f"version {newest}: {ahead}"]
+            except JellyError as error:
+                # Otherwise it is reported below.
+                problems += [] if newest in wanted else [str(error)]
         for first, last in self._log.gaps():
             which = f"version {first}" if first == last else f"versions {first} to {last}"
             problems.append(f"{which}: not there, and newer ones are: commits were lost")
@@ -399,7 +406,7 @@ class ShardedStore:
                 "that was lost"
             )
         seen: set[object] = set()
-        for version in reversed(self._log.versions()) if every else [self.version]:
+        for version in wanted:
             problems += (f"version {version}{each}" for each in self._problems(version, seen))
         return [f"{self._storage.name}: {problem}" for problem in problems]
 

@@ -192,7 +192,8 @@ def _found_flips(root: Path, places: int) -> int:
             _flip(path, place, bits)
             assert len(problems) == 1, (path, place, bits)
             assert str(root) in problems[0]
-            assert f"version {store.version}" in problems[0]
+            if path.name != "_root.json":
+                assert f"version {store.version}" in problems[0]
             assert str(path.relative_to(root)) in problems[0]
             if path.parent.parent.parent == root:
                 assert f"shard {path.parent.parent.name.removeprefix('shard=')}:" in problems[0]
@@ -427,7 +428,8 @@ def test_patches_go_on_after_a_vacuum(root: Path) -> None:
     apply(root, b"A <urn:new> <urn:p> _:b1 . Z .", shards=4, shard_by=shard_by)
     new = Quad(NamedNode("urn:new"), NamedNode("urn:p"), BlankNode("b1"))
     assert set(quads(root)) == before | {new}
-    assert ShardedStore(root).version == 4
+    # The vacuum has made one itself.
+    assert ShardedStore(root).version == 5
 
 
 @pytest.mark.usefixtures("kind")

@@ -146,7 +146,8 @@ def _first_line(error: BaseException) -> str:
     text = str(error).partition("\n\nDebug source")[0].strip()
     code = _CODE.search(text)
     line = text.partition("\n")[0].partition(": <?xml")[0].partition(": <Error>")[0]
-    return line if code is None else f"{line} ({code[1]})"
+    # The answer to HEAD has no code, and there is nothing after the colon.
+    return line.rstrip(": ") if code is None else f"{line} ({code[1]})"
 
 
 def _without(line: str, secrets: Iterable[str]) -> str:
