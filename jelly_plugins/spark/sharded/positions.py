@@ -30,7 +30,7 @@ INLINE: Final = 1000
 TOGETHER: Final = 16
 FULL: Final = 20_000
 
-_TYPES: Final = (int, int, str, str, str, str, bool, bool)
+_TYPES: Final = (int, int, *(str,) * 5, bool, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def position_of(found: dict[str, Any]) -> Position:
     """
     position = Position(**found)
     numbers = (position.number, position.transactions)
-    texts = (position.log, position.patch, position.loose, position.content)
+    texts = (position.log, position.patch, position.graph, position.loose, position.content)
     values = (*numbers, *texts, position.complete, position.closed)
     if tuple(map(type, values)) != _TYPES or min(numbers) < 0:
         raise ValueError(f"{found!r} is not a position")

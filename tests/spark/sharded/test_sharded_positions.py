@@ -112,7 +112,13 @@ def test_a_log_without_ids_is_the_same_as_triples_and_as_text(tmp_path: Path) ->
 def test_a_position_with_other_types_is_none() -> None:
     found = positions.plain(_position(1))
     assert positions.position_of(found) == _position(1)
-    for name, wrong in (("closed", 1), ("content", None), ("number", -1), ("number", True)):
+    for name, wrong in (
+        ("closed", 1),
+        ("content", None),
+        ("graph", 1),
+        ("number", -1),
+        ("number", True),
+    ):
         with pytest.raises(ValueError, match="is not a position"):
             positions.position_of({**found, name: wrong})
 
