@@ -5,20 +5,45 @@ Namespaces are not compared. Memory holds the old statements and what is new.
 
 from __future__ import annotations
 
+import ctypes
+import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from decimal import Decimal
 from itertools import chain
-from typing import Any, Literal, TypeAlias, get_args
+from operator import is_
+from typing import Any, Final, TypeAlias, get_args
+from typing import Literal as Choice
 
-from ..codec import DEFAULT_GRAPH, BlankNode, Quad, Triple, describe
+from ..codec import DEFAULT_GRAPH, BlankNode, Literal, Quad, Triple, describe
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import parts_of
+from ..codec.text.forms import XSD
 from ..errors import TermError
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
 from .statements import Statements, is_file, statements_of
 
 #: Labels of blank nodes: canonical for files and kept for all else; or kept; or canonical; or there
 #: must be no blank nodes.
-BlankNodes: TypeAlias = Literal["auto", "keep", "canonicalize", "refuse"]
+BlankNodes: TypeAlias = Choice["auto", "keep", "canonicalize", "refuse"]
+
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)")
+_TIMES: Final = frozenset(
+    (
+        "dateTime",
+        "dateTimeStamp",
+        "date",
+        "time",
+        "gYear",
+        "gYearMonth",
+        "gMonth",
+        "gMonthDay",
+        "gDay",
+        "duration",
+        "yearMonthDuration",
+        "dayTimeDuration",
+    )
+)
 
 
 def diff(
@@ -33,9 +58,12 @@ def diff(
     """The patch that makes ``old`` into ``new``, in one transaction: subject by subject, and for
     each predicate deletions before additions.
 
-    It says no more than what changed: each statement that it deletes is in ``old``, and none that
-    it adds. If nothing changed it has no operations. Where either side has quads, so has the patch,
-    and triples are taken as quads in the default graph.
+    It has no more than what changed: each statement that it deletes is in ``old``, and none that it
+    adds. The exception are statements that differ from a deleted one in the lexical form of a
+    literal only (``1`` and ``01``, ``en`` and ``EN``). Stores such as Oxigraph hold both as one, so
+    the one that stays is deleted, too, and added again. If nothing changed it has no operations.
+    Where either side has quads, so has the patch, and triples are taken as quads in the default
+    graph.
 
     :param old: a file, a graph, dataset or store, or statements; see
         :func:`~jelly_plugins.patch.statements.statements_of`.
@@ -70,7 +98,12 @@ def diff(
             kept[statement] = True
         else:
             added[statement] = None
-    deleted = (statement for statement, stays in kept.items() if not stays)
+    deleted = [statement for statement, stays in kept.items() if not stays]
+    values = set(map(_by_value, deleted)) - set(deleted)
+    if values:
+        again = [each for each, stays in kept.items() if stays and _by_value(each) in values]
+        deleted += again
+        added |= dict.fromkeys(again)
     made: Callable[[Quad], Any] = (lambda quad: quad) if True in quads else _triple
     changes = [
         change(made(statement))
@@ -120,6 +153,45 @@ def _in_runs(
     for predicates in subjects.values():
         for run in predicates.values():
             yield from run
+
+
+def _by_value(statement: Any) -> Any:
+    """A statement with the values of its literals in their place; itself if there are none whose
+    lexical forms a store may change."""
+    parts = [
+        _value(part)
+        if isinstance(part, Literal)
+        else _by_value(part)
+        if isinstance(part, Triple)
+        else part
+        for part in statement
+    ]
+    return statement if all(map(is_, parts, statement)) else tuple(parts)
+
+
+def _value(literal: Literal) -> Any:
+    """The value of a literal, which literals of other values may have, too: all times of a datatype
+    are taken for equal, and all durations."""
+    if literal.langtag is not None:
+        return literal.lex, literal.langtag.lower()
+    name = (literal.datatype or "").removeprefix(XSD)
+    if literal.datatype is None or name == literal.datatype:
+        return literal
+    if name in _TIMES:
+        return None, name
+    value: Any = literal.lex
+    if name in ("float", "double"):
+        with suppress(ValueError):
+            value = float(value)
+    elif name == "boolean":
+        value = {"1": "true", "0": "false"}.get(value, value)
+    elif _DECIMAL.fullmatch(value):
+        value = Decimal(value)
+    if name == "float" and isinstance(value, float):
+        # Single precision, in which more are equal.
+        value = ctypes.c_float(value).value
+    # What is not equal to itself is never found.
+    return "NaN" if value != value else value, name
 
 
 def _triple(quad: Quad) -> Triple:

@@ -7,17 +7,18 @@ from itertools import chain, islice
 from typing import Any
 
 from ..codec import FrameSplitter, Limits, TermFactory
-from ..codec.common.detection import kind_of
+from ..codec.common.detection import is_cut, kind_of
 from ..codec.sparql.decoder import ResultsDecoder, ResultsFrame
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..jena.streams import batches
-from .csv_reader import read_csv
+from .csv import read_csv
 from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
 from .jena import RowDecoder, Solution
 from .w3c import BATCH, TextResults
+from .xml import XmlResults
 
 
 class ResultsReader(Closing):
@@ -149,7 +150,11 @@ class ResultsReader(Closing):
             while batch := list(islice(solutions, BATCH)):
                 yield batch
         else:
-            text = TextResults(self._pieces, self.format, self._factory, self._limits)
+            text = (
+                XmlResults(self._pieces, self._factory, self._limits)
+                if self.format is ResultsFormat.XML
+                else TextResults(self._pieces, self.format, self._factory, self._limits)
+            )
             self.variables, self.boolean = text.variables or [], text.boolean
             yield []
             yield from text.batches()
@@ -201,8 +206,10 @@ def _peek(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     head = b""
     for piece in pieces:
         head += piece
-        # What one read gives is enough for all formats, and a stream may wait after it.
-        if len(head) >= DETECTION_BYTES or detected(head) is not None:
+        if len(head) >= DETECTION_BYTES:
+            break
+        # A stream may wait after its header: no more is read than it takes.
+        if detected(head) is not None and not is_cut(head):
             break
     return head, chain((head,), pieces)
 

@@ -1,5 +1,7 @@
-"""The W3C's formats of SPARQL results: JSON is written here, and CSV is read in :mod:`.csv`;
-everything else is pyoxigraph's work.
+"""What the W3C's formats of SPARQL results have in common, and JSON and TSV.
+
+JSON is written here, pyoxigraph reads it, and reads and writes TSV. See :mod:`.csv` and :mod:`.xml`
+for the others.
 
 pyoxigraph has no other way to make solutions than to parse them, so that they reach it as JSON.
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -19,6 +22,7 @@ from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import NESTING_CEILING, over
 from ..codec.common.terms import build
 from ..codec.text.checking import Checker
+from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import written_label
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import (
@@ -33,13 +37,16 @@ from ..formats.reading import PieceFile, pyoxigraph_module, too_large
 from ..io.sources import PIECE
 from .formats import ResultsFormat
 
-_PARTS: Final = ("subject", "predicate", "object")
+#: The name of a variable: VARNAME of SPARQL.
+_NAME: Final = re.compile(rf"[{NAME_START}0-9][{NAME_START}0-9\u00b7\u0300-\u036f\u203f\u2040]*+")
+
+PARTS: Final = ("subject", "predicate", "object")
 
 #: Solutions that are given out at once.
 BATCH: Final = 1024
 
 #: A cache of terms that reaches this many entries starts afresh.
-_CACHE_ENTRIES: Final = 1 << 16
+CACHE_ENTRIES: Final = 1 << 16
 
 
 def json_pieces(
@@ -49,58 +56,100 @@ def json_pieces(
     *,
     on_long: Callable[[int], object] | None = None,
 ) -> Iterator[bytes]:
-    """Solutions as SPARQL JSON, in chunks: memory grows with the longest solution only.
+    """Solutions as SPARQL JSON, see :func:`pieces_of`.
 
     :param on_long: called with the length of each long term before it is copied.
-    :raises JellyError: a term or a name cannot be written; with the number of the solution, from 1,
-        as its row.
     """
-    if len(set(variables)) < len(variables):
-        raise TermError("two variables have the same name")
-    if "" in variables:
-        raise TermError("a variable has no name")
-    yield _utf8('{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[')
-    known: dict[Any, str] = {}
+    check_names(variables)
     keys = [_dumps(name) + ":" for name in variables]
-    parts: list[str] = []
-    size = 0
+    text_of = TermTexts(lambda term: _dumps(_json(term, describe, 0)), on_long)
     mark = ""
 
-    def text_of(term: Any) -> str:
-        text = _dumps(_json(term, describe, 0))
-        if len(text) <= LONG_TERM:
-            if len(known) >= _CACHE_ENTRIES:
-                known.clear()
-            known[term] = text
-        elif on_long is not None:
-            on_long(len(text))
+    def row_text(solution: Sequence[Any]) -> str:
+        nonlocal mark
+        bound = [
+            key + text_of(term)
+            for key, term in zip(keys, solution, strict=True)
+            if term is not None
+        ]
+        before, mark = mark, ",\n"
+        return before + "{" + ",".join(bound) + "}"
+
+    head = '{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":['
+    yield from pieces_of(head, len(variables), solutions, row_text, "]}}\n")
+
+
+class TermTexts:
+    """The texts of terms, which are remembered."""
+
+    def __init__(
+        self, text_of: Callable[[Any], str], on_long: Callable[[int], object] | None = None
+    ) -> None:
+        self._text_of = text_of
+        self._on_long = on_long
+        self._known: dict[Any, str] = {}
+
+    def __call__(self, term: Any) -> str:
+        text = self._known.get(term)
+        if text is None:
+            text = self._text_of(term)
+            if len(text) <= LONG_TERM:
+                if len(self._known) >= CACHE_ENTRIES:
+                    self._known.clear()
+                self._known[term] = text
+            elif self._on_long is not None:
+                self._on_long(len(text))
         return text
 
+
+def pieces_of(
+    head: str,
+    width: int,
+    solutions: Iterable[Sequence[Any]],
+    row_text: Callable[[Sequence[Any]], str],
+    foot: str,
+) -> Iterator[bytes]:
+    """A document in chunks; memory grows with the longest solution only.
+
+    :param width: number of variables.
+    :raises JellyError: a term cannot be written; with the number of the solution, from 1, as its
+        row.
+    """
+    parts = [head]
+    size = len(head)
     for row, solution in enumerate(solutions, 1):
-        if len(solution) != len(keys):
+        if len(solution) != width:
             raise StatementError(
-                f"a solution has {len(solution)} terms for {len(keys)} variables", row=row
+                f"a solution has {len(solution)} terms for {width} variables", row=row
             )
         try:
-            bound = [
-                key + (known.get(term) or text_of(term))
-                for key, term in zip(keys, solution, strict=True)
-                if term is not None
-            ]
+            parts.append(row_text(solution))
         except TypeError as error:
             raise TermError(f"a cell is not a term: {error}", row=row) from None
         except JellyError as error:
             error.locate(row=row)
             raise
-        part = mark + "{" + ",".join(bound) + "}"
-        parts.append(part)
-        size += len(part)
-        mark = ",\n"
+        size += len(parts[-1])
         if size >= PIECE:
             yield _utf8("".join(parts))
             parts.clear()
             size = 0
-    yield _utf8("".join(parts) + "]}}\n")
+    parts.append(foot)
+    yield _utf8("".join(parts))
+
+
+def check_names(variables: Sequence[str]) -> None:
+    """Check names of variables, which a SPARQL query may have.
+
+    :raises TermError: one is not valid, or occurs twice.
+    """
+    if len(set(variables)) < len(variables):
+        raise TermError("two variables have the same name")
+    for name in variables:
+        if not name:
+            raise TermError("a variable has no name")
+        if not _NAME.fullmatch(name):
+            raise TermError(f"{name!r} is not a name that a variable of SPARQL can have")
 
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -133,8 +182,6 @@ def checked(describe: Describe, format: ResultsFormat) -> Describe:  # noqa: A00
                 tag = tag.removesuffix("--ltr").removesuffix("--rtl")
             checker.check_literal(lex, tag, datatype)
         elif kind == Kind.TRIPLE:
-            if format is ResultsFormat.CSV:
-                raise TermError("CSV has no place for quoted triples: write TSV")
             subject, predicate, _ = (describe(part)[0] for part in parts)
             if subject not in (Kind.IRI, Kind.BLANK_NODE) or predicate != Kind.IRI:
                 raise TermError(
@@ -157,7 +204,7 @@ def _json(term: Any, describe: Describe, depth: int) -> dict[str, Any]:
         return {"type": "bnode", "value": written_label(parts[0])}
     if kind == Kind.TRIPLE:
         value = {
-            name: _json(part, describe, depth + 1) for name, part in zip(_PARTS, parts, strict=True)
+            name: _json(part, describe, depth + 1) for name, part in zip(PARTS, parts, strict=True)
         }
         return {"type": "triple", "value": value}
     if kind != Kind.LITERAL:
@@ -182,7 +229,6 @@ def parse(pieces: Iterator[bytes], format: ResultsFormat) -> Any:  # noqa: A002
     ox = pyoxigraph_module()
     formats = {
         ResultsFormat.JSON: ox.QueryResultsFormat.JSON,
-        ResultsFormat.XML: ox.QueryResultsFormat.XML,
         ResultsFormat.TSV: ox.QueryResultsFormat.TSV,
     }
     file = io.BufferedReader(PieceFile(pieces), PIECE)
@@ -275,7 +321,7 @@ class TextResults:
             parts = [self._make(part, depth + 1) for part in parts]
         made = build(makers[kind], *parts)
         if sum(len(part) for part in parts if isinstance(part, str)) <= LONG_TERM:
-            if len(self._cache) >= _CACHE_ENTRIES:
+            if len(self._cache) >= CACHE_ENTRIES:
                 self._cache.clear()
             self._cache[term] = made
         return made

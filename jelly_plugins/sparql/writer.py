@@ -13,11 +13,16 @@ from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, TermError
 from ..formats.reading import pyoxigraph_module
 from ..io.sinks import Destination, Writable, open_output
+from .csv import csv_pieces
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
 from .w3c import as_ours, checked, json_boolean, json_pieces, parse
+from .xml import xml_boolean, xml_pieces
 
 _BATCH: Final = 4096
+
+#: What writes the solutions of a format; JSON for TSV, which is made of it.
+_PIECES: Final = {ResultsFormat.CSV: csv_pieces, ResultsFormat.XML: xml_pieces}
 
 
 def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsFormat:  # noqa: A002
@@ -104,7 +109,8 @@ def write_results(
             limits=limits,
         )
     else:
-        pieces = json_pieces(variables, solutions, checked(describe, form))
+        write = _PIECES.get(form, json_pieces)
+        pieces = write(variables, solutions, checked(describe, form))
     with open_output(dst) as out:
         _write(pieces, form, out)
 
@@ -126,6 +132,8 @@ def write_boolean(
         raise TermError(f"the format {form} has no place for the result of an ASK query")
     if form is ResultsFormat.JELLY:
         data = delimit(encode_boolean(value, options=options))
+    elif form is ResultsFormat.XML:
+        data = xml_boolean(value)
     else:
         data = json_boolean(value)
     with open_output(dst) as out:
@@ -133,20 +141,15 @@ def write_boolean(
 
 
 def _write(pieces: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
-    """Write what is in the format already, or JSON for one of the other W3C formats."""
-    if form.is_binary or form is ResultsFormat.JSON:
+    """Write what is in the format already, or JSON for TSV."""
+    if form is not ResultsFormat.TSV:
         for piece in pieces:
             out.write(piece)
         return
     ox = pyoxigraph_module()
-    formats = {
-        ResultsFormat.XML: ox.QueryResultsFormat.XML,
-        ResultsFormat.CSV: ox.QueryResultsFormat.CSV,
-        ResultsFormat.TSV: ox.QueryResultsFormat.TSV,
-    }
     found = parse(pieces, ResultsFormat.JSON)
     try:
-        found.serialize(out, formats[form])
+        found.serialize(out, ox.QueryResultsFormat.TSV)
     except JellyError:
         raise
     except SyntaxError as error:

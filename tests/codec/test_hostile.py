@@ -245,6 +245,37 @@ def test_bad_utf_8_in_every_string(kernel: Kernel, field: str, value: bytes) -> 
     assert (caught.value.row is None) == (field == "metadata key")
 
 
+def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
+    """Long text is checked otherwise: what Python decodes is accepted, wherever it is."""
+    edges = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1]
+    edges += [0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF]
+    draw = random.Random(1)
+    accepted = 0
+    for _ in range(3000):
+        part = bytes(draw.choices(edges, k=draw.randint(1, 5)))
+        text = bytearray("é寸🙂z".encode() * 20)
+        if draw.random() < 0.5:
+            # A character ends after so many bytes.
+            part = draw.choice(["é", "\ud7ff", "\ue000", "\U00010000", "\U0010ffff"]).encode()
+            at = 10 * draw.randint(0, 20) + draw.choice([0, 2, 5, 9])
+            text[at:at] = part
+        else:
+            at = draw.choice([0, 1, 2, 3, len(text), draw.randint(0, len(text))])
+            text[at : at + draw.choice([0, len(part)])] = part
+        try:
+            expected = text.decode()
+        except UnicodeDecodeError:
+            expected = None
+        try:
+            [frame] = kernel.decode(with_bytes(bytes(text))["lexical form"])
+        except WireError:
+            assert expected is None
+        else:
+            assert frame.statements[0][2].lex == expected
+            accepted += 1
+    assert 500 < accepted < 2500
+
+
 @pytest.mark.parametrize(
     "broken",
     [

@@ -7,13 +7,16 @@ import io
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, write
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, oxigraph, write
+from jelly_plugins.codec import PhysicalType, StreamOptions
 from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.errors import JellyError, TermError
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
@@ -197,3 +200,66 @@ def test_relative_iris_of_files_need_a_base(tmp_path: Path, ending: str, text: s
     expected = Triple(Iri("http://e/s"), Iri("http://e/p"), Iri("http://e/o"))
     [_, (_, statement), _] = diff([], file, base="http://e/x").operations
     assert statement[:3] == expected
+
+
+OPTIONS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Literal("01", None, XSD + "integer"), Literal("1", None, XSD + "integer")),
+        (Literal("1.50", None, XSD + "decimal"), Literal("+1.5", None, XSD + "decimal")),
+        (Literal("1e0", None, XSD + "double"), Literal("1.0E0", None, XSD + "double")),
+        (Literal("1e300", None, XSD + "float"), Literal("2e300", None, XSD + "float")),
+        (Literal("0.1", None, XSD + "float"), Literal("0.10000000001", None, XSD + "float")),
+        (Literal("1", None, XSD + "boolean"), Literal("true", None, XSD + "boolean")),
+        (
+            Literal("2026-01-01T00:00:00Z", None, XSD + "dateTime"),
+            Literal("2026-01-01T00:00:00.0+00:00", None, XSD + "dateTime"),
+        ),
+        (
+            Literal("P1D", None, XSD + "duration"),
+            Literal("PT24H", None, XSD + "duration"),
+        ),
+        (Literal("x", "en"), Literal("x", "EN")),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_other_forms_of_what_stays(one: Literal, other: Literal, nested: bool) -> None:
+    """A store holds both as one: what stays may not go with what is deleted."""
+    deleted, stays = (
+        Quad(S, P, Triple(S, P, term) if nested else term, G) for term in (one, other)
+    )
+    old, new = [deleted, stays, Quad(S, P, OB, G)], [stays]
+    patch = diff(old, new)
+    assert applied(patch, old) == set(new)
+    assert applied(invert(patch), new) == set(old)
+    for written in (patch, compact([patch])):
+        store = pyoxigraph.Store()
+        oxigraph.load(store, write_bytes(old, options=OPTIONS))
+        log = io.BytesIO()
+        write_patches([written], log)
+        oxigraph.replay(store, log.getvalue())
+        expected = pyoxigraph.Store()
+        oxigraph.load(expected, write_bytes(new, options=OPTIONS))
+        graph = pyoxigraph.NamedNode(G.value)
+        found = set(store.quads_for_pattern(None, None, None, graph))
+        assert found == set(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Literal("1", None, XSD + "integer"), Literal("2", None, XSD + "integer")),
+        (Literal("1", None, XSD + "integer"), Literal("1", None, XSD + "decimal")),
+        (Literal("NaN", None, XSD + "double"), Literal("x", None, XSD + "double")),
+        (Literal("sNaN", None, XSD + "decimal"), Literal("a", None, XSD + "decimal")),
+        (Literal("x"), Literal("x", "en")),
+        (Literal("01", None, "urn:integer"), Literal("1", None, "urn:integer")),
+    ],
+)
+def test_other_values_stay_as_they_are(one: Literal, other: Literal) -> None:
+    patch = diff([Triple(S, P, one), Triple(S, P, other)], [Triple(S, P, other)])
+    assert patch.operations == [BEGIN, delete(Triple(S, P, one)), COMMIT]

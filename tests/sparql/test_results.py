@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -49,6 +51,7 @@ SOLUTIONS: list[tuple[Any, ...]] = [
     (Iri("http://e.org/é"), None),
 ]
 EXACT = [each for each in ResultsFormat if each is not ResultsFormat.CSV]
+W3C = [ResultsFormat.JSON, ResultsFormat.XML, ResultsFormat.CSV, ResultsFormat.TSV]
 WITH_BOOLEAN = [each for each in EXACT if each.jena is None]
 
 
@@ -117,6 +120,46 @@ def test_csv_has_no_kinds() -> None:
     assert list(read_results(written(ResultsFormat.CSV, rows=many), format="csv")) == many
 
 
+def test_cells_of_csv_are_quoted_where_they_must() -> None:
+    rows = [(Iri("http://e.org/Paris,_Texas"), Literal('x"\r\n, y')), (BlankNode("b"), None)]
+    data = written(ResultsFormat.CSV, rows=rows)
+    assert data == b'a,b\r\n"http://e.org/Paris,_Texas","x""\r\n, y"\r\n_:b,\r\n'
+    assert list(read_results(data, format="csv")) == rows
+    assert [tuple(row) for row in csv.reader(io.StringIO(data.decode(), newline=""))] == [
+        ("a", "b"),
+        ("http://e.org/Paris,_Texas", 'x"\r\n, y'),
+        ("_:b", ""),
+    ]
+
+
+@pytest.mark.parametrize("form", W3C)
+@pytest.mark.parametrize("name", ["a-b", "·", "a b", "a.b", "\u203f"])
+def test_names_that_no_query_has(form: ResultsFormat, name: str) -> None:
+    with pytest.raises(TermError, match="not a name that a variable of SPARQL can have"):
+        written(form, [name], [])
+
+
+@pytest.mark.parametrize("form", W3C)
+def test_names_that_queries_have(form: ResultsFormat) -> None:
+    names = ["1", "é", "a·", "_x", "\U00010000", "a\u203f", "x\u0300"]
+    rows = [tuple(Literal(name) for name in names)]
+    with read_results(written(form, names, rows), format=form) as results:
+        assert results.variables == names
+        assert list(results) == rows
+
+
+@pytest.mark.parametrize("form", [each for each in ResultsFormat if each.is_binary])
+@pytest.mark.parametrize("size", range(90, 130))
+def test_formats_are_detected_in_small_pieces(form: ResultsFormat, size: int) -> None:
+    """The length of a frame may be the first character of JSON."""
+    rows = [(Literal("x" * size),)]
+    data = written(form, ["v"], rows)
+    for chosen in (form, None):
+        with read_results(_Slow(data), format=chosen) as results:
+            assert results.format is form
+            assert list(results) == rows
+
+
 class _Slow(io.RawIOBase):
     """Gives one byte at a time."""
 
@@ -169,7 +212,6 @@ def test_a_line_of_csv_is_limited() -> None:
             list(read_results(data, format="csv", limits=limits))
 
 
-W3C = [ResultsFormat.JSON, ResultsFormat.XML, ResultsFormat.CSV, ResultsFormat.TSV]
 S = Iri("urn:s")
 
 
@@ -345,3 +387,125 @@ def test_results_of_the_w3c_suite() -> None:
         assert again == source, path
         for form in (ResultsFormat.JSON, ResultsFormat.XML):
             assert read(converted(again, form)) == source, (path, form)
+
+
+_XML = "<sparql xmlns='http://www.w3.org/2005/sparql-results#'>"
+
+
+def _xml(inside: str, names: str = "a") -> bytes:
+    head = "".join(f"<variable name='{name}'/>" for name in names)
+    return f"{_XML}<head>{head}</head><results>{inside}</results></sparql>".encode()
+
+
+def _bound(term: str) -> bytes:
+    return _xml(f"<result><binding name='a'>{term}</binding></result>")
+
+
+@pytest.mark.parametrize(
+    ("text", "lex"),
+    [
+        (" sp ", " sp "),
+        ("  ", "  "),
+        ("", ""),
+        ("x<!-- c -->y<?p q?> z", "xy z"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("&#13;&lt;&amp;]]&gt;", "\r<&]]>"),
+        ("<![CDATA[<x> ]]>\n", "<x> \n"),
+    ],
+)
+def test_text_of_xml_is_exact(text: str, lex: str) -> None:
+    data = _bound(f"<literal>{text}</literal>")
+    assert ElementTree.fromstring(data).findtext(".//{*}literal") == lex
+    for source in (data, _Slow(data)):
+        assert list(read_results(source, format="srx")) == [(Literal(lex),)]
+
+
+def test_characters_that_xml_has_and_has_not() -> None:
+    rows = [(Literal("\t\r\n <&>\"' ]]> \x7f\x85\u2028\ud7ff\ue000\ufffd\U00010000"),)]
+    data = written(ResultsFormat.XML, ["a"], rows)
+    assert list(read_results(data, format="srx")) == rows
+    assert ElementTree.fromstring(data).findtext(".//{*}literal") == rows[0][0].lex
+    for character in "\0\x0b\x1f\ufffe\uffff":
+        with pytest.raises(TermError, match="XML has no character"):
+            written(ResultsFormat.XML, ["a"], [(Literal(character),)])
+
+
+@pytest.mark.parametrize("boolean", [False, True])
+def test_xml_that_is_cut_off_is_rejected(boolean: bool) -> None:
+    file = io.BytesIO()
+    if boolean:
+        write_boolean(True, file, format="srx")
+    else:
+        rows = [(Literal(f"{n} \n&", "en"), Iri("urn:a") if n else None) for n in range(3)]
+        write_results(["a", "b"], rows, file, format="srx")
+    data = file.getvalue().rstrip()
+    for end in range(len(data)):
+        with pytest.raises(JellyError):
+            list(read_results(data[:end], format="srx"))
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (_bound("<literal>x</literal><literal>y</literal>"), "two terms"),
+        (_bound(""), "no term"),
+        (_bound("x"), "text is not expected in <binding>"),
+        (_bound("<literal><b/></literal>"), "<b> is not expected in <literal>"),
+        (_bound("<uri>x y</uri>"), "cannot express the IRI"),
+        (_bound("<uri>x</uri>"), "cannot express the IRI"),
+        (_bound("<bnode> </bnode>"), "no label"),
+        (_bound("<literal xml:lang='a b'>x</literal>"), "language tag"),
+        (_bound("<literal xml:lang='a' datatype='urn:b'>x</literal>"), "language and a datatype"),
+        (_bound("<triple><subject><uri>urn:a</uri></subject></triple>"), "lacks a part"),
+        (_bound("<triple><subject/></triple>"), "no term"),
+        (_xml("<result><binding name='b'><uri>urn:a</uri></binding></result>"), "not in the head"),
+        (_xml("<result><binding name='a'><uri>urn:a</uri></binding>" * 2), "not expected"),
+        (
+            _xml("<result>" + "<binding name='a'><uri>urn:a</uri></binding>" * 2 + "</result>"),
+            "bound twice",
+        ),
+        (_xml("", "aa"), "same name"),
+        (_xml("", ["a b"]), "not a name"),
+        (_xml("<result/>").replace(b"sparql-results#", b"other#"), "not the element"),
+        (f"{_XML}<head/></sparql>".encode(), "neither"),
+        (f"{_XML}<head/><boolean>1</boolean></sparql>".encode(), "not a result of ASK"),
+        (f"{_XML}<boolean>true</boolean><results/></sparql>".encode(), "after the results"),
+        (b"<!DOCTYPE a [<!ENTITY b 'c'>]>" + _bound("<literal>&b;</literal>"), "document type"),
+        (b"<?xml version='1.0' encoding='nonsense'?>" + _bound("<uri>urn:a</uri>"), "encoding"),
+        (_bound("<literal>\xe9</literal>").replace(b"\xc3", b""), "not well-formed"),
+    ],
+)
+def test_xml_that_is_not_valid(data: bytes, match: str) -> None:
+    with pytest.raises(TextError, match=match) as caught:
+        list(read_results(data, format="srx"))
+    assert caught.value.line == 1
+
+
+def test_encodings_of_xml() -> None:
+    text = _bound("<literal>\xe9</literal>").decode()
+    for encoding in ("ISO-8859-1", "UTF-16", "UTF-8"):
+        data = f"<?xml version='1.0' encoding='{encoding}'?>{text}".encode(encoding)
+        assert list(read_results(data, format="srx")) == [(Literal("\xe9"),)]
+
+
+def test_xml_is_limited() -> None:
+    limits = Limits(string_bytes=1000, nesting=3)
+    nested = "<uri>urn:a</uri>"
+    for _ in range(4):
+        nested = "".join(
+            f"<{part}>{term}</{part}>"
+            for part, term in (
+                ("subject", "<uri>urn:a</uri>"),
+                ("predicate", "<uri>urn:a</uri>"),
+                ("object", nested),
+            )
+        )
+        nested = f"<triple>{nested}</triple>"
+    for data, match in (
+        (_bound(nested), "nesting"),
+        (_bound("<literal>" + "x" * 2000 + "</literal>"), "string_bytes"),
+        (_bound("<literal " + "x" * 2000), "string_bytes"),
+        (_bound("<literal datatype='urn:" + "x" * 2000), "string_bytes"),
+    ):
+        with pytest.raises(LimitError, match=match):
+            list(read_results(_Slow(data), format="srx", limits=limits))

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from ...errors import WireError
 from .framing import DETECTION_BYTES, is_delimited
-from .wire import BYTES, VARINT, read_field, read_varint
+from .wire import BYTES, MAX_VARINT_BYTES, VARINT, read_field, read_varint
 
 
 class StreamKind(StrEnum):
@@ -63,6 +63,31 @@ def kind_of(opening: bytes) -> StreamKind | None:
     except WireError:
         return None
     return None
+
+
+def is_cut(opening: bytes) -> bool:
+    """Whether a stream that opens so may have more of its options to come, so that :func:`kind_of`
+    could still find another kind.
+
+    :param opening: the first bytes of a source.
+
+    >>> is_cut(b"{"), is_cut(b'{"head"')
+    (True, False)
+    """
+    end = len(opening)
+    if end < DETECTION_BYTES:
+        return True
+    pos = 0
+    try:
+        if is_delimited(opening[:DETECTION_BYTES]):
+            _, pos = read_varint(opening, 0, end)
+        if pos < end and opening[pos] != _FIRST_MESSAGE:
+            return False
+        length, start = read_varint(opening, pos + 1, end)
+    except WireError:
+        # A length that is too long for one is not cut.
+        return end - pos <= MAX_VARINT_BYTES
+    return start + length > end
 
 
 def _has_name_table(opening: bytes, start: int, stop: int) -> bool:

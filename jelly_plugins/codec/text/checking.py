@@ -18,7 +18,7 @@ _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}\ud800-\udff
 _TAG: Final = re.compile(LANGTAG)
 _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_TAGGED: Final = (RDF_LANG_STRING, RDF_LANG_STRING.replace("langString", "dirLangString"))
+TAGGED: Final = (RDF_LANG_STRING, RDF_LANG_STRING.replace("langString", "dirLangString"))
 #: Terms that are known to be right; more than so many are looked at again.
 _KNOWN: Final = 1 << 12
 
@@ -98,7 +98,7 @@ class Checker:
             raise TermError(f"{self._name} cannot express the language tag {tag[:80]!r}")
         if datatype is not None:
             self.check_iri(datatype)
-            if datatype in _TAGGED:
+            if datatype in TAGGED:
                 raise TermError(f"a literal of type {datatype} has no language tag")
         if _SURROGATE.search(lex):
             raise TermError("a term has a surrogate, which is not a character")

@@ -1,23 +1,25 @@
-"""Results in CSV, of which no term has its kind: :func:`read_csv`.
+"""Results in CSV, of which no term has its kind: :func:`read_csv` and :func:`csv_pieces`.
 
 Reference: SPARQL 1.1 Query Results CSV and TSV Formats, which uses RFC 4180.
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from ..codec import Limits, TermFactory
+from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.common.terms import build
-from ..codec.text.ntriples import read_label
+from ..codec.text.ntriples import read_label, written_label
 from ..errors import TermError, TextError
 from ..formats.reading import PieceFile
 from ..io.sources import PIECE
 from .jena import Solution
+from .w3c import TermTexts, check_names, pieces_of
 
 #: A cell, and what follows it.
 _CELL: Final = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\r\n?|\n|\Z)')
@@ -112,3 +114,34 @@ def _cells(record: str, line: int) -> list[str]:
         if end != ",":
             return cells
         pos = found.end()
+
+
+def csv_pieces(
+    variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
+) -> Iterator[bytes]:
+    """Solutions as CSV, see :func:`.w3c.pieces_of`."""
+    check_names(variables)
+    line = csv.writer(_Line()).writerow
+    text_of = TermTexts(lambda term: _cell(term, describe))
+
+    def row_text(solution: Sequence[Any]) -> Any:
+        return line(["" if term is None else text_of(term) for term in solution])
+
+    return pieces_of(line(variables), len(variables), solutions, row_text, "")
+
+
+class _Line:
+    """A file whose writer returns what it writes."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _cell(term: Any, describe: Describe) -> str:
+    kind, *parts = describe(term)
+    if kind == Kind.TRIPLE:
+        raise TermError("CSV has no place for quoted triples: write TSV")
+    if kind not in (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL):
+        raise TermError("the default graph is not a term of a solution")
+    text: str = parts[0]
+    return "_:" + written_label(text) if kind == Kind.BLANK_NODE else text

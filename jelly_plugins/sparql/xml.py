@@ -1,0 +1,336 @@
+"""Results in XML: :class:`XmlResults` reads them, :func:`xml_pieces` and :func:`xml_boolean` write.
+
+pyoxigraph leaves out white space around a literal, accepts a document that is cut off, and writes
+characters that XML does not have.
+
+References: SPARQL 1.2 Query Results XML Format; Internationalization Tag Set 2.0, "Directionality".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from ..codec import Describe, Kind, Limits, TermFactory
+from ..codec.common.limits import NESTING_CEILING, over
+from ..codec.common.terms import build
+from ..codec.text.checking import TAGGED, Checker
+from ..codec.text.ntriples import read_label, written_label
+from ..codec.text.transcoding import LONG_TERM
+from ..errors import JellyError, LimitError, TermError, TextError
+from ..formats.xml import NO_CHARACTER
+from .jena import Solution
+from .w3c import CACHE_ENTRIES, PARTS, TermTexts, check_names, pieces_of
+
+_SPARQL: Final = "http://www.w3.org/2005/sparql-results#"
+_LANGUAGE: Final = "http://www.w3.org/XML/1998/namespace lang"
+_DIRECTION: Final = "http://www.w3.org/2005/11/its dir"
+_WHITE: Final = " \t\r\n"
+
+_TERMS: Final = frozenset(("uri", "bnode", "literal", "triple"))
+#: What an element may contain; one that is not here contains text.
+_CHILDREN: Final = {
+    "": frozenset(("sparql",)),
+    "sparql": frozenset(("head", "results", "boolean")),
+    "head": frozenset(("variable", "link")),
+    "variable": frozenset[str](),
+    "link": frozenset[str](),
+    "results": frozenset(("result",)),
+    "result": frozenset(("binding",)),
+    "binding": _TERMS,
+    "triple": frozenset(PARTS),
+} | dict.fromkeys(PARTS, _TERMS)
+
+
+class XmlResults:
+    """Results in XML, in a factory's terms.
+
+    :ivar variables: names of the variables, in order.
+    :ivar boolean: the result of an ASK query, otherwise None.
+    :raises JellyError: here or while iterating; the document is not well-formed or valid, or the
+        factory rejects a term.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> None:
+        self.variables: list[str] = []
+        self.boolean: bool | None = None
+        self._limits = limits
+        self._factory = factory
+        self._checker = Checker("SPARQL", graphs=False, quoted=True)
+        self._cache: dict[Any, Any] = {}
+        #: Names of the elements that are open.
+        self._open = [""]
+        #: Elements that may occur once, and did.
+        self._seen: set[str] = set()
+        self._positions: dict[str, int] = {}
+        self._row: list[Any] = []
+        self._position = 0
+        #: The triples that are open: the terms of each, by part.
+        self._triples: list[dict[str, Any]] = []
+        self._attributes: dict[str, str] = {}
+        self._text: list[str] = []
+        self._size = 0
+        self._found: list[Solution] = []
+        self._waiting = 0
+        self._parser = self._new_parser()
+        self._batches = self._parsed(pieces)
+        self._first = next(self._batches)
+
+    def batches(self) -> Iterator[list[Solution]]:
+        """The solutions, some at a time."""
+        yield self._first
+        yield from self._batches
+
+    def _new_parser(self) -> expat.XMLParserType:
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.CommentHandler = self._pass
+        parser.ProcessingInstructionHandler = self._pass
+        parser.StartDoctypeDeclHandler = self._document_type
+        return parser
+
+    def _parsed(self, pieces: Iterator[bytes]) -> Iterator[list[Solution]]:
+        """The solutions of each piece; the first batch comes once the header is known."""
+        started = False
+        for piece in pieces:
+            self._waiting += len(piece)
+            if self._waiting > self._limits.string_bytes:
+                raise over(self._limits, "string_bytes", self._waiting, "the length of a tag")
+            self._parse(piece, final=False)
+            if self._found or ("results" in self._seen and not started):
+                started = True
+                batch, self._found = self._found, []
+                yield batch
+        self._parse(b"", final=True)
+        yield self._found
+
+    def _parse(self, piece: bytes, *, final: bool) -> None:
+        try:
+            self._parser.Parse(piece, final)
+        except expat.ExpatError as error:
+            message = expat.errors.messages[error.code]
+            raise TextError(message, line=error.lineno, column=error.offset + 1) from None
+        except (TermError, TextError) as error:
+            line = self._parser.CurrentLineNumber
+            raise TextError(error.message, line=line) from error
+        except JellyError:
+            raise
+        except (LookupError, ValueError) as error:
+            # An encoding that Python does not know, or knows as none of single bytes.
+            raise TextError(str(error), line=1) from None
+
+    def _pass(self, *_: str) -> None:
+        self._waiting = 0
+
+    def _document_type(self, *_: Any) -> None:
+        raise TextError("results have no document type")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._waiting = 0
+        namespace, _, local = name.rpartition(" ")
+        parent = self._open[-1]
+        if namespace != _SPARQL or local not in _CHILDREN.get(parent, ()):
+            place = f"in <{parent}>" if parent else "the element of SPARQL results"
+            raise TextError(f"<{local}> is not {'expected ' if parent else ''}{place}")
+        self._open.append(local)
+        if local in ("head", "results", "boolean"):
+            self._begin_part(local)
+        elif local == "variable":
+            self.variables.append(self._attribute(attributes, "name", local))
+        elif local == "result":
+            self._row = [None] * len(self.variables)
+        elif local == "binding":
+            self._begin_binding(self._attribute(attributes, "name", local))
+        elif local == "triple":
+            if len(self._triples) >= self._limits.nesting:
+                depth = len(self._triples) + 1
+                raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+            self._triples.append({})
+        elif local in PARTS and local in self._triples[-1]:
+            raise TextError(f"a quoted triple has two elements <{local}>")
+        elif local not in _CHILDREN:
+            self._attributes = attributes
+
+    def _begin_part(self, local: str) -> None:
+        if local in self._seen or self._seen & {"results", "boolean"}:
+            raise TextError(f"<{local}> is not expected after the results")
+        self._seen.add(local)
+        if local == "results":
+            check_names(self.variables)
+            self._positions = {name: at for at, name in enumerate(self.variables)}
+
+    def _begin_binding(self, name: str) -> None:
+        position = self._positions.get(name)
+        if position is None:
+            raise TextError(f"the variable {name!r} is not in the head")
+        if self._row[position] is not None:
+            raise TextError(f"the variable {name!r} is bound twice in a solution")
+        self._position = position
+
+    def _end(self, _: str) -> None:
+        self._waiting = 0
+        local = self._open.pop()
+        if local == "result":
+            self._found.append(tuple(self._row))
+        elif local == "binding":
+            if self._row[self._position] is None:
+                raise TextError("a binding has no term")
+        elif local == "boolean":
+            text = self._taken().strip(_WHITE)
+            if text not in ("true", "false"):
+                raise TextError(f"{text[:80]!r} is not a result of ASK")
+            self.boolean = text == "true"
+        elif local in PARTS:
+            if local not in self._triples[-1]:
+                raise TextError(f"<{local}> has no term")
+        elif local in _TERMS:
+            self._place(self._triple() if local == "triple" else self._term(local))
+        elif local == "sparql" and not self._seen & {"results", "boolean"}:
+            raise TextError("there are neither <results> nor <boolean>")
+
+    def _place(self, term: Any) -> None:
+        """Put a term where it belongs."""
+        parent = self._open[-1]
+        if parent in PARTS:
+            if parent in self._triples[-1]:
+                raise TextError(f"<{parent}> has two terms")
+            self._triples[-1][parent] = term
+        elif self._row[self._position] is None:
+            self._row[self._position] = term
+        else:
+            raise TextError("a binding has two terms")
+
+    def _triple(self) -> Any:
+        parts = self._triples.pop()
+        if len(parts) < len(PARTS):
+            raise TextError("a quoted triple lacks a part")
+        return build(self._factory.quoted_triple, *(parts[name] for name in PARTS))
+
+    def _term(self, local: str) -> Any:
+        text = self._taken()
+        if local != "literal":
+            text = text.strip(_WHITE)
+        get = self._attributes.get
+        key = (local, text, get("datatype"), get(_LANGUAGE), get(_DIRECTION))
+        term = self._cache.get(key)
+        if term is None:
+            term = self._made(*key)
+            if len(text) <= LONG_TERM:
+                if len(self._cache) >= CACHE_ENTRIES:
+                    self._cache.clear()
+                self._cache[key] = term
+        return term
+
+    def _made(
+        self, local: str, text: str, datatype: str | None, tag: str | None, direction: str | None
+    ) -> Any:
+        if local == "uri":
+            self._checker.check_iri(text)
+            return build(self._factory.iri, text)
+        if local == "bnode":
+            if not text:
+                raise TextError("a blank node has no label")
+            return build(self._factory.blank_node, read_label(text))
+        if direction is not None and (tag is None or direction not in ("ltr", "rtl")):
+            raise TextError("a base direction is not valid, or has no language")
+        if tag is None:
+            self._checker.check_literal(text, None, datatype)
+            return build(self._factory.literal, text, None, datatype)
+        if datatype is not None and datatype not in TAGGED:
+            raise TextError("a literal has a language and a datatype")
+        self._checker.check_literal(text, tag, None)
+        tag = f"{tag}--{direction}" if direction else tag
+        return build(self._factory.literal, text, tag, None)
+
+    def _characters(self, text: str) -> None:
+        self._waiting = 0
+        if self._open[-1] not in _CHILDREN:
+            self._text.append(text)
+            self._size += len(text)
+            if self._size > self._limits.string_bytes:
+                raise over(self._limits, "string_bytes", self._size, "the length of a text")
+        elif text.strip(_WHITE):
+            raise TextError(f"text is not expected in <{self._open[-1]}>")
+
+    def _taken(self) -> str:
+        text = "".join(self._text)
+        self._text.clear()
+        self._size = 0
+        return text
+
+    @staticmethod
+    def _attribute(attributes: dict[str, str], name: str, element: str) -> str:
+        if name not in attributes:
+            raise TextError(f"<{element}> has no attribute {name}")
+        return attributes[name]
+
+
+_HEADER: Final = f'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="{_SPARQL}"'
+_ITS: Final = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
+
+
+def xml_pieces(
+    variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
+) -> Iterator[bytes]:
+    """Solutions as XML, see :func:`.w3c.pieces_of`."""
+    check_names(variables)
+    openings = [f'<binding name="{name}">' for name in variables]
+    text_of = TermTexts(lambda term: _element(term, describe, 0) + "</binding>")
+
+    def row_text(solution: Sequence[Any]) -> str:
+        bound = [
+            opening + text_of(term)
+            for opening, term in zip(openings, solution, strict=True)
+            if term is not None
+        ]
+        return f"<result>{''.join(bound)}</result>\n"
+
+    names = "".join(f'<variable name="{name}"/>' for name in variables)
+    head = f"{_HEADER}{_ITS}><head>{names}</head><results>\n"
+    return pieces_of(head, len(variables), solutions, row_text, "</results></sparql>\n")
+
+
+def xml_boolean(value: bool) -> bytes:
+    """The result of an ASK query as XML."""
+    text = "true" if value else "false"
+    return f"{_HEADER}><head/><boolean>{text}</boolean></sparql>\n".encode()
+
+
+def _element(term: Any, describe: Describe, depth: int) -> str:
+    """A term as an element."""
+    if depth > NESTING_CEILING:
+        raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+    kind, *parts = describe(term)
+    if kind == Kind.IRI:
+        return f"<uri>{_escaped(parts[0])}</uri>"
+    if kind == Kind.BLANK_NODE:
+        return f"<bnode>{written_label(parts[0])}</bnode>"
+    if kind == Kind.TRIPLE:
+        inside = [
+            f"<{name}>{_element(part, describe, depth + 1)}</{name}>"
+            for name, part in zip(PARTS, parts, strict=True)
+        ]
+        return f"<triple>{''.join(inside)}</triple>"
+    if kind != Kind.LITERAL:
+        raise TermError("the default graph is not a term of a solution")
+    lex, langtag, datatype = parts
+    attributes = ""
+    if langtag is not None:
+        language, mark, direction = langtag.partition("--")
+        attributes = f' xml:lang="{language}"' + (f' its:dir="{direction}"' if mark else "")
+    elif datatype is not None:
+        attributes = f" datatype={quoteattr(datatype)}"
+    return f"<literal{attributes}>{_escaped(lex)}</literal>"
+
+
+def _escaped(text: str) -> str:
+    found = NO_CHARACTER.search(text)
+    if found is not None:
+        raise TermError(f"XML has no character {found[0]!r}")
+    # A parser reads a carriage return as a line feed.
+    return escape(text, {"\r": "&#13;"})
