@@ -482,38 +482,38 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     """Stage logs that are read here, one after the other, in memory that does not grow."""
 
     def stage(attempt: Attempt, layout: Root) -> Staged:
-        torn: list[str] = []
-        rows = Stager(attempt, layout).stage(_batches(sources, limits, torn))
-        return Staged(_whole(rows, torn), checked=True)
+        truncated: list[str] = []
+        rows = Stager(attempt, layout).stage(_batches(sources, limits, truncated))
+        return Staged(_whole(rows, truncated), checked=True)
 
     return stage
 
 
-def _whole(rows: Iterable[AnyOperation], torn: list[str]) -> Iterator[AnyOperation]:
-    """The rows of a log, unless its last patch may be torn behind its headers.
+def _whole(rows: Iterable[AnyOperation], truncated: list[str]) -> Iterator[AnyOperation]:
+    """The rows of a log, unless its last patch may be truncated after its headers.
 
-    :param torn: once the rows were read, the names of sources that end so.
-    :raises TruncatedError: in the place of that patch's end.
+    :param truncated: once the rows were read, the names of sources that end so.
+    :raises TruncatedError: instead of that patch's end.
     """
     last: AnyOperation | None = None
     for row in rows:
         if last is not None:
             yield last
         last = row
-    if torn:
-        raise TruncatedError(BEHIND_HEADERS, source=torn[0])
+    if truncated:
+        raise TruncatedError(BEHIND_HEADERS, source=truncated[0])
     if last is not None:
         yield last
 
 
 def _batches(
-    sources: Sequence[Source], limits: Limits, torn: list[str]
+    sources: Sequence[Source], limits: Limits, truncated: list[str]
 ) -> Iterator[OperationColumns]:
     """The operations of logs, one after the other.
 
-    The last one may be torn off: what of it is complete is given, once it is known to be a log.
+    The last one may be truncated: what of it is complete is given, once it is known to be a log.
 
-    :param torn: gets the name of the last one, if that ends behind headers.
+    :param truncated: gets the name of the last one, if that ends after headers.
     :raises SourceError: one ends inside a patch, and another follows.
     :raises TruncatedError: the last one ends before it is known to be a log.
     """
@@ -542,4 +542,4 @@ def _batches(
                     raise SourceError(
                         f"{BEHIND_HEADERS}; and another log follows", source=batches.name
                     )
-                torn.append(batches.name)
+                truncated.append(batches.name)

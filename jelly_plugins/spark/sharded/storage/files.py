@@ -175,7 +175,7 @@ def read_document(path: Path) -> bytes:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that nobody else has a name for, so that it lasts."""
+    """Write a file under a name of its own, so that it lasts."""
     with path.open("xb") as file:
         file.write(data)
         file.flush()

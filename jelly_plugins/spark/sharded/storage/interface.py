@@ -280,7 +280,7 @@ class Storage(ABC):
             return
         self.remove([name])
         raise RootError(
-            "this storage writes over what is there, though it is told not to (If-None-Match): two "
+            "this storage ignores If-None-Match, and writes over what is there: two "
             "writers would overwrite each other's versions",
             source=self.name,
         )
