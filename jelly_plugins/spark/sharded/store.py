@@ -390,13 +390,15 @@ class ShardedStore:
             open_root(self._storage)
         except JellyError as error:
             problems.append(str(error))
-        for newest in versions[:1]:
+        if versions:
             try:
-                ahead = self._log.read(newest).ahead()
-                problems += [] if ahead is None else [f"version {newest}: {ahead}"]
+                newest = self._log.get(versions[0])
+                if newest is not None and (ahead := newest.ahead()) is not None:
+                    problems.append(f"version {newest.version}: {ahead}")
             except JellyError as error:
-                # Otherwise it is reported below.
-                problems += [] if newest in wanted else [str(error)]
+                # That of a version that is verified is reported below.
+                if versions[0] not in wanted:
+                    problems.append(str(error))
         for first, last in self._log.gaps():
             which = f"version {first}" if first == last else f"versions {first} to {last}"
             problems.append(f"{which}: not there, and newer ones are: commits were lost")

@@ -590,6 +590,20 @@ def test_all_versions_are_verified(place: Any) -> None:
     assert all("checksum does not match" in each for each in problems)
 
 
+@pytest.mark.parametrize(("version", "every"), [(1, False), (3, False), (1, True), (3, True)])
+def test_a_damaged_newest_commit_is_reported_once(
+    tmp_path: Path, version: int, every: bool
+) -> None:
+    root = tmp_path / "root"
+    for number in range(3):
+        _add(root, number)
+    store = ShardedStore(root, version=version)
+    newest = root / "_commits/000000000003.json"
+    newest.write_bytes(newest.read_bytes().replace(b"quads", b"quods"))
+    [problem] = store.verify(every=every)
+    assert f"{newest}: damaged: its checksum does not match" in problem
+
+
 def test_a_version_whose_stores_a_vacuum_has_removed_is_not_verified_in_silence(place: Any) -> None:
     for number in range(3):
         _add(place, number)
