@@ -59,8 +59,9 @@ def query(
             sharded.write_solutions(text, dst, format=form)
         return
     ox = pyoxigraph_module()
+    opened = open_to_read(store)
     try:
-        found: Any = open_to_read(store).query(text)
+        found: Any = opened.query(text)
     except (SyntaxError, ValueError) as error:
         raise WrongUsageError(f"the query is not well-formed: {error}") from error
     if isinstance(found, ox.QueryTriples):

@@ -212,10 +212,12 @@ def open_store(folder: str) -> Any:
 
     What a load that was killed has left beside the store's own files is removed.
 
-    :raises SourceError: another process writes to the store.
+    :raises SourceError: another process writes to the store, or it is damaged.
     """
     try:
         store = pyoxigraph_module().Store(folder)
+    except RuntimeError as error:
+        raise _damaged(folder, error) from error
     except OSError as error:
         if "LOCK" not in str(error):
             raise
@@ -281,8 +283,18 @@ def _remove(folder: str, *, folder_too: bool) -> None:
 
 def open_to_read(folder: str) -> Any:
     """The store in a folder as it is now, to be read only: it may be on a read-only disk, and other
-    processes may write to it. What they write from now on is not seen."""
-    return pyoxigraph_module().Store.read_only(folder)
+    processes may write to it. What they write from now on is not seen.
+
+    :raises SourceError: it is damaged.
+    """
+    try:
+        return pyoxigraph_module().Store.read_only(folder)
+    except RuntimeError as error:
+        raise _damaged(folder, error) from error
+
+
+def _damaged(folder: str, error: RuntimeError) -> SourceError:
+    return SourceError(f"the store cannot be opened: {error}", source=folder)
 
 
 def graph_name(iri: str | None) -> Any:

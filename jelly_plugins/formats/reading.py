@@ -36,9 +36,10 @@ from ..io.streams import GENERIC, FrameReader
 from ..jena.codec import RowDecoder
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
+from .depth import TurtleGuard, with_bounded_json
 from .jelly_text import frames_of_text
 from .names import Format
-from .xml import guarded, with_root
+from .xml import guarded, with_line_feeds, with_root
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -212,16 +213,26 @@ class TextReader(Closing):
         width = 4 if name.has_graphs else 3
         pieces = without_mark(self._input.pieces())
         if name is Format.RDF_XML:
-            pieces = self._bounded(with_root(guarded(pieces)), limits)
+            pieces = self._bounded(with_root(guarded(with_line_feeds(pieces))), limits)
             pieces = chain(pieces, [2 * _AFTER_END.encode()])
+        elif name is Format.JSON_LD:
+            pieces = with_bounded_json(pieces)
+        guard = TurtleGuard()
+        # The guard knows what the parser has read of what it was given: nothing is read ahead.
+        source: Any = (
+            PieceFile(guard.chunks(pieces))
+            if name in (Format.TURTLE, Format.TRIG)
+            else io.BufferedReader(PieceFile(pieces), PIECE)
+        )
         try:
             self._parser = pyoxigraph_module().parse(
-                io.BufferedReader(PieceFile(pieces), PIECE),
+                source,
                 format=rdf_format(name),
                 base_iri=NO_BASE if base is None and name is Format.JSON_LD else base,
             )
             for quad in self._parser:
                 self._without_statement = 0
+                guard.given()
                 yield make.statement(tuple(quad)[:width])
         except JellyError:
             raise

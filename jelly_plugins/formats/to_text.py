@@ -24,7 +24,7 @@ from ..jena.streams import JenaReader, JenaText
 from .names import Format
 from .reading import pyoxigraph_module, rdf_format
 from .settings import Conversion, ConversionSettings, FrameCounter, Given
-from .xml import NAME, NO_CHARACTER
+from .xml import NAME, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
 
 
 def jelly_to_lines(
@@ -178,10 +178,16 @@ class _CheckedFactory:
         return pyoxigraph_module().Literal(lex, language=language, direction=direction)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
-        if self._is_xml and not _XML_PREDICATE.search(terms[1].value):
-            raise TermError(
-                f"RDF/XML cannot express the predicate {terms[1]}: it has no XML name at its end"
-            )
+        if self._is_xml:
+            predicate = terms[1].value
+            name = _XML_PREDICATE.search(predicate)
+            if name is None:
+                raise TermError(
+                    f"RDF/XML cannot express the predicate <{predicate}>: it has no XML name at "
+                    "its end"
+                )
+            if predicate in NO_PROPERTIES or predicate[: name.start()] in RESERVED_NAMESPACES:
+                raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
         return self._made.triple(terms)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:

@@ -29,6 +29,31 @@ NAME: Final = rf"[{NAME_START}][{NAME_PART}]*+"
 #: A character that XML does not have.
 NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+#: IRIs that are not properties in RDF/XML, or stand for another one.
+NO_PROPERTIES: Final = frozenset(
+    _RDF + name
+    for name in (
+        "RDF",
+        "ID",
+        "about",
+        "parseType",
+        "resource",
+        "nodeID",
+        "datatype",
+        "Description",
+        "li",
+        "aboutEach",
+        "aboutEachPrefix",
+        "bagID",
+    )
+)
+#: Namespaces that no prefix can be declared for.
+RESERVED_NAMESPACES: Final = (
+    "http://www.w3.org/XML/1998/namespace",
+    "http://www.w3.org/2000/xmlns/",
+)
+
 _OPENING: Final = b"<!ENTITY"
 _ENTITY: Final = re.compile(
     _OPENING + rb"\s++([^\s%\"'<>&]{1,255}+)\s++(?:\"([^\"<]*+)\"|'([^'<]*+)')[ \t\r\n]*+>"
@@ -133,6 +158,21 @@ def guarded(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         guard.look(piece)
         yield piece
+
+
+def with_line_feeds(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of an XML document whose lines end in line feeds only, as every parser of XML has to
+    read them.
+
+    >>> list(with_line_feeds([b"a\\r\\nb\\r", b"\\nc\\r", b"d"]))
+    [b'a\\nb\\n', b'c\\n', b'd']
+    """
+    after_return = False
+    for piece in pieces:
+        part = piece[1:] if after_return and piece.startswith(b"\n") else piece
+        if piece:
+            after_return = piece.endswith(b"\r")
+        yield part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in part else part
 
 
 #: The start of a comment, of a processing instruction, or of an element.

@@ -264,6 +264,14 @@ def _missing_bytes(file: Any) -> int:
     return sum(getattr(each, name, None) or 0 for each in _responses(file) for name in names)
 
 
+def _announced(headers: Any) -> set[str]:
+    """The lengths that the headers of an HTTP response announce."""
+    get_all = getattr(headers, "get_all", None) or headers.getlist
+    return {
+        length.strip() for field in get_all("Content-Length") or () for length in field.split(",")
+    }
+
+
 def _check_whole(file: Any) -> None:
     """Reject an HTTP response that is no file, or a part of one. A response does not have the
     request, so that a part which was requested is rejected as well.
@@ -272,6 +280,8 @@ def _check_whole(file: Any) -> None:
     :raises TruncatedError: it is a part of one.
     """
     for response in _responses(file):
+        if len(_announced(response.headers)) > 1:
+            raise SourceError("the HTTP response has more than one Content-Length")
         if response.status in (_OK, _TRANSFORMED, None):
             continue
         if response.status != _PARTIAL_CONTENT:

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import JellyError, TextError
+from ..errors import JellyError, LimitError, TextError
+from ..formats.depth import check_json
 from ..formats.reading import NO_BASE, check_base, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
@@ -104,6 +105,10 @@ class Documents:
         if longest > _LONG_IRI and size > self._limits.frame_expansion:
             what = "the length that IRIs of a document may come to"
             raise over(self._limits, "frame_expansion", size, what)
+        try:
+            check_json(data)
+        except LimitError as error:
+            raise TextError(error.message, line=line) from None
         batch = batch_for(len(data))
         base = self._base or NO_BASE
         for lines in parsed(data, self._format, base, batch=batch, first_line=line):

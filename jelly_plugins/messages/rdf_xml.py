@@ -18,7 +18,7 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
 from ..formats.reading import pyoxigraph_module
-from ..formats.xml import EntityGuard
+from ..formats.xml import EntityGuard, with_line_feeds
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, batch_for, gathered, located, parsed
@@ -62,7 +62,7 @@ def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterato
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
     try:
-        for found in documents(source, settings.limits):
+        for found in documents(with_line_feeds(source.pieces()), settings.limits):
             if found is None:
                 yield b""
                 continue
@@ -86,7 +86,7 @@ def _with_labels(lines: bytes) -> bytes:
     )
 
 
-def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
+def documents(pieces: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, bytes] | None]:
     """The documents of a log, with the lines in which they begin; None where more may take a while.
 
     :raises TextError: the source ends inside of one, or something else stands between them.
@@ -95,7 +95,7 @@ def documents(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | Non
     splitter = _Splitter(limits)
     gathered: list[bytes] = []
     size = wanted = 0
-    for piece in source.pieces():
+    for piece in pieces:
         gathered.append(piece)
         size += len(piece)
         if size < wanted:

@@ -15,34 +15,14 @@ from ..codec.text.checking import Checker
 from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import StandIns
 from ..errors import TermError
-from ..formats.xml import NAME, NAME_PART, NO_CHARACTER
+from ..formats.xml import NAME, NAME_PART, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
 from ..io.sinks import Writable
 from .model import Message
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-#: Names of rdf: that are no properties, or another one.
-_NO_PROPERTIES: Final = frozenset(
-    _RDF + name
-    for name in (
-        "RDF",
-        "ID",
-        "about",
-        "parseType",
-        "resource",
-        "nodeID",
-        "datatype",
-        "Description",
-        "li",
-        "aboutEach",
-        "aboutEachPrefix",
-        "bagID",
-    )
-)
 _WHOLE_NAME: Final = re.compile(NAME)
 _NO_NAME_PART: Final = re.compile(rf"[^{NAME_PART}]")
 _FIRST: Final = re.compile(rf"[{NAME_START}]")
-#: Namespaces that no prefix can be declared for.
-_RESERVED: Final = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 #: Labels that are names of XML; others have one that stands for them.
 NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
 _SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
@@ -104,7 +84,7 @@ class RdfXmlWriter:
         # The longest name at the end.
         end = max((found.end() for found in _NO_NAME_PART.finditer(iri)), default=0)
         first = _FIRST.search(iri, end)
-        if first is None or iri in _NO_PROPERTIES or iri[: first.start()] in _RESERVED:
+        if first is None or iri in NO_PROPERTIES or iri[: first.start()] in RESERVED_NAMESPACES:
             raise TermError(f"RDF/XML cannot express the predicate <{iri[:80]}>")
         namespace, local = iri[: first.start()], iri[first.start() :]
         prefix = self._prefixes.get(namespace)

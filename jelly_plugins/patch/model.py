@@ -55,11 +55,10 @@ __all__ = [
     "header",
 ]
 
-#: What is said of a log whose last patch may be one that was torn off, see
-#: :attr:`.PatchReader.ends_behind_headers`.
+#: What errors say of a log whose last patch may be truncated.
 BEHIND_HEADERS: Final = (
-    "the log ends behind the headers of a patch, which may be torn: a row Z or a transaction would "
-    "say that it is whole"
+    "the log ends after the headers of a patch, which may be truncated: a row Z or a transaction "
+    "would complete it"
 )
 
 

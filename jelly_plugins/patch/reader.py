@@ -26,7 +26,7 @@ from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Followed, Input, Source
 from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
-from .model import Patch, group
+from .model import BEHIND_HEADERS, Patch, group
 from .text.reader import PatchTextReader
 from .thrift_rows import PatchRowReader
 
@@ -146,8 +146,8 @@ class PatchReader(Closing):
 
     @property
     def ends_behind_headers(self) -> bool:
-        """Whether the source is text that has ended with headers, so that their patch has no rows,
-        nor a row that says so: it may have been torn off there."""
+        """Whether the source is text that ends after the headers of a patch, which may be
+        truncated. It is an error, unless the reader is ``resumable``."""
         return self._text is not None and self._text.ends_behind_headers
 
     def __iter__(self) -> Iterator[Operation]:
@@ -214,7 +214,10 @@ class PatchReader(Closing):
             yield from self._text.rows(pieces, growing=self._wait is not None)
             if self._wait is None:
                 self.ended = True
-                yield from self._text.finish()
+                ending = self._text.finish()
+                if self.ends_behind_headers and not self._resumable:
+                    raise TruncatedError(BEHIND_HEADERS)
+                yield from ending
 
     def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
         for piece in pieces:

@@ -33,6 +33,7 @@ from ..errors import (
     TermError,
     TextError,
 )
+from ..formats.depth import with_bounded_json
 from ..formats.reading import PieceFile, pyoxigraph_module, too_large
 from ..io.sources import PIECE
 from .formats import ResultsFormat
@@ -269,6 +270,8 @@ class TextResults:
         self._limits = limits
         self._cache: dict[Any, Any] = {}
         self._describe = get_backend("oxigraph").describe
+        if format is ResultsFormat.JSON:
+            pieces = with_bounded_json(pieces)
         self._found = parse(pieces, format)
         if hasattr(self._found, "variables"):
             self.variables = [variable.value for variable in self._found.variables]

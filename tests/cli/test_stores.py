@@ -145,3 +145,16 @@ def test_dump_writes_every_format(form: Format, tmp_path: Path) -> None:
 
 def read_nquads(path: Path) -> list[Any]:
     return list(TextReader(path, Format.N_QUADS))
+
+
+def test_a_damaged_store_is_named(tmp_path: Path) -> None:
+    source, folder = tmp_path / "in.nt", tmp_path / "store"
+    source.write_text("<urn:s> <urn:p> <urn:o> .\n")
+    jelly("load", source, "--store", folder)
+    (folder / "CURRENT").write_text("x")
+    for arguments in (
+        ("dump", "--store", folder),
+        ("load", source, "--store", folder),
+        ("query", "ASK {}", "--store", folder),
+    ):
+        assert_failed(jelly(*arguments), 1, "the store cannot be opened")

@@ -339,3 +339,18 @@ def test_an_error_in_the_second_source_has_its_name_and_frame() -> None:
     with pytest.raises(JellyError) as caught:
         convert([good.getvalue(), bad], io.BytesIO(), source_format="jelly", target_format="nt")
     assert (caught.value.source, caught.value.frame) == ("bad.jelly", 1)
+
+
+def test_line_ends_of_xml() -> None:
+    xml = (
+        "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:e='urn:e:'>"
+        "<rdf:Description rdf:about='urn:a'><e:p>a\r\nb\rc&#13;</e:p></rdf:Description></rdf:RDF>"
+    )
+    assert made(xml.encode(), "rdf", "nt") == b'<urn:a> <urn:e:p> "a\\nb\\nc\\r" .\n'
+
+
+@pytest.mark.parametrize("name", ["rdf-syntax-ns#bagID", "rdf-syntax-ns#li"])
+def test_predicates_that_rdf_xml_has_not(name: str) -> None:
+    for iri in (f"http://www.w3.org/1999/02/22-{name}", "http://www.w3.org/2000/xmlns/x"):
+        with pytest.raises(TermError, match="cannot express the predicate"):
+            made(f'<urn:s> <{iri}> "o" .'.encode(), "nt", "rdf")

@@ -166,6 +166,35 @@ def test_a_short_response_is_rejected(name: str, chunked: bool) -> None:
         JELLY_READERS[name](response)
 
 
+@pytest.mark.parametrize("length", ["{0}, {1}", "{1}"])
+def test_two_lengths_are_rejected(length: str) -> None:
+    data, end = two_frames()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(end))
+            self.send_header("Content-Length", length.format(end, len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/x"
+            with urlopen(url) as response:
+                for source in (url, response):
+                    with pytest.raises(SourceError, match="more than one Content-Length"):
+                        list(read(source))
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 @pytest.fixture
 def activated() -> Iterator[None]:
     """``format="jelly"`` is ours, until the end of a test."""

@@ -127,7 +127,7 @@ def test_real_logs() -> None:
 def test_a_text_that_ends_behind_headers_may_be_torn() -> None:
     for torn in (b"H id <urn:1> .\n", GOOD.removesuffix("Z .\n").encode()):
         [problem] = check(torn).problems
-        assert "ends behind headers" in problem.message
+        assert "ends after the headers" in problem.message
 
 
 def test_patches_without_id_that_change_nothing_do_not_count() -> None:

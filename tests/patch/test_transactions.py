@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import OrderError, TruncatedError
+from jelly_plugins import OrderError
 from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -33,9 +33,7 @@ def transactions(*, keeps_rows: bool = False) -> Transactions[Listed]:
 def read(
     rows: Any, reader: Transactions[Listed] | None = None, *, has_ended: bool = False
 ) -> Iterator[Transaction[Listed] | PatchEnd]:
-    return (reader or transactions()).read(
-        rows, has_ended=lambda: has_ended, ends_after_headers=lambda: False
-    )
+    return (reader or transactions()).read(rows, has_ended=lambda: has_ended)
 
 
 def shown(rows: list[AnyOperation], *, has_ended: bool = False) -> list[str]:
@@ -150,12 +148,6 @@ def test_rows_are_kept_outside_of_tx_and_tc() -> None:
 def test_rows_out_of_order(rows: list[AnyOperation], message: str) -> None:
     with pytest.raises(OrderError, match=message):
         list(read(rows))
-
-
-def test_text_that_ends_after_headers_may_be_incomplete() -> None:
-    rows = transactions().read([ID, END], has_ended=lambda: True, ends_after_headers=lambda: True)
-    with pytest.raises(TruncatedError):
-        list(rows)
 
 
 def test_aborted_transactions_are_counted() -> None:

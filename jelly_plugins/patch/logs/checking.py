@@ -94,11 +94,6 @@ def check(
                     chain.header(value)
     except JellyError as error:
         report.problems.append(Problem(report.patches + 1, str(error)))
-    else:
-        if rows.ends_behind_headers:
-            report.problems.append(
-                Problem(report.patches, "the log ends behind headers, and may be torn there")
-            )
     report.format = rows.format
     report.deviations = [str(error) for error in rows.deviations]
     return report

@@ -79,19 +79,16 @@ class Replay(Generic[C]):
         batches: Iterable[Iterable[AnyOperation]],
         *,
         has_ended: Callable[[], bool] = lambda: True,
-        ends_after_headers: Callable[[], bool] = lambda: False,
     ) -> bool:
         """Replay rows. What comes before an error is applied.
 
         :param batches: the rows, in batches as they are read.
-        :param has_ended: see :meth:`.Transactions.read`, likewise ``ends_after_headers``. If it is
-            not known what ends a patch, patches may grow.
+        :param has_ended: see :meth:`.Transactions.read`. If it is not known what ends a patch,
+            patches may grow.
         :return: whether ``until`` was reached, so that rows may be left.
         :raises JellyError: a patch cannot be read or applied; the message names it.
         """
-        events = self._transactions.read(
-            chain.from_iterable(batches), has_ended=has_ended, ends_after_headers=ends_after_headers
-        )
+        events = self._transactions.read(chain.from_iterable(batches), has_ended=has_ended)
         try:
             for event in events:
                 self._take(event)
@@ -213,11 +210,7 @@ def replay_log(
             limits=limits,
         ) as rows:
             try:
-                reached = replay.run(
-                    rows.batches,
-                    has_ended=lambda: rows.ended,
-                    ends_after_headers=lambda: rows.ends_behind_headers,
-                )
+                reached = replay.run(rows.batches, has_ended=lambda: rows.ended)
             except JellyError as error:
                 error.locate(source=rows.name)
                 raise

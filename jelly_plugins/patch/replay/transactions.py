@@ -17,8 +17,8 @@ from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, TypeAlias
 
 from ...codec.patch.operations import AnyOperation, Header, OperationKind
-from ...errors import OrderError, TruncatedError
-from ..model import BEHIND_HEADERS, ID, PREV
+from ...errors import OrderError
+from ..model import ID, PREV
 from .position import Replayed
 from .target import C
 
@@ -120,14 +120,11 @@ class Transactions(Generic[C]):
         source: Iterable[AnyOperation],
         *,
         has_ended: Callable[[], bool],
-        ends_after_headers: Callable[[], bool],
     ) -> Iterator[Event[C]]:
         """Read rows: headers, operations and ends of patches.
 
         :param has_ended: whether the source has ended: then no row has ended its last patch.
-        :param ends_after_headers: whether the source has ended, as text, with headers.
         :raises OrderError: a row may not follow the rows before it.
-        :raises TruncatedError: the last patch consists of headers only, and may be incomplete.
         """
         rows = iter(source)
         inside = False
@@ -159,10 +156,7 @@ class Transactions(Generic[C]):
             if kind is _BEGIN and self._waiting is not None:
                 yield self._given()
             elif kind is _END:
-                ended = has_ended()
-                if ended and ends_after_headers():
-                    raise TruncatedError(BEHIND_HEADERS)
-                end = PatchEnd(self.id, self._prev, not ended)
+                end = PatchEnd(self.id, self._prev, not has_ended())
                 yield end if self._waiting is None else self._given(end)
                 self._start_patch()
             inside = kind is _BEGIN

@@ -11,9 +11,8 @@ import pyarrow as pa
 from ...arrow import record_batch
 from ...codec import AnyOperation, OperationColumns, OperationKind
 from ...codec.patch.operations import Namespace
-from ...errors import JellyError, TruncatedError
+from ...errors import JellyError
 from ...patch.columns import PatchColumnReader
-from ...patch.model import BEHIND_HEADERS
 from ..marks import Begin, mark
 from .batches import complete
 from .boundary import boundary, not_waiting
@@ -39,20 +38,9 @@ def read_operations(
     growing = piece.stop is not None
     with PatchColumnReader(source, wait=not_waiting if growing else None) as batches:
         rows = _Rows(settings.about)
-        tables = rows.tables(_whole(batches, growing), piece.first, piece.stop)
+        tables = rows.tables(batches, piece.first, piece.stop)
         for found in _marked(tables, rows, piece, settings.mode is not Mode.FAILFAST):
             yield complete(found, len(found["mark"]), piece, schema)
-
-
-def _whole(batches: PatchColumnReader, growing: bool) -> Iterator[OperationColumns]:
-    """Batches of a file that does not end where it may be torn.
-
-    :param growing: whether more of it may come.
-    :raises TruncatedError: it does, once all of it was given.
-    """
-    yield from batches
-    if batches.ends_behind_headers and not growing:
-        raise TruncatedError(BEHIND_HEADERS)
 
 
 def _marked(

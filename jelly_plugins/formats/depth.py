@@ -1,0 +1,126 @@
+"""How deep text is nested, found out before pyoxigraph parses it.
+
+pyoxigraph's parsers of Turtle and of SPARQL JSON make nested triple terms of any depth, and free
+them by recursion: some thousand levels end the process. JSON-LD takes time and memory that grow
+with the square of the depth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ..errors import LimitError
+
+#: Levels that text may have.
+DEPTH: Final = 1 << 10
+
+#: Bytes of Turtle that the parser gets at a time. Fewer than `DEPTH` statements with a triple term
+#: have room in two times as many.
+TURTLE_CHUNK: Final = 1 << 12
+
+_OPENING: Final = b"<<("
+_ESCAPE: Final = re.compile(rb"\\.", re.DOTALL)
+_BACKSLASHES: Final = re.compile(rb"\\*+\Z")
+#: Strings of which nothing is left but brackets.
+_STRINGS: Final = re.compile(rb'"[^"]*+"')
+_IRRELEVANT: Final = bytes(set(range(256)) - set(b'[]{}"'))
+
+
+def too_deep() -> LimitError:
+    """The error of text that is nested too deep."""
+    return LimitError(f"the text is nested more than {DEPTH} deep")
+
+
+class TurtleGuard:
+    """Bounds how many triple terms can be open in a statement of Turtle or TriG.
+
+    :ivar open: triple terms that were begun in text from which no statement has come yet.
+    """
+
+    def __init__(self) -> None:
+        self.open = 0
+        self._last = 0
+
+    def given(self) -> None:
+        """Note that there was a statement: what is open began in the last chunk."""
+        self.open = self._last
+
+    def chunks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The text in chunks.
+
+        :raises LimitError: a statement may have more than :data:`DEPTH` triple terms in one
+            another. It has so many, at least.
+        """
+        before = b""
+        for piece in pieces:
+            for start in range(0, len(piece), TURTLE_CHUNK):
+                chunk = piece[start : start + TURTLE_CHUNK]
+                self._last = (before + chunk).count(_OPENING)
+                before = chunk[1 - len(_OPENING) :]
+                self.open += self._last
+                if self.open > DEPTH:
+                    raise too_deep()
+                yield chunk
+
+
+def check_json(document: bytes) -> None:
+    """Check the depth of a document of JSON.
+
+    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep.
+    """
+    if document.count(b"{") + document.count(b"[") > DEPTH:
+        deque(with_bounded_json((document,)), maxlen=0)
+
+
+def with_bounded_json(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces of JSON, each of which comes out once it was looked at.
+
+    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep.
+
+    >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
+    Traceback (most recent call last):
+    jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
+    """
+    brackets_of = _Brackets().of
+    depth = 0
+    for piece in pieces:
+        brackets = brackets_of(piece)
+        passes = 0
+        # Each pass takes away what is innermost.
+        while (outer := brackets.replace(b"{}", b"").replace(b"[]", b"")) != brackets:
+            brackets = outer
+            passes += 1
+            if passes > DEPTH:
+                raise too_deep()
+        openings = brackets.count(b"{") + brackets.count(b"[")
+        if depth + passes + openings > DEPTH:
+            raise too_deep()
+        depth = max(0, depth + 2 * openings - len(brackets))
+        yield piece
+
+
+class _Brackets:
+    """Finds the brackets of JSON that comes in pieces, outside of strings."""
+
+    def __init__(self) -> None:
+        #: What the next piece begins in: a quotation mark in a string, and the start of an escape.
+        self._before = b""
+        self._string = b""
+
+    def of(self, piece: bytes) -> bytes:
+        """The brackets of a piece."""
+        data = self._before + piece if self._before else piece
+        self._before = b""
+        if b"\\" in data:
+            last = _BACKSLASHES.search(data)
+            if last is not None and len(last[0]) & 1:
+                data, self._before = data[:-1], b"\\"
+            data = _ESCAPE.sub(b"", data)
+        brackets = (self._string + data).translate(None, _IRRELEVANT)
+        # Most strings have no brackets; two that have become one.
+        brackets = _STRINGS.sub(b"", brackets.replace(b'""', b""))
+        brackets, self._string, _ = brackets.partition(b'"')
+        return brackets
