@@ -252,9 +252,9 @@ def test_a_log_that_is_torn_behind_headers_is_refused(tmp_path: Path) -> None:
     more = b"H id <urn:2> . H prev <urn:1> . A <urn:t> <urn:p> <urn:o> . Z ."
     before = ShardedStore(root).commit.positions
     for _ in range(2):
-        with pytest.raises(TruncatedError, match=r"patch <urn:1>: .* behind the headers"):
+        with pytest.raises(TruncatedError, match=r"patch <urn:1>: .* after the headers"):
             apply(root, torn)
-    with pytest.raises(SourceError, match=r"behind the headers .* another log follows"):
+    with pytest.raises(SourceError, match=r"after the headers .* another log follows"):
         apply(root, torn, more)
     with pytest.raises(ChainError):
         apply(root, more)

@@ -124,7 +124,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(tmp_path: Path, headers:
     path = tmp_path / "log.rdfp"
     for before in ("", "H id <urn:1> .\nTX .\nTC .\n"):
         path.write_text(before + headers)
-        with pytest.raises(TruncatedError, match=r"log\.rdfp.* behind the headers of a patch"):
+        with pytest.raises(TruncatedError, match=r"log\.rdfp.* after the headers of a patch"):
             together(str(path))
         # More may come of a file that grows, and Z says that there is none.
         assert len(read(Piece(str(path), stop=4))) > 0

@@ -261,7 +261,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(
     log.write_text("H id <urn:1> .\nTX .\nA <urn:s> <urn:p> 1 .\nTC .\nZ .\nH id <urn:2> .\n")
     source = spark.readStream if streams else spark.read
     frame = source.format("jelly-patch").load(str(log))
-    with pytest.raises(JellyError, match="behind the headers of a patch"):
+    with pytest.raises(JellyError, match="after the headers of a patch"):
         apply_patches(spark, frame, root, shards=2, application="a" if streams else None)
     assert ShardedStore(root).version == 0
 
