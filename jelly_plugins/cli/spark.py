@@ -61,6 +61,15 @@ Timestamp: TypeAlias = Annotated[
     ),
 ]
 
+Metadata: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metadata",
+        metavar="KEY=VALUE",
+        help="What the history is to say of the new version, such as user=ann; can be repeated.",
+    ),
+]
+
 app = typer.Typer(
     help="Sharded stores: patch logs applied by Spark. Many Oxigraph stores are one.",
     rich_markup_mode=None,
@@ -74,17 +83,17 @@ def _storage(root: str, options: list[str] | None) -> Storage:
     return storage_at(root, _named(options) or None)
 
 
-def _named(options: list[str] | None) -> dict[str, str]:
-    """Settings by name. Nothing is said of their values, which may be secrets."""
+def _named(options: list[str] | None, option: str = "--storage-option") -> dict[str, str]:
+    """Settings by name. Errors do not show their values, which may be secrets."""
     given = [each.partition("=") for each in options or ()]
     if not all(name and is_set for name, is_set, _ in given):
-        raise WrongUsageError("--storage-option is KEY=VALUE")
+        raise WrongUsageError(f"{option} is KEY=VALUE")
     return {name: value for name, _, value in given}
 
 
 def _time(version: int | None, timestamp: str | None) -> str | None:
     """A time that was asked for in the place of a version."""
-    from ..spark.sharded.versions import parse_time
+    from ..spark.sharded.settings import parse_time
 
     if timestamp is None:
         return None
@@ -135,6 +144,7 @@ def apply(
         bool,
         typer.Option("--existing", help="Make no store: if it is not there, that is an error."),
     ] = False,
+    metadata: Metadata = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
@@ -151,6 +161,7 @@ def apply(
     from ..spark.sharded.commits import make_log
 
     storage = _storage(root, storage_option)
+    said = _named(metadata, "--metadata")
     # Before Spark takes its seconds.
     make_log(storage, shards, None if shard_by is None else shard_by.value, create=not existing)
     spark = session(master, config={"spark.log.level": "FATAL"})
@@ -164,6 +175,7 @@ def apply(
                 check_prev=check_prev,
                 # It is there now; and what was found is what is used.
                 create=False,
+                metadata=said,
                 limits=limits,
             )
     finally:
@@ -231,6 +243,7 @@ def status(
             "shards": f"{store.layout.shards:,} by {store.layout.shard_by}",
             "version": f"{commit.version:,}",
             "made": commit.timestamp or None,
+            "clock": commit.ahead(),
             "quads": f"{commit.quads:,}",
             "largest": f"{max(shard.quads for shard in commit.shards or ()):,} quads in a shard",
             "logs": f"{len(commit.positions):,}",
@@ -258,6 +271,7 @@ def _version_fields(commit: Commit) -> dict[str, Any]:
         "quads": commit.quads,
         "operations": commit.operations,
         "restored": commit.restored,
+        "metadata": commit.metadata,
         "shards": None if commit.shards is None else len(commit.shards),
         "open": commit.readable,
     }
@@ -266,9 +280,10 @@ def _version_fields(commit: Commit) -> dict[str, Any]:
 def _version_text(commit: Commit) -> str:
     gone = "" if commit.readable else ", its stores removed"
     again = "" if commit.restored is None else f", as version {commit.restored:,} was"
+    said = "".join(f", {name}={value}" for name, value in commit.metadata.items())
     return (
         f"version {commit.version:,} of {commit.timestamp}: {commit.quads:,} quads, "
-        f"{commit.operations:,} operations{again}{gone}"
+        f"{commit.operations:,} operations{again}{gone}{said}"
     )
 
 
@@ -304,6 +319,7 @@ def restore(
         int | None, typer.Option("--version", min=0, help="The version to restore.")
     ] = None,
     timestamp: Timestamp = None,
+    metadata: Metadata = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
@@ -318,7 +334,8 @@ def restore(
     if version is None and timestamp is None:
         raise WrongUsageError("--version or --timestamp is needed")
     time = _time(version, timestamp)
-    done = restore_(_storage(root, storage_option), version, timestamp=time)
+    said = _named(metadata, "--metadata")
+    done = restore_(_storage(root, storage_option), version, timestamp=time, metadata=said)
     if as_json:
         console.print_json(_version_fields(done))
     else:
@@ -335,6 +352,7 @@ def reshard(
         int | None,
         typer.Option("--processes", min=1, help="That work at once; by default one per processor."),
     ] = None,
+    metadata: Metadata = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
@@ -345,7 +363,8 @@ def reshard(
     from ..spark.sharded import reshard as reshard_
 
     storage = _storage(root, storage_option)
-    done = reshard_(storage, shards, processes=processes or os.cpu_count() or 1)
+    said = _named(metadata, "--metadata")
+    done = reshard_(storage, shards, processes=processes or os.cpu_count() or 1, metadata=said)
     if as_json:
         console.print_json(_version_fields(done))
     else:
@@ -390,10 +409,13 @@ def verify(
     root: RootFolder,
     version: Version = None,
     timestamp: Timestamp = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All versions that can be opened; each file once.")
+    ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Look at every byte and every quad of a sharded store's version.
+    """Read every byte and every quad of a sharded store's version.
 
     Exit code 0: all is as it was written; 1: something is wrong, a line for each damaged file.
     """
@@ -401,14 +423,15 @@ def verify(
 
     time = _time(version, timestamp)
     store = ShardedStore(_storage(root, storage_option), version=version, timestamp=time)
-    problems = store.verify()
+    problems = store.verify(every=every)
     if as_json:
         console.print_json({"root": root, "version": store.version, "problems": problems})
     elif problems:
         print(*problems, sep="\n")
     else:
         checked = console.counted(store.layout.shards, "shard")
-        print(f"version {store.version:,}: {checked} checked, all as written")
+        which = "all versions" if every else f"version {store.version:,}"
+        print(f"{which}: {checked} checked, all as written")
     if problems:
         raise typer.Exit(1)
 
@@ -431,6 +454,7 @@ def vacuum(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
     ] = False,
+    metadata: Metadata = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
@@ -438,7 +462,9 @@ def vacuum(
     from ..spark.sharded import vacuum as vacuum_
 
     storage = _storage(root, storage_option)
-    done = vacuum_(storage, keep=keep, grace=timedelta(hours=grace), dry_run=dry_run)
+    said = _named(metadata, "--metadata")
+    hours = timedelta(hours=grace)
+    done = vacuum_(storage, keep=keep, grace=hours, dry_run=dry_run, metadata=said)
     if as_json:
         found: dict[str, Any] = asdict(done)
         console.print_json(found | {"dry_run": dry_run})
@@ -488,8 +514,7 @@ def copy(
     A version becomes version 1 of the copy, unless --history.
     """
     from ..spark.sharded import ShardedStore, copy_store
-    from ..spark.sharded.storage import storage_at
-    from ..spark.sharded.storage.opening import is_in_objects
+    from ..spark.sharded.storage import is_in_objects, storage_at
 
     if history and (version is not None or timestamp is not None):
         raise WrongUsageError("--version or --timestamp, and --history, exclude each other")

@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic
+from itertools import islice
+from typing import Final, Generic
 
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
@@ -20,6 +21,9 @@ from .commits import Entry, Reached
 from .position import DIGEST, NOTHING, Content, Position, Replayed, differ
 from .target import C, Changes
 from .transactions import PatchEnd, Transaction
+
+#: Positions that an error names, at most.
+_SHOWN: Final = 3
 
 
 @dataclass(slots=True)
@@ -199,7 +203,10 @@ class Selection(Generic[C]):
         """
         if not self._sought:
             return
-        heads = " or ".join(self._sought)
+        # There may be very many logs.
+        heads = " or ".join(islice(self._sought, _SHOWN))
+        if len(self._sought) > _SHOWN:
+            heads += f" or one of {len(self._sought) - _SHOWN} others"
         if self._opening is None:
             message = f"the store is at patch {heads}, which the log does not have"
         else:

@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 
 from ...errors import JellyError, OptionsError
 from ..sharded.commits import Commit, CommitLog
-from ..sharded.errors import CheckpointError
+from ..sharded.errors import CheckpointError, on_executor
 from ..sharded.feed import Step, newest_behind, steps, write_changes
 from ..sharded.layout import open_root
 from ..sharded.storage import Storage, storage_at
@@ -147,7 +147,7 @@ def _log(storage: Storage, path: str) -> Iterator[BinaryIO]:
     """The patch of a step as a file."""
     before, _, after = path[-len(_FILE.format(0, 0)) :].partition("/")[2].partition("-")
     step = Step(int(before), int(after.partition(".")[0]))
-    with TemporaryFile() as file:
+    with TemporaryFile() as file, on_executor():
         write_changes(storage, [step], ShardedStore(storage).at, file)
         file.seek(0)
         yield file

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -15,22 +15,20 @@ from uuid import uuid4
 from ...codec import DEFAULT_LIMITS, Limits, OperationColumns
 from ...codec.patch.operations import BEGIN, COMMIT, AnyOperation, OperationKind
 from ...codec.text.ntriples import Notation
-from ...errors import ChainError, JellyError, SourceError, TruncatedError
+from ...errors import ChainError, JellyError, LimitError, SourceError, TruncatedError
 from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import BEHIND_HEADERS, ID
 from ...patch.replay.position import DIGEST, Position, Replayed
 from .commits import Batch, Commit, CommitLog, Place, Shard
-from .documents import checksum_of
 from .errors import CheckpointError, CommitConflictError, RootError
-from .layout import Root, ShardBy, check_layout, make_root, new_store_name
-from .repeatable import Repeatable
+from .layout import Root, ShardBy, check_layout, make_root
 from .resolve import Resolved, Stager, is_anonymous, resolve
 from .restoring import first_undone
-from .settings import text, whole_number
+from .settings import metadata_of, text, whole_number
 from .shard import ShardResult, ShardWork
-from .staging import STAGED_TOGETHER
+from .staging import STAGED_TOGETHER, Repeatable
 from .storage import AnyRoot, Attempt, Piece, storage_at
 
 
@@ -94,6 +92,7 @@ class Settings:
     query: str | None = None
     retries: int = 0
     create: bool = True
+    metadata: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if (self.application is None) is not (self.batch is None):
@@ -103,6 +102,7 @@ class Settings:
         checked: dict[str, object] = {
             "retries": whole_number("retries", self.retries),
             "shards": check_layout(self.shards, self.shard_by),
+            "metadata": metadata_of(self.metadata),
         }
         if self.application is not None:
             checked["application"] = text("application", self.application)
@@ -131,204 +131,238 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
     _check_undone(log, head, settings)
     if _is_repeated(head, settings) and not _is_doubtful(head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
-    layout = log.layout_of(head)
     attempt = storage.attempt(uuid4().hex)
     try:
         attempt.begin()
-        staged = stage(attempt, layout)
-        staged = staged._replace(rows=Repeatable(staged.rows))
+        batch = _Batch(log, attempt, settings, log.layout_of(head), stage)
         conflicts = 0
         while True:
             try:
-                return _apply_staged(staged, run, log, attempt, settings, layout)
+                return batch.apply(run)
             except CommitConflictError:
-                # What was staged is spread over as many shards as there were.
-                if conflicts == settings.retries or log.layout_of(log.head()) != layout:
+                if conflicts == settings.retries or not batch.fits(log.head()):
                     raise
             longest = min(_FIRST_PAUSE * 2**conflicts, _LONGEST_PAUSE)
             time.sleep(random.uniform(0, longest))
             conflicts += 1
     except OSError as error:
-        raise RootError(f"cannot be written: {error}", source=storage.name) from error
+        # In a bucket's case that is the cache.
+        place = storage.name if error.filename is None else str(error.filename)
+        message = f"cannot be written: {error.strerror or error}"
+        raise RootError(message, source=place) from error
     finally:
         attempt.end()
 
 
-def _apply_staged(
-    staged: Staged,
-    run: Runner,
-    log: CommitLog,
-    attempt: Attempt,
-    settings: Settings,
-    layout: Root,
-) -> Applied:
-    """Apply what was staged to the head, as it is now.
+class _Batch:
+    """A log that was staged, and is applied to whatever the head is.
 
-    :param layout: how it was staged.
+    :param layout: how it is staged.
     """
-    head = log.head()
-    if log.layout_of(head) != layout:
-        raise log.conflict(head.version)
-    _check_undone(log, head, settings)
-    if _is_repeated(head, settings):
-        if _is_doubtful(head, settings):
-            _check_same_log(staged, log, head, settings)
-        return Applied(version=head.version, committed=False, replayed=Replayed())
-    resolved = _resolve(staged, log, head, settings)
-    if resolved.held_back and settings.application is not None:
-        raise TruncatedError(
-            f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
-            "what is held back of a batch is not sent again"
-        )
-    works = _works(log, attempt, head, resolved, staged.checked)
-    _check_length(log, head, works, resolved, settings)
-    try:
-        results = _check(log, works, run(works) if works else (), resolved)
-    except (JellyError, OSError) as error:
-        # What it began with may have been removed, if it is not the head any more.
-        if log.head().version != head.version:
-            raise log.conflict(head.version + 1) from error
-        raise
-    commit = _commit(head, resolved, results, settings, staged.last)
-    if commit is not None:
+
+    def __init__(
+        self, log: CommitLog, attempt: Attempt, settings: Settings, layout: Root, stage: Staging
+    ) -> None:
+        self._log: Final = log
+        self._attempt: Final = attempt
+        self._settings: Final = settings
+        self._layout: Final = layout
+        staged = stage(attempt, layout)
+        self._staged: Final = staged._replace(rows=Repeatable(staged.rows))
+
+    def fits(self, head: Commit) -> bool:
+        """Whether a version has as many shards as what was staged is spread over."""
+        return self._log.layout_of(head) == self._layout
+
+    def apply(self, run: Runner) -> Applied:
+        """Apply it to the head, as it is now.
+
+        :raises CommitConflictError: another writer was first.
+        """
+        log, settings = self._log, self._settings
+        head = log.head()
+        if not self.fits(head):
+            raise log.conflict(head.version)
+        _check_undone(log, head, settings)
+        if _is_repeated(head, settings):
+            if _is_doubtful(head, settings):
+                self._check_same_log(head)
+            return Applied(version=head.version, committed=False, replayed=Replayed())
+        resolved = self._resolve(head)
+        if resolved.held_back and settings.application is not None:
+            raise TruncatedError(
+                f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
+                "what is held back of a batch is not sent again"
+            )
+        works = self._works(head, resolved)
         try:
-            log.publish(commit)
-        except CommitConflictError:
-            _discard(log, head, results)
+            results = _check(log, works, run(works) if works else (), resolved)
+        except (JellyError, OSError) as error:
+            # What it began with may have been removed, if it is not the head any more.
+            if log.head().version != head.version:
+                raise log.conflict(head.version + 1) from error
             raise
-    return Applied(
-        version=head.version if commit is None else commit.version,
-        committed=commit is not None,
-        shards=len(results),
-        replayed=resolved.replayed,
-        held_back=resolved.held_back,
-    )
+        commit = self._commit(head, resolved, results)
+        if commit is not None:
+            try:
+                log.publish(commit)
+            except (CommitConflictError, LimitError):
+                new = (result.store for result in results if result.store is not None)
+                log.storage.discard(store for store in new if store not in head.stores())
+                raise
+        return Applied(
+            version=head.version if commit is None else commit.version,
+            committed=commit is not None,
+            shards=len(results),
+            replayed=resolved.replayed,
+            held_back=resolved.held_back,
+        )
 
+    def _resolve(self, head: Commit) -> Resolved:
+        """What of the log is to be applied to the head: nothing of one that is part of what was."""
+        try:
+            return self._resolved(head, head)
+        except ChainError as error:
+            done = self._done_before(head)
+            if done is None:
+                error.locate(source=self._log.storage.name)
+                raise
+            return done
 
-def _resolve(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -> Resolved:
-    """What of a log is to be applied to the head: nothing of one that is part of what was."""
-
-    def found(commit: Commit) -> Resolved:
-        rows = _continued(staged, head, settings)
+    def _resolved(self, head: Commit, commit: Commit) -> Resolved:
+        """The log, resolved against a version."""
+        rows = self._continued(head)
         return resolve(
             rows,
             commit,
-            log=settings.log,
-            check_prev=settings.check_prev,
-            continued=rows is not staged.rows,
-            numbered=settings.application is not None,
+            log=self._settings.log,
+            check_prev=self._settings.check_prev,
+            continued=rows is not self._staged.rows,
+            numbered=self._settings.application is not None,
         )
 
-    try:
-        return found(head)
-    except ChainError as error:
-        done = _done_before(found, log, head)
-        if done is None:
-            error.locate(source=log.storage.name)
-            raise
-        return done
+    def _done_before(self, head: Commit) -> Resolved | None:
+        """What is to be done if a version before the head was where the log ends: nothing.
 
-
-def _done_before(
-    resolved: Callable[[Commit], Resolved], log: CommitLog, head: Commit
-) -> Resolved | None:
-    """What is to be done if a version before the head has stood where the log ends: nothing.
-
-    :param resolved: resolves the log against a version.
-    :return: None if there was no such version.
-    """
-    tried = {head.positions}
-    try:
-        for commit in log.lineage():
-            if commit.positions in tried:
-                continue
-            tried.add(commit.positions)
-            try:
-                found = resolved(commit)
-            except ChainError:
-                continue
-            done = found.replayed
-            if found.positions != commit.positions or done.position is None or found.held_back:
-                continue
-            now = next((each for each in head.positions if each.log == done.position.log), None)
-            if now is not None:
-                return replace(
-                    found,
-                    replayed=replace(done, position=now),
-                    positions=head.positions,
-                    namespaces=head.namespaces,
-                )
-    except JellyError:
-        # A damaged commit, or log, proves nothing.
-        return None
-    return None
-
-
-def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Staging:
-    """Stage logs that are read here, one after the other, in memory that does not grow."""
-
-    def stage(attempt: Attempt, layout: Root) -> Staged:
-        torn: list[str] = []
-        rows = Stager(attempt, layout).stage(_batches(sources, limits, torn))
-        return Staged(_whole(rows, torn), checked=True)
-
-    return stage
-
-
-def _whole(rows: Iterable[AnyOperation], torn: list[str]) -> Iterator[AnyOperation]:
-    """The rows of a log, unless its last patch may be torn behind its headers.
-
-    :param torn: once the rows were read, the names of sources that end so.
-    :raises TruncatedError: in the place of that patch's end.
-    """
-    last: AnyOperation | None = None
-    for row in rows:
-        if last is not None:
-            yield last
-        last = row
-    if torn:
-        raise TruncatedError(BEHIND_HEADERS, source=torn[0])
-    if last is not None:
-        yield last
-
-
-def _batches(
-    sources: Sequence[Source], limits: Limits, torn: list[str]
-) -> Iterator[OperationColumns]:
-    """The operations of logs, one after the other.
-
-    The last one may be torn off: what of it is complete is given, once it is known to be a log.
-
-    :param torn: gets the name of the last one, if that ends behind headers.
-    :raises SourceError: one ends inside a patch, and another follows.
-    :raises TruncatedError: the last one ends before it is known to be a log.
-    """
-    for number, source in enumerate(sources):
-        with PatchColumnReader(
-            source,
-            notation=Notation.RDF_1_2,
-            validator=RowFactory(),
-            resumable=True,
-            limits=limits,
-            batch_bytes=STAGED_TOGETHER,
-        ) as batches:
-            try:
-                yield from batches
-            except TruncatedError as error:
-                if number + 1 == len(sources):
-                    # What is too short to be known as a log may be anything.
-                    if not batches.is_known:
-                        raise
-                    return
-                raise SourceError(
-                    f"{error.message}, and another log follows", source=batches.name
-                ) from error
-            if batches.ends_behind_headers:
-                if number + 1 < len(sources):
-                    raise SourceError(
-                        f"{BEHIND_HEADERS}; and another log follows", source=batches.name
+        :return: None if there was no such version.
+        """
+        tried = {head.positions}
+        try:
+            for commit in self._log.lineage():
+                if commit.positions in tried:
+                    continue
+                tried.add(commit.positions)
+                try:
+                    found = self._resolved(head, commit)
+                except ChainError:
+                    continue
+                done = found.replayed
+                if found.positions != commit.positions or done.position is None or found.held_back:
+                    continue
+                now = next((each for each in head.positions if each.log == done.position.log), None)
+                if now is not None:
+                    return replace(
+                        found,
+                        replayed=replace(done, position=now),
+                        positions=head.positions,
+                        namespaces=head.namespaces,
                     )
-                torn.append(batches.name)
+        except JellyError:
+            # A damaged commit, or log, proves nothing.
+            return None
+        return None
+
+    def _check_same_log(self, head: Commit) -> None:
+        """Reject a batch whose number was applied, but from another log.
+
+        :raises CheckpointError: it is of a log with ids of which nothing was applied.
+        """
+        try:
+            found = self._resolve(head).replayed
+        except ChainError:
+            # It says what it follows, and the store is not there any more.
+            return
+        settings, position = self._settings, found.position
+        if position is None or not found.transactions or _unnamed(position, settings.log):
+            return
+        if all(each.log != position.log for each in head.positions):
+            raise CheckpointError(
+                f"batch {settings.batch} of application {settings.application!r} was applied, but "
+                f"now it is of log {position.log}, of which nothing was: another program has the "
+                "same name, or has begun to number its batches again. Use another application "
+                "name: of a log with ids, what was applied is skipped"
+            )
+
+    def _continued(self, head: Commit) -> Iterable[AnyOperation]:
+        """The rows of the log. Where a file of an application grows in the middle of a patch, they
+        begin with as many empty transactions as were applied of that patch before: by their number
+        it is known where the store is in it."""
+        staged = self._staged
+        before = head.applications.get(self._settings.application or "")
+        if before is None or staged.first is None or not staged.first.continues(before.last):
+            return staged.rows
+        reached = next((each for each in head.positions if each.log == before.log), None)
+        return staged.rows if reached is None else _behind(reached, iter(staged.rows))
+
+    def _works(self, head: Commit, resolved: Resolved) -> list[ShardWork]:
+        """What is to be done, for those shards that the log changes."""
+        assert head.shards is not None
+        staged: dict[int, list[tuple[Piece, tuple[tuple[int, int], ...]]]] = {}
+        for part, taken in resolved.taken.items():
+            ranges = tuple(taken)
+            for number, piece in self._attempt.pieces(part).items():
+                staged.setdefault(number, []).append((piece, ranges))
+        return [
+            ShardWork(
+                storage=self._log.storage,
+                attempt=self._attempt,
+                shard=number,
+                version=head.version + 1,
+                base=shard.named,
+                quads=shard.quads,
+                staged=tuple(staged[number]),
+                checked=self._staged.checked,
+            )
+            for number, shard in enumerate(head.shards)
+            if number in staged
+        ]
+
+    def _commit(
+        self, head: Commit, resolved: Resolved, results: Sequence[ShardResult]
+    ) -> Commit | None:
+        """The commit of the batch; None if there is nothing to be said."""
+        assert head.shards is not None
+        settings = self._settings
+        shards = list(head.shards)
+        for result in results:
+            shards[result.shard] = Shard(result.store, result.quads, result.checksum)
+        positions, applications = resolved.positions, dict(head.applications)
+        undone = dict(head.undone)
+        if settings.application is not None and settings.batch is not None:
+            before = applications.get(settings.application)
+            reached = resolved.replayed.position
+            log = before.log if before else None
+            if reached is not None:
+                positions = _positions(head, resolved, reached, log, settings.log)
+                log = reached.log
+            query = settings.query or (before.query if before else None)
+            last = self._staged.last
+            applications[settings.application] = Batch(settings.batch, log, last, query)
+            if undone.get(settings.application) == settings.batch:
+                del undone[settings.application]
+        commit = head.next(
+            shards=tuple(shards),
+            quads=sum(shard.quads for shard in shards),
+            positions=positions,
+            applications=applications,
+            namespaces=resolved.namespaces,
+            operations=resolved.statements,
+            undone=undone,
+            metadata=settings.metadata,
+        )
+        said = ("version", "id", "operations", "restored", "metadata")
+        same = replace(commit, **{name: getattr(head, name) for name in said})
+        return None if same == head else commit
 
 
 def _check_undone(log: CommitLog, head: Commit, settings: Settings) -> None:
@@ -382,39 +416,6 @@ def _is_doubtful(head: Commit, settings: Settings) -> bool:
     return done.log != settings.log and not done.log.startswith(DIGEST)
 
 
-def _check_same_log(staged: Staged, log: CommitLog, head: Commit, settings: Settings) -> None:
-    """Refuse a batch whose number was applied, but from another log.
-
-    :raises CheckpointError: it is of a log with ids of which nothing was applied.
-    """
-    try:
-        found = _resolve(staged, log, head, settings).replayed
-    except ChainError:
-        # It says what it follows, and that is no more where the store stands.
-        return
-    position = found.position
-    if position is None or not found.transactions or _unnamed(position, settings.log):
-        return
-    if all(each.log != position.log for each in head.positions):
-        raise CheckpointError(
-            f"batch {settings.batch} of application {settings.application!r} was applied, but "
-            f"now it is of log {position.log}, of which nothing was: another program has the same "
-            "name, or has begun to number its batches again. Use another application name: of a "
-            "log with ids, what was applied is skipped"
-        )
-
-
-def _continued(staged: Staged, head: Commit, settings: Settings) -> Iterable[AnyOperation]:
-    """The rows of a log. Where a file of an application grows in the middle of a patch, they begin
-    with as many empty transactions as were applied of that patch before: by their number it is
-    known where the store stands in it."""
-    before = head.applications.get(settings.application or "")
-    if before is None or staged.first is None or not staged.first.continues(before.last):
-        return staged.rows
-    reached = next((each for each in head.positions if each.log == before.log), None)
-    return staged.rows if reached is None else _behind(reached, iter(staged.rows))
-
-
 def _behind(reached: Position, rows: Iterator[AnyOperation]) -> Iterator[AnyOperation]:
     same = False
     for row in rows:
@@ -426,55 +427,6 @@ def _behind(reached: Position, rows: Iterator[AnyOperation]) -> Iterator[AnyOper
         same = same or (row.value.key == ID and row.value.value == reached.patch)
         yield row
     yield from rows
-
-
-def _works(
-    log: CommitLog, attempt: Attempt, head: Commit, resolved: Resolved, checked: bool
-) -> list[ShardWork]:
-    """What is to be done, for those shards that the log changes."""
-    assert head.shards is not None
-    staged: dict[int, list[tuple[Piece, tuple[tuple[int, int], ...]]]] = {}
-    for part, taken in resolved.taken.items():
-        ranges = tuple(taken)
-        for number, piece in attempt.pieces(part).items():
-            staged.setdefault(number, []).append((piece, ranges))
-    return [
-        ShardWork(
-            storage=log.storage,
-            attempt=attempt,
-            shard=number,
-            version=head.version + 1,
-            base=None if shard.store is None else (shard.store, shard.checksum),
-            quads=shard.quads,
-            staged=tuple(staged[number]),
-            checked=checked,
-        )
-        for number, shard in enumerate(head.shards)
-        if number in staged
-    ]
-
-
-def _check_length(
-    log: CommitLog,
-    head: Commit,
-    works: Sequence[ShardWork],
-    resolved: Resolved,
-    settings: Settings,
-) -> None:
-    """Refuse a batch whose commit would be too long, before anything is done for it."""
-    longest = [
-        ShardResult(
-            shard=work.shard,
-            store=new_store_name(work.shard, work.version),
-            quads=1 << 63,
-            operations=1,
-            checksum=checksum_of(b""),
-        )
-        for work in works
-    ]
-    commit = _commit(head, resolved, longest, settings, None)
-    if commit is not None:
-        log.check_length(commit)
 
 
 def _check(
@@ -496,51 +448,6 @@ def _check(
             source=log.storage.name,
         )
     return [result for result, work in zip(results, works, strict=True) if result.operations]
-
-
-def _commit(
-    head: Commit,
-    resolved: Resolved,
-    results: Sequence[ShardResult],
-    settings: Settings,
-    last: Place | None,
-) -> Commit | None:
-    """The commit of a batch; None if there is nothing to be said."""
-    assert head.shards is not None
-    shards = list(head.shards)
-    for result in results:
-        shards[result.shard] = Shard(result.store, result.quads, result.checksum)
-    positions, applications = resolved.positions, dict(head.applications)
-    undone = dict(head.undone)
-    if settings.application is not None and settings.batch is not None:
-        before = applications.get(settings.application)
-        reached = resolved.replayed.position
-        log = before.log if before else None
-        if reached is not None:
-            positions = _positions(head, resolved, reached, log, settings.log)
-            log = reached.log
-        query = settings.query or (before.query if before else None)
-        applications[settings.application] = Batch(settings.batch, log, last, query)
-        if undone.get(settings.application) == settings.batch:
-            del undone[settings.application]
-    commit = head.next(
-        shards=tuple(shards),
-        quads=sum(shard.quads for shard in shards),
-        positions=positions,
-        applications=applications,
-        namespaces=resolved.namespaces,
-        operations=resolved.statements,
-        undone=undone,
-    )
-    same = replace(
-        commit,
-        version=head.version,
-        id=head.id,
-        timestamp=head.timestamp,
-        operations=head.operations,
-        restored=head.restored,
-    )
-    return None if same == head else commit
 
 
 def _positions(
@@ -571,8 +478,68 @@ def _unnamed(position: Position, name: str | None) -> bool:
     return position.log == name or position.log.startswith(DIGEST)
 
 
-def _discard(log: CommitLog, head: Commit, results: Iterable[ShardResult]) -> None:
-    """Remove the stores of a batch that will never be committed."""
-    assert head.shards is not None
-    stores = ((result.store, head.shards[result.shard].store) for result in results)
-    log.storage.discard(store for store, before in stores if store and store != before)
+def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Staging:
+    """Stage logs that are read here, one after the other, in memory that does not grow."""
+
+    def stage(attempt: Attempt, layout: Root) -> Staged:
+        truncated: list[str] = []
+        rows = Stager(attempt, layout).stage(_batches(sources, limits, truncated))
+        return Staged(_whole(rows, truncated), checked=True)
+
+    return stage
+
+
+def _whole(rows: Iterable[AnyOperation], truncated: list[str]) -> Iterator[AnyOperation]:
+    """The rows of a log, unless its last patch may be truncated after its headers.
+
+    :param truncated: once the rows were read, the names of sources that end so.
+    :raises TruncatedError: instead of that patch's end.
+    """
+    last: AnyOperation | None = None
+    for row in rows:
+        if last is not None:
+            yield last
+        last = row
+    if truncated:
+        raise TruncatedError(BEHIND_HEADERS, source=truncated[0])
+    if last is not None:
+        yield last
+
+
+def _batches(
+    sources: Sequence[Source], limits: Limits, truncated: list[str]
+) -> Iterator[OperationColumns]:
+    """The operations of logs, one after the other.
+
+    The last one may be truncated: what of it is complete is given, once it is known to be a log.
+
+    :param truncated: gets the name of the last one, if that ends after headers.
+    :raises SourceError: one ends inside a patch, and another follows.
+    :raises TruncatedError: the last one ends before it is known to be a log.
+    """
+    for number, source in enumerate(sources):
+        with PatchColumnReader(
+            source,
+            notation=Notation.RDF_1_2,
+            validator=RowFactory(),
+            resumable=True,
+            limits=limits,
+            batch_bytes=STAGED_TOGETHER,
+        ) as batches:
+            try:
+                yield from batches
+            except TruncatedError as error:
+                if number + 1 == len(sources):
+                    # What is too short to be known as a log may be anything.
+                    if not batches.is_known:
+                        raise
+                    return
+                raise SourceError(
+                    f"{error.message}, and another log follows", source=batches.name
+                ) from error
+            if batches.ends_behind_headers:
+                if number + 1 < len(sources):
+                    raise SourceError(
+                        f"{BEHIND_HEADERS}; and another log follows", source=batches.name
+                    )
+                truncated.append(batches.name)

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -25,22 +25,19 @@ from ...patch.replay.position import Position
 from . import documents
 from .documents import parse_json, seal
 from .errors import CommitConflictError, RootError
-from .layout import COMMITS, FORMAT, MAX_SHARDS, Root, ShardBy, make_root
+from .layout import COMMITS, FORMAT, MAX_SHARDS, Root, ShardBy, made_for, make_root, open_root
 from .positions import FOLDER, Archive, packed, plain, position_of, unpacked
-from .storage import STAGING, AnyRoot, put_if_absent, storage_at
+from .settings import Time, parse_time, whole_number
+from .storage import LIST, AnyRoot, storage_at
+
+#: How far a writer's clock may be from the storage's, and the head's time be in the future.
+TOLERANCE: Final = timedelta(minutes=1)
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
-#: What a commit says its format is once it names archives of positions: who does not know of them
-#: would apply logs again.
-_ARCHIVING: Final = 2
-#: What it is once it restores an earlier version, has batches undone, or has another number of
-#: shards than the root began with: who does not know of these would pass over what was undone, or
-#: look for quads where they are not.
-_GROWN: Final = 3
 
-#: The names of archives, and of announcements.
+#: The names of archives.
 _ARCHIVE: Final = re.compile(r"[0-9a-f]+\.json")
-_STORE: Final = re.compile(r"shard=([0-9]+)/[A-Za-z0-9_.\-]+")
+_STORE: Final = re.compile(r"shard=([0-9]+)/v[0-9]+-[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +46,17 @@ class Shard:
 
     :ivar store: folder of its store, relative to the root; None if nothing was ever in it.
     :ivar quads: number of quads in it.
-    :ivar checksum: of the list of its store's files; None if it was made without one.
+    :ivar checksum: of the list of its store's files; None if it has none.
     """
 
     store: str | None = None
     quads: int = 0
     checksum: str | None = None
+
+    @property
+    def named(self) -> tuple[str, str] | None:
+        """Its store and checksum."""
+        return None if self.store is None or self.checksum is None else (self.store, self.checksum)
 
 
 class Place(NamedTuple):
@@ -91,7 +93,7 @@ class Commit:
 
     :ivar version: its number; 0 is the empty store that no commit has made.
     :ivar id: a random name, by which a writer knows its own commit again.
-    :ivar timestamp: when it was made, UTC, in the format of RFC 3339.
+    :ivar timestamp: when it was made, UTC, in the format of RFC 3339: later than all before it.
     :ivar shards: the shards in their order; None once :meth:`CommitLog.forget` took them away.
     :ivar quads: number of quads in all shards.
     :ivar positions: where the stores stand in the logs that were applied, all of them.
@@ -102,6 +104,7 @@ class Commit:
     :ivar restored: the version whose content this one has, if it was made by a restore.
     :ivar undone: the last batch of each application that has a batch which was applied, undone by a
         restore, and not applied again: what has a higher number does not follow.
+    :ivar metadata: what its writer says of it.
     """
 
     version: int = 0
@@ -116,6 +119,7 @@ class Commit:
     archives: tuple[Archive, ...] = ()
     restored: int | None = None
     undone: Mapping[str, int] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def readable(self) -> bool:
@@ -126,20 +130,29 @@ class Commit:
         """When it was made."""
         return datetime.fromisoformat(self.timestamp)
 
+    def ahead(self) -> str | None:
+        """What is said of a version whose time is in the future, by the clock here."""
+        if not self.timestamp or self.made() <= datetime.now(UTC) + TOLERANCE:
+            return None
+        minutes = int((self.made() - datetime.now(UTC)).total_seconds() // 60)
+        return f"its time, {self.timestamp}, is {minutes:,} minutes in the future"
+
+    def stores(self) -> dict[str, str]:
+        """The stores that it names, with the checksums of their lists."""
+        return dict(each.named for each in self.shards or () if each.named is not None)
+
     def next(self, **changes: Any) -> Commit:
         """The commit after this one, with the same content but for ``changes``.
 
-        Clocks of writers differ; times of versions are in the order of the versions all the same.
+        Its time is that of this one, until it is published.
         """
-        now = datetime.now(UTC)
-        return replace(
-            self,
-            id=uuid4().hex,
-            timestamp=(max(now, self.made()) if self.timestamp else now).isoformat(
-                timespec="milliseconds"
-            ),
-            **{"version": self.version + 1, "restored": None, **changes},
-        )
+        new: dict[str, Any] = {
+            "version": self.version + 1,
+            "id": uuid4().hex,
+            "restored": None,
+            "metadata": {},
+        }
+        return replace(self, **new | changes)
 
 
 class CommitLog:
@@ -200,6 +213,49 @@ class CommitLog:
         versions = self.versions()
         return self.read(versions[-1] if versions else 0)
 
+    def get(self, version: int) -> Commit | None:
+        """One version, without the positions that are in archives; None if there is none.
+
+        Whether there is does not depend on what is listed.
+
+        :raises RootError: its file is damaged.
+        """
+        name = _name(version)
+        place = self.storage.place(name)
+        try:
+            found = parse_json(self.storage.read(name), place)
+        except FileNotFoundError:
+            return None
+        try:
+            commit = _commit(found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RootError(f"not a commit: {error!r}", source=place) from error
+        if commit.version != version:
+            raise RootError(f"this is the commit of version {commit.version}", source=place)
+        return commit
+
+    def find(self, version: int | None = None, timestamp: Time | None = None) -> Commit:
+        """A version that can be opened; the newest, unless one is given.
+
+        :param version: its number.
+        :param timestamp: a time at which it was the newest.
+        :raises RootError: there is none, or it cannot be opened any more.
+        :raises TypeError, ValueError: the version is not a whole number, or the time none with a
+            time zone; or both are given.
+        """
+        if version is not None and timestamp is not None:
+            raise ValueError("a version is given by its number or by a time, not by both")
+        if timestamp is not None:
+            commit = self.at(parse_time(timestamp))
+        elif version is not None:
+            commit = self.read(whole_number("version", version))
+        else:
+            commit = self.head()
+        if not commit.readable:
+            message = f"the stores of version {commit.version} were removed by a vacuum"
+            raise RootError(message, source=self.storage.name)
+        return commit
+
     def history(self) -> Iterator[Commit]:
         """All versions, the newest first."""
         for version in reversed(self.versions()):
@@ -251,14 +307,9 @@ class CommitLog:
 
     def _read(self, version: int) -> Commit:
         """One version, without the positions that are in archives."""
-        name = _name(version)
-        try:
-            commit = self._parsed(name)
-        except FileNotFoundError:
-            raise self._absent(version) from None
-        if commit.version != version:
-            place = self.storage.place(name)
-            raise RootError(f"this is the commit of version {commit.version}", source=place)
+        commit = self.get(version)
+        if commit is None:
+            raise self._absent(version)
         return commit
 
     def _absent(self, version: int) -> RootError:
@@ -276,59 +327,41 @@ class CommitLog:
                 message += f": its commit is lost, as there is a version {versions[-1]}"
         return RootError(message, source=self.storage.name)
 
-    def _parsed(self, name: str) -> Commit:
-        place = self.storage.place(name)
-        found = parse_json(self.storage.read(name), place)
-        try:
-            return _commit(found, self._layout.shards)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RootError(f"not a commit: {error!r}", source=place) from error
+    def publish(self, commit: Commit) -> Commit:
+        """Make a commit the head, with the time that it is now.
 
-    def publish(self, commit: Commit) -> None:
-        """Make a commit the head.
+        Clocks of writers may be wrong: where the one here differs from the storage's, which all of
+        them have in common, that counts. In any case versions have times in their order.
 
+        :return: the commit.
         :raises CommitConflictError: there is one of its number already.
         :raises RootError: a store that it names is not there.
         :raises LimitError: it is too long to be read again.
         """
+        here = datetime.now(UTC)
+        there = datetime.fromtimestamp(self.storage.clock(), UTC)
+        made = here if abs(here - there) < TOLERANCE else there
+        if commit.timestamp:
+            made = max(made, commit.made() + timedelta(milliseconds=1))
+        commit = replace(commit, timestamp=made.isoformat(timespec="milliseconds"))
+        self.put(commit)
+        return commit
+
+    def put(self, commit: Commit) -> None:
+        """Put a commit as it is, see :meth:`publish`."""
         data, archives = self._written(commit)
         name = _name(commit.version)
-        named = [shard.store for shard in commit.shards or () if shard.store is not None]
-        gone = self.storage.missing(named, commit.version)
+        # Those of earlier versions are kept by what named them first.
+        new = [store for store in commit.stores() if made_for(store) == commit.version]
+        gone = self.storage.missing(f"{store}/{LIST}" for store in new)
         # Of what has lost the race, anything may be gone.
         if gone is not None and not self.storage.exists(name):
             raise RootError(f"{gone} is not there any more", source=self.storage.name)
         for archive, content in archives.items():
-            put_if_absent(self.storage, archive, content)
-        if not put_if_absent(self.storage, name, data):
+            self.storage.put_if_absent(archive, content)
+        if not self.storage.put_if_absent(name, data):
             self.storage.remove(archives)
             raise self.conflict(commit.version)
-
-    def announce(self, commit: Commit) -> str:
-        """Say what a commit is going to name that is not the head's: a vacuum leaves that.
-
-        What a vacuum has made a version forget before may be gone, and has to be looked at again.
-
-        :return: the name of the announcement, which is removed once the commit is there.
-        """
-        name = f"{STAGING}/{commit.id}.json"
-        put_if_absent(
-            self.storage, name, _bytes(replace(commit, positions=()), self._layout.shards)
-        )
-        return name
-
-    def announced(self) -> dict[str, Commit]:
-        """What is announced now, without its positions, by the name of the announcement.
-
-        :raises RootError: an announcement is damaged.
-        """
-        found = {}
-        for each in self.storage.names(STAGING):
-            if _ARCHIVE.fullmatch(each):
-                # One that is not there any more has its commit, or will have none.
-                with suppress(FileNotFoundError):
-                    found[f"{STAGING}/{each}"] = self._parsed(f"{STAGING}/{each}")
-        return found
 
     def conflict(self, version: int) -> CommitConflictError:
         """The error of a writer whose version another one has made."""
@@ -339,23 +372,14 @@ class CommitLog:
             source=self.storage.name,
         )
 
-    def check_length(self, commit: Commit) -> None:
-        """Refuse a commit that would be too long to be read again.
-
-        :raises LimitError: it is.
-        """
-        self._written(commit)
-
     def _written(self, commit: Commit) -> tuple[bytes, dict[str, bytes]]:
         """The bytes of a commit, and those of files that it names and that are not there yet."""
         lively = frozenset(
             each.log for each in commit.applications.values() if each.log is not None
         )
-        found = packed(self.storage, commit.positions, commit.archives, lively)
-        data = _bytes(
-            replace(commit, positions=found.inline, archives=found.archives), self._layout.shards
-        )
-        for each in (data, *found.new.values()):
+        inline, archives, new = packed(self.storage, commit.positions, commit.archives, lively)
+        data = _bytes(replace(commit, positions=inline, archives=archives))
+        for each in (data, *new.values()):
             excess = documents.excess_of(each)
             if excess is not None:
                 raise LimitError(
@@ -363,7 +387,7 @@ class CommitLog:
                     "read: it has too many or too long names of logs, applications and namespaces",
                     source=self.storage.name,
                 )
-        return data, {f"{FOLDER}/{name}": each for name, each in found.new.items()}
+        return data, {f"{FOLDER}/{name}": each for name, each in new.items()}
 
     def forget(self, version: int) -> None:
         """Take the names of its stores out of a commit, so that they may be removed.
@@ -373,8 +397,18 @@ class CommitLog:
         """
         commit = self._read(version)
         if commit.shards is not None:
-            data = _bytes(replace(commit, shards=None, archives=()), self._layout.shards)
+            data = _bytes(replace(commit, shards=None, archives=()))
             self.storage.replace(_name(version), data)
+
+
+def open_log(root: AnyRoot, options: Mapping[str, Any] | None = None) -> CommitLog:
+    """The commits of a root that is there.
+
+    :param options: settings and credentials of a bucket.
+    :raises RootError: there is none.
+    """
+    storage = storage_at(root, options)
+    return CommitLog(storage, open_root(storage))
 
 
 def make_log(
@@ -398,38 +432,21 @@ def _name(version: int) -> str:
     return f"{COMMITS}/{version:012d}.json"
 
 
-def _format(commit: Commit, shards: int) -> int:
-    """What a commit says its format is.
-
-    :param shards: number of shards that the root began with.
-    """
-    others = commit.shards is not None and len(commit.shards) != shards
-    if others or commit.undone or commit.restored is not None:
-        return _GROWN
-    return _ARCHIVING if commit.archives else FORMAT
+def _bytes(commit: Commit) -> bytes:
+    positions = [plain(each) for each in commit.positions]
+    return seal(
+        {"format": FORMAT} | asdict(replace(commit, positions=())) | {"positions": positions}
+    )
 
 
-def _bytes(commit: Commit, shards: int) -> bytes:
-    fields = {"format": _format(commit, shards)} | asdict(commit)
-    fields["positions"] = [plain(each) for each in commit.positions]
-    # Who does not know of these need not.
-    for name in ("archives", "restored", "undone"):
-        if fields[name] is None or not (fields[name] or name == "restored"):
-            del fields[name]
-    return seal(fields)
-
-
-def _commit(found: dict[str, Any], number: int) -> Commit:
+def _commit(found: dict[str, Any]) -> Commit:
     """A commit from JSON.
 
-    :param number: of the shards that the root began with.
     :raises KeyError, TypeError, ValueError, AttributeError: it is none.
     """
-    archives = tuple(map(_archive, found.get("archives", ())))
-    shards = found["shards"]
-    if "checksum" not in found and any(each.get("checksum") for each in shards or ()):
-        raise ValueError("without its checksum")
-    restored = found.get("restored")
+    if found["format"] != FORMAT or "checksum" not in found:
+        raise ValueError(f"format {found['format']!r}, or without its checksum")
+    shards, restored = found["shards"], found["restored"]
     made = datetime.fromisoformat(found["timestamp"])
     if made.utcoffset() is None:
         raise ValueError(f"{found['timestamp']!r} has no time zone")
@@ -441,38 +458,33 @@ def _commit(found: dict[str, Any], number: int) -> Commit:
         quads=_natural(found["quads"]),
         positions=tuple(map(position_of, found["positions"])),
         applications={name: _batch(batch) for name, batch in found["applications"].items()},
-        namespaces={
-            graph: {name: _text(iri) for name, iri in bound.items()}
-            for graph, bound in found["namespaces"].items()
-        },
+        namespaces={graph: _texts(bound) for graph, bound in found["namespaces"].items()},
         operations=_natural(found["operations"]),
-        archives=archives,
+        archives=tuple(map(_archive, found["archives"])),
         restored=None if restored is None else _natural(restored),
-        undone={name: _natural(batch) for name, batch in found.get("undone", {}).items()},
+        undone={name: _natural(batch) for name, batch in found["undone"].items()},
+        metadata=_texts(found["metadata"]),
     )
     if commit.shards == () or len(commit.shards or ()) > MAX_SHARDS:
         raise ValueError(f"{len(shards)} shards")
     if commit.restored is not None and commit.restored >= commit.version:
         raise ValueError(f"version {commit.restored} is restored")
-    if found["format"] != _format(commit, number):
-        expected = f"with {len(shards)} shards, of {number}" if shards is not None else "as it is"
-        raise ValueError(f"format {found['format']!r} of a commit {expected}")
     return commit
 
 
 def _shard(number: int, found: dict[str, Any]) -> Shard:
-    store = found["store"]
-    if store is not None:
-        # Nothing outside of the root, nor another shard's, is to be opened because a file says so.
-        match = _STORE.fullmatch(store)
-        if match is None or int(match[1]) != number:
-            raise ValueError(f"the store of shard {number} is {store!r}")
-    checksum = found.get("checksum")
-    return Shard(store, _natural(found["quads"]), None if checksum is None else _text(checksum))
+    store, checksum = found["store"], found["checksum"]
+    if store is None:
+        return Shard(quads=_natural(found["quads"]))
+    # Nothing outside of the root, nor another shard's, is to be opened because a file says so.
+    match = _STORE.fullmatch(store)
+    if match is None or int(match[1]) != number:
+        raise ValueError(f"the store of shard {number} is {store!r}")
+    return Shard(store, _natural(found["quads"]), _text(checksum))
 
 
 def _batch(found: dict[str, Any]) -> Batch:
-    log, last, query = found["log"], found["last"], found.get("query")
+    log, last, query = found["log"], found["last"], found["query"]
     return Batch(
         _natural(found["number"]),
         None if log is None else _text(log),
@@ -498,3 +510,7 @@ def _text(value: Any) -> str:
     if type(value) is not str:
         raise TypeError(f"{value!r} is not text")
     return value
+
+
+def _texts(found: dict[str, Any]) -> dict[str, str]:
+    return {name: _text(each) for name, each in found.items()}

@@ -10,8 +10,7 @@ Spark.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -35,13 +34,12 @@ _NO_PLACE: Final = -1
 _BETWEEN: Final = f"a file begins or ends between others of its rows; {_AS_READ}"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Rows of one file that stand together.
 
     :ivar file: stands for the file's name.
     :ivar begin: what the mark of its first row says; None if the file began before.
-    :ivar count: number of rows.
+    :ivar size: number of rows.
     :ivar first: place of the first row in the file; likewise ``last``.
     :ivar rows: what the mark of its last row says: rows of the file up to it; None if the file goes
         on.
@@ -49,18 +47,14 @@ class Segment:
 
     file: int
     begin: Begin | None
-    count: int
+    size: int
     first: int
     last: int
     rows: int | None
 
-    def plain(self) -> list[Any]:
-        """The segment as JSON can say it."""
-        return [self.file, self.begin, self.count, self.first, self.last, self.rows]
-
     @classmethod
     def of(cls, plain: list[Any]) -> Segment:
-        """The segment of :meth:`plain`."""
+        """The segment from JSON."""
         file, begin, *rest = plain
         return cls(file, None if begin is None else Begin(*begin), *rest)
 
@@ -122,7 +116,7 @@ def _joined(before: Segment, after: Segment) -> Segment | None:
         return None
     if after.first <= before.last:
         raise IncompleteLogError(f"rows of a file are not in its order; {_AS_READ}")
-    return replace(before, count=before.count + after.count, last=after.last, rows=after.rows)
+    return before._replace(size=before.size + after.size, last=after.last, rows=after.rows)
 
 
 def _check_begin(segment: Segment) -> None:
@@ -157,9 +151,9 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
         begin = each.begin
         assert begin is not None
         _check_end(each)
-        if each.rows != begin.before + each.count:
+        if each.rows != begin.before + each.size:
             raise IncompleteLogError(
-                f"{each.count} of its {(each.rows or 0) - begin.before} rows are there; {_AS_READ}",
+                f"{each.size} of its {(each.rows or 0) - begin.before} rows are there; {_AS_READ}",
                 source=begin.source,
             )
         if begin.before and not continues:

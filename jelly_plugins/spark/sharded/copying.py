@@ -15,7 +15,7 @@ from .commits import Commit, CommitLog, Shard
 from .errors import RootError
 from .layout import Root, make_root, new_store_name, open_root
 from .storage import AnyRoot, Storage, storage_at
-from .storage.durable import copy_file
+from .storage.files import File, copy_file
 from .store import ShardedStore
 
 
@@ -93,12 +93,15 @@ class _Copying:
         return self._all(self._layout, self._from.versions(), self._from.read)
 
     def _all(self, layout: Root, versions: Sequence[int], read: Callable[[int], Commit]) -> Copied:
-        """Copy versions, but for those that are there.
+        """Copy versions, but for those that are there, and verify the copy.
 
         :param versions: their numbers.
         :param read: gives one of them, with the number that its copy has.
         """
-        log = self._begin(layout)
+        log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
+        if open_root(self._target).shards != layout.shards:
+            message = f"there is a root here already, and it does not have {layout.shards} shards"
+            raise RootError(message, source=self._target.name)
         there = log.versions()
         before: Commit | None = None
         if there != versions[: len(there)]:
@@ -107,15 +110,16 @@ class _Copying:
             before = self._known(read(version), log.read(version))
         for version in versions[len(there) :]:
             before = self._copy(log, read(version), before)
-        return self._done(log)
-
-    def _begin(self, layout: Root) -> CommitLog:
-        """Make the root of the copy."""
-        log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
-        if open_root(self._target).shards != layout.shards:
-            message = f"there is a root here already, and it does not have {layout.shards} shards"
+        problems = ShardedStore(self._target).verify()
+        if problems:
+            message = f"the copy did not pass verification: {problems[0]}"
             raise RootError(message, source=self._target.name)
-        return log
+        return Copied(
+            version=max(versions, default=0),
+            versions=len(versions),
+            stores=len(self._made),
+            size=self._size,
+        )
 
     def _taken(self) -> RootError:
         message = "there is a sharded store here already, with other versions than those to copy"
@@ -134,16 +138,6 @@ class _Copying:
                 self._made[shard.store] = made
         return copy
 
-    def _done(self, log: CommitLog) -> Copied:
-        copy = ShardedStore(self._target)
-        problems = copy.verify()
-        if problems:
-            message = f"the copy did not pass verification: {problems[0]}"
-            raise RootError(message, source=self._target.name)
-        versions = log.versions()
-        stores = len(self._made)
-        return Copied(version=copy.version, versions=len(versions), stores=stores, size=self._size)
-
     def _copy(self, log: CommitLog, commit: Commit, before: Commit | None) -> Commit:
         """Copy one version.
 
@@ -160,39 +154,43 @@ class _Copying:
                 for number, shard in enumerate(shards)
             )
         archives = before.archives if before is not None else ()
-        log.publish(replace(commit, shards=shards, archives=archives))
+        log.put(replace(commit, shards=shards, archives=archives))
         return log.read(commit.version)
 
     def _shard(self, version: int, number: int, shard: Shard, base: Shard) -> Shard:
-        if shard.store is None:
+        if shard.named is None or shard.store is None:
             return shard
         if shard.store not in self._made:
             name = new_store_name(number, version)
-            checksum = self._store(shard.store, shard.checksum, name, base)
+            checksum = self._store(shard.named, name, base.named)
             self._made[shard.store] = replace(shard, store=name, checksum=checksum)
         return self._made[shard.store]
 
-    def _store(self, store: str, checksum: str | None, name: str, base: Shard) -> str:
+    def _store(self, store: tuple[str, str], name: str, base: tuple[str, str] | None) -> str:
         """Copy a store; give the checksum of the list of its files."""
-        wanted = self._source.files(store, checksum)
-        known = None if base.store is None else (base.store, base.checksum)
-        there = {} if known is None else self._target.files(*known)
-        with self._source.open(store, checksum) as opened, self._target.make(name, known) as making:
+        wanted = self._source.files(*store)
+        there = {} if base is None else _contents(self._target.files(*base))
+        with self._source.open(*store) as opened, self._target.make(name, base) as making:
             making.folder.mkdir()
-            for file, listed in wanted.items():
+            for file, listed in _contents(wanted).items():
                 if making.base is not None and there.get(file) == listed:
                     os.link(making.base / file, making.folder / file)
                     continue
                 try:
                     copy_file(opened.folder / file, making.folder / file)
                 except OSError as error:
-                    message = f"{store}/{file} cannot be copied: {error.strerror}"
+                    message = f"{store[0]}/{file} cannot be copied: {error.strerror}"
                     raise RootError(message, source=self._source.name) from error
                 self._size += listed[0]
             made = making.finish()
-        copied = self._target.files(name, made)
-        for file, listed in wanted.items():
+        copied = _contents(self._target.files(name, made))
+        for file, listed in _contents(wanted).items():
             if copied.get(file) != listed:
-                message = f"{store}/{file}: damaged: its checksum does not match"
+                message = f"{store[0]}/{file}: damaged: its checksum does not match"
                 raise RootError(message, source=self._source.name)
         return made
+
+
+def _contents(files: Mapping[str, File]) -> dict[str, tuple[int, str]]:
+    """Size and checksum of files, wherever they are."""
+    return {name: (file.size, file.checksum) for name, file in files.items()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from pyspark.errors import PySparkException, StreamingQueryException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ...codec import DEFAULT_LIMITS, Limits
@@ -45,6 +47,7 @@ def apply_patches(
     retries: int = DEFAULT_RETRIES,
     create: bool = True,
     checkpoint: str | None = None,
+    metadata: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Applied:
@@ -84,6 +87,8 @@ def apply_patches(
         no: of a mount that is away nothing but an empty folder is left.
     :param checkpoint: where Spark keeps the checkpoint of a streaming DataFrame, as it calls the
         place; by default in the root, if that is a folder. The same one in each call.
+    :param metadata: what is to be said of the new version, such as ``{"user": …, "reason": …}``:
+        its history shows it. Alone, it makes no version.
     :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
         they lack, the environment says. Tasks are sent them; nothing else has them.
     :param limits: what is believed of logs; data sources have options of their own.
@@ -118,10 +123,12 @@ def apply_patches(
         check_prev=check_prev,
         retries=retries,
         create=create,
+        metadata=metadata,
     )
     storage = storage_at(root, storage_options)
     if not isinstance(src, DataFrame):
-        return _apply(spark, stage_sources(_logs(src), limits), storage, settings)
+        logs: Any = src if isinstance(src, list | tuple) else [src]
+        return _apply(spark, stage_sources(logs, limits), storage, settings)
     if streams:
         return _drain(src, storage, settings, checkpoint)
     return _apply(spark, stage_frame(src, continues=application is not None), storage, settings)
@@ -137,6 +144,7 @@ def batch_sink(
     retries: int = DEFAULT_RETRIES,
     create: bool = True,
     on_applied: Callable[[Applied], object] | None = None,
+    metadata: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Callable[[DataFrame, int], None]:
     """What ``DataStreamWriter.foreachBatch`` takes to apply patches, each batch exactly once::
@@ -167,6 +175,7 @@ def batch_sink(
         check_prev=check_prev,
         retries=retries,
         create=create,
+        metadata=metadata,
     )
     return _sink(storage_at(root, storage_options), settings, on_applied)
 
@@ -206,24 +215,25 @@ def _query(spark: SparkSession) -> str | None:
     return found if found is None else str(found)
 
 
-def _logs(src: Source | Sequence[Source]) -> Sequence[Source]:
-    return src if isinstance(src, list | tuple) else [src]  # type: ignore[list-item]
-
-
 def _drain(
     frame: DataFrame, storage: Storage, settings: Settings, checkpoint: str | None
 ) -> Applied:
     """Apply all that a stream has now."""
     application = settings.application or ""
-    checkpoint = checkpoint or storage.checkpoint(application)
-    if checkpoint is None:
+    log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
+    own = storage.checkpoint(application) if checkpoint is None else None
+    # Spark takes a name as it is, escaped or not.
+    place = checkpoint if own is None else f"file://{own}"
+    if place is None:
         raise OptionsError(
             "a root in an object store cannot hold the checkpoint of a stream: give checkpoint=, "
             "a folder that Spark can write to",
             source=storage.name,
         )
-    log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
     before = log.head()
+    if own is not None and application not in {*before.applications, *before.undone}:
+        # A stream that was killed before its first batch has left what Spark cannot go on from.
+        shutil.rmtree(own, ignore_errors=True)
     applied: list[Applied] = []
     errors: list[JellyError] = []
     # It is there now.
@@ -236,20 +246,24 @@ def _drain(
             errors.append(error)
             raise
 
-    query = (
-        frame.writeStream.foreachBatch(guarded)
-        .option("checkpointLocation", checkpoint)
-        .trigger(availableNow=True)
-        .start()
-    )
+    writing = frame.writeStream.foreachBatch(guarded).option("checkpointLocation", place)
+    query = None
     try:
+        query = writing.trigger(availableNow=True).start()
         query.awaitTermination()
-    except StreamingQueryException as error:
+    except (PySparkException, Py4JJavaError) as error:
         if errors:
             raise errors[0] from error
-        raise JellyError(f"the streaming query failed: {error}") from error
+        message = f"the streaming query failed: {error}"
+        if application not in log.head().applications:
+            message += (
+                f"; nothing was applied by application {application!r}: if a query was killed "
+                f"before its first batch, remove its checkpoint, {place}"
+            )
+        raise JellyError(message) from error
     finally:
-        query.stop()
+        if query is not None:
+            query.stop()
     return _together(applied, log, before, application)
 
 

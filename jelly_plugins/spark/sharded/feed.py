@@ -6,18 +6,22 @@ at the empty store begins with a patch that changes nothing, or some first versi
 to what is not empty. So whoever applies the patches knows by their own rules which of them were
 applied, and that none is missing.
 
-They are computed by comparing versions, so they can be had of any two versions that can be opened.
-No Spark.
+They are computed by comparing versions, so they can be had of any two versions that can be opened,
+in memory that does not grow. Two stores of Oxigraph give their quads in the same order, which
+depends on the quads alone. So two shards are read side by side; where they differ, one quad is
+looked for in the other store, which says on which side it is too many. Only speed depends on that
+order: whatever is said to differ was looked for. A shard that has the same store in both versions
+is not opened. No Spark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice, pairwise
-from typing import Any, Final, NamedTuple
+from itertools import chain, islice, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from pyoxigraph import Quad as StoredQuad
+from pyoxigraph import Quad
 
 from ...codec import DEFAULT_GRAPH, Iri, Literal, PatchOptions
 from ...codec import Quad as GenericQuad
@@ -39,15 +43,19 @@ from ...patch.model import (
     delete_namespace,
 )
 from ...patch.writer import write_patches
-from .commits import Commit, CommitLog
-from .comparing import OpenVersion, differences
-from .layout import open_root
+from .commits import Commit, CommitLog, open_log
 from .storage import Storage
-from .versions import find_version
+
+if TYPE_CHECKING:
+    from .store import ShardedStore
 
 #: The header that says which version a patch leads to.
 VERSION: Final = "version"
 _INTEGER: Final = "http://www.w3.org/2001/XMLSchema#integer"
+
+
+#: A quad, and whether it is new.
+Difference: TypeAlias = tuple[bool, Quad]
 
 
 class Step(NamedTuple):
@@ -80,9 +88,9 @@ def steps(storage: Storage, from_version: int, to_version: int | None = None) ->
     :raises RootError: one of the two cannot be opened.
     :raises ValueError: they are in the wrong order.
     """
-    log = CommitLog(storage, open_root(storage))
-    first = find_version(log, from_version).version
-    last = find_version(log, to_version).version
+    log = open_log(storage)
+    first = log.find(from_version).version
+    last = log.find(to_version).version
     if last < first:
         raise ValueError(f"from version {first} to version {last}: these are in the wrong order")
     inner = [version for version in log.versions() if first < version < last]
@@ -92,7 +100,7 @@ def steps(storage: Storage, from_version: int, to_version: int | None = None) ->
 
 
 def changes(
-    storage: Storage, wanted: Iterable[Step], at: Callable[[int], OpenVersion]
+    storage: Storage, wanted: Iterable[Step], at: Callable[[int], ShardedStore]
 ) -> Iterator[Patch]:
     """The patches of steps. They stream: each is to be read before the next is asked for.
 
@@ -111,7 +119,7 @@ def changes(
 
 def _beginning(storage: Storage) -> str:
     """What stands for the empty version of a store: made of the id of the version behind it."""
-    first = CommitLog(storage, open_root(storage)).read(1)
+    first = open_log(storage).read(1)
     return uuid5(NAMESPACE_OID, f"before {first.id}").urn
 
 
@@ -120,7 +128,7 @@ def _headers(id_: str, version: int, prev: str | None = None) -> list[tuple[str,
     return [(ID, Iri(id_)), *follows, (VERSION, Literal(str(version), None, _INTEGER))]
 
 
-def _operations(old: OpenVersion, new: OpenVersion) -> Iterator[Operation]:
+def _operations(old: ShardedStore, new: ShardedStore) -> Iterator[Operation]:
     yield BEGIN
     yield from _namespaces(old.commit.namespaces, new.commit.namespaces)
     if not _is_resharded(old.commit, new.commit):
@@ -154,7 +162,7 @@ def _namespaces(
                 yield add_namespace(name, Iri(iri), where)
 
 
-def _statement(quad: StoredQuad) -> GenericQuad:
+def _statement(quad: Quad) -> GenericQuad:
     subject, predicate, object_, graph = row_of(quad)
     return GenericQuad(
         _term(subject), _term(predicate), _term(object_), _term(graph) if graph else DEFAULT_GRAPH
@@ -168,7 +176,7 @@ def _term(text: str) -> Any:
 def write_changes(
     storage: Storage,
     wanted: Iterable[Step],
-    at: Callable[[int], OpenVersion],
+    at: Callable[[int], ShardedStore],
     dst: Destination,
     format: PatchFormat = PatchFormat.JELLY_PATCH,  # noqa: A002
 ) -> None:
@@ -191,7 +199,7 @@ def newest_behind(
     :param last: take none behind this one.
     :raises RootError: the version at which it is cannot be opened any more, or is none.
     """
-    found = find_version(log, version)
+    found = log.find(version)
     end = log.head().version if last is None else last.version
     wanted = [each for each in log.versions() if version < each <= end]
     if most is None:
@@ -201,3 +209,55 @@ def newest_behind(
     for commit in islice(readable, most):
         found = commit
     return found
+
+
+# What versions differ in
+
+
+def differences(old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
+    """The quads that one version has and the other has not, each once.
+
+    :raises RootError: a store cannot be read.
+    """
+    if old.layout != new.layout:
+        yield from _looked_for(iter(old), old, iter(new), new)
+        return
+    assert old.commit.shards is not None
+    assert new.commit.shards is not None
+    for number, (before, after) in enumerate(
+        zip(old.commit.shards, new.commit.shards, strict=True)
+    ):
+        if before.store != after.store:
+            yield from _side_by_side(number, old, new)
+
+
+def _side_by_side(number: int, old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
+    """What one shard differs in."""
+    olds, news = old.quads_of_shard(number), new.quads_of_shard(number)
+    before, after = next(olds, None), next(news, None)
+    while before is not None and after is not None:
+        if before == after:
+            before, after = next(olds, None), next(news, None)
+        elif before not in new:
+            yield False, before
+            before = next(olds, None)
+        elif after not in old:
+            yield True, after
+            after = next(news, None)
+        else:
+            # Another order, after all.
+            break
+    yield from _looked_for(
+        chain([before] if before is not None else [], olds),
+        old,
+        chain([after] if after is not None else [], news),
+        new,
+    )
+
+
+def _looked_for(
+    olds: Iterator[Quad], old: ShardedStore, news: Iterator[Quad], new: ShardedStore
+) -> Iterator[Difference]:
+    """What quads of one side the other side has not, whatever their order is."""
+    yield from ((False, quad) for quad in olds if quad not in new)
+    yield from ((True, quad) for quad in news if quad not in old)

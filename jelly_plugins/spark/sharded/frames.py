@@ -282,7 +282,7 @@ class _Reading:
             "last": self.last,
             "begins": self._begins,
             "ends": self._patch,
-            "segments": [each.plain() for each in self._segments],
+            "segments": list(self._segments),
         }
 
     def columns(self, batches: Iterable[pa.RecordBatch]) -> Iterator[OperationColumns]:

@@ -6,7 +6,6 @@ The layout is described in docs/sharded-store.md.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 from uuid import uuid4
@@ -16,7 +15,7 @@ import xxhash
 from .documents import parse_json, to_json
 from .errors import RootError
 from .settings import whole_number
-from .storage import AnyRoot, check_exclusive, put_if_absent, storage_at
+from .storage import AnyRoot, storage_at
 
 #: The version of the layout in folders; what other storages have, they say.
 FORMAT: Final = 1
@@ -84,10 +83,12 @@ def open_root(root: AnyRoot) -> Root:
         found = parse_json(storage.read(ROOT_FILE), place)
     except FileNotFoundError:
         message = "there is no sharded store here"
-        # Of what cannot be listed, nothing more is known.
-        with suppress(RootError):
+        try:
             if storage.names(COMMITS):
                 message += f": there are versions, but {ROOT_FILE} is said not to be there"
+        except RootError as error:
+            # As where there is no such bucket, which the object store says of a list only.
+            message += f": {COMMITS} {error.message}"
         raise RootError(message, source=storage.name) from None
     problem = _problem(found, storage.format)
     if problem is not None:
@@ -143,7 +144,7 @@ def make_root(
     if create and not storage.exists(ROOT_FILE):
         storage.prepare()
         # Another process may be making it just now: its file shows before anything else.
-        strangers = [each for each in storage.names("") if not _ours(each)]
+        strangers = [each for each in storage.names("") if not each.startswith(ROOT_FILE)]
         if strangers and not storage.exists(ROOT_FILE):
             raise RootError(
                 f"there is no sharded store here, but there is {strangers[0]!r}",
@@ -154,8 +155,8 @@ def make_root(
             shard_by=shard_by or "subject",
             format=storage.format,
         )
-        put_if_absent(storage, ROOT_FILE, to_json(asdict(wanted)))
-        check_exclusive(storage, ROOT_FILE)
+        storage.put_if_absent(ROOT_FILE, to_json(asdict(wanted)))
+        storage.check_exclusive(ROOT_FILE)
     found = open_root(storage)
     if shard_by not in (None, found.shard_by):
         message = f"shard_by is {found.shard_by}, not {shard_by}"
@@ -163,15 +164,11 @@ def make_root(
     return found
 
 
-def _ours(name: str) -> bool:
-    return name.startswith(ROOT_FILE)
-
-
-def shard_folder(shard: int) -> str:
-    """The folder of a shard's stores, in the root."""
-    return f"shard={shard}"
-
-
 def new_store_name(shard: int, version: int) -> str:
     """A name for a store that no other attempt has, relative to the root."""
-    return f"{shard_folder(shard)}/v{version}-{uuid4().hex}"
+    return f"shard={shard}/v{version}-{uuid4().hex}"
+
+
+def made_for(store: str) -> int:
+    """The version that a store was made for, by its name."""
+    return int(store.partition("/v")[2].partition("-")[0])

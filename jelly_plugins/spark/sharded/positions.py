@@ -30,6 +30,8 @@ INLINE: Final = 1000
 TOGETHER: Final = 16
 FULL: Final = 20_000
 
+_TYPES: Final = (int, int, *(str,) * 5, bool, bool)
+
 
 @dataclass(frozen=True, slots=True)
 class Archive:
@@ -43,20 +45,6 @@ class Archive:
     file: str
     positions: int
     checksum: str
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """Positions as a commit has them.
-
-    :ivar inline: those that the commit says itself.
-    :ivar archives: that it names, in their order.
-    :ivar new: what an archive that is not there yet has, by its file's name.
-    """
-
-    inline: tuple[Position, ...]
-    archives: tuple[Archive, ...]
-    new: Mapping[str, bytes]
 
 
 def unpacked(
@@ -79,11 +67,13 @@ def packed(
     positions: Iterable[Position],
     archives: tuple[Archive, ...],
     lively: frozenset[str],
-) -> Packed:
+) -> tuple[tuple[Position, ...], tuple[Archive, ...], Mapping[str, bytes]]:
     """Positions as a commit is to have them.
 
     :param archives: those that the commit before has named.
     :param lively: logs that are not worth an archive, because their positions change all the time.
+    :return: those that the commit has itself; the archives that it names, in their order; and the
+        content of those that are not there yet, by the names of their files.
     """
     known = _archived(storage, archives)
     wanted = {each.log: each for each in positions}
@@ -92,7 +82,7 @@ def packed(
         archives, known = (), {}
     inline = {log: each for log, each in wanted.items() if known.get(log) != each}
     if len(inline) <= INLINE + len(lively):
-        return Packed(tuple(inline.values()), archives, {})
+        return tuple(inline.values()), archives, {}
     small = [each for each in archives if each.positions < FULL]
     merged = dict(_archived(storage, tuple(small))) if len(small) >= TOGETHER else {}
     if merged:
@@ -108,13 +98,12 @@ def packed(
         made.append(Archive(name, len(part), checksum_in(data)))
         new[name] = data
     kept = tuple(wanted[log] for log in merged if log in lively)
-    return Packed(kept, (*archives, *made), new)
+    return kept, (*archives, *made), new
 
 
 def plain(position: Position) -> dict[str, Any]:
-    """A position for JSON."""
+    """A position for JSON. There may be a million: what most of them do not have is left out."""
     found = asdict(position)
-    # Who does not know of these need not.
     for name in ("loose", "closed", "content"):
         if not found[name]:
             del found[name]
@@ -127,12 +116,10 @@ def position_of(found: dict[str, Any]) -> Position:
     :raises KeyError, TypeError, ValueError: it is none.
     """
     position = Position(**found)
-    texts = (position.log, position.patch, position.loose, position.content)
     numbers = (position.number, position.transactions)
-    ends = (position.complete, position.closed)
-    if not all(type(each) is str for each in texts) or not all(type(each) is bool for each in ends):
-        raise TypeError(f"{found!r} is not a position")
-    if not all(type(each) is int and each >= 0 for each in numbers):
+    texts = (position.log, position.patch, position.graph, position.loose, position.content)
+    values = (*numbers, *texts, position.complete, position.closed)
+    if tuple(map(type, values)) != _TYPES or min(numbers) < 0:
         raise ValueError(f"{found!r} is not a position")
     return position
 

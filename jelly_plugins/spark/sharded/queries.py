@@ -30,6 +30,7 @@ from typing import Any, Final
 from pyoxigraph import Store
 
 from ...errors import JellyError, MissingExtraError
+from ...oxigraph.rows import text_of
 from .layout import ShardBy
 
 
@@ -307,3 +308,11 @@ def _constant(key: Any) -> str | None:
     from rdflib import URIRef
 
     return f"<{key}>" if isinstance(key, URIRef) else None
+
+
+def as_text(names: Iterable[str], solution: Iterable[Any]) -> dict[str, str | None]:
+    """A solution by the names of variables, with its terms in the syntax of N-Triples."""
+    return {
+        name: None if term is None else text_of(term)
+        for name, term in zip(names, solution, strict=True)
+    }

@@ -24,10 +24,10 @@ from pyoxigraph import Quad, Store
 
 from ...errors import JellyError
 from ...oxigraph.rows import graph_text
-from .commits import Commit, CommitLog, Shard
-from .errors import CommitConflictError, RootError
-from .layout import Root, check_layout, new_store_name, open_root, shard_of
-from .settings import whole_number
+from .commits import Commit, CommitLog, Shard, open_log
+from .errors import CommitConflictError, RootError, unreadable
+from .layout import Root, check_layout, new_store_name, shard_of
+from .settings import metadata_of, whole_number
 from .storage import AnyRoot, Attempt, MakingStore, Storage, storage_at
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Work:
     attempt: Attempt
     layout: Root
     version: int
-    sources: tuple[tuple[str, str | None], ...]
+    sources: tuple[tuple[str, str], ...]
     targets: tuple[int, ...]
 
 
@@ -68,6 +68,7 @@ def reshard(
     spark: SparkSession | None = None,
     *,
     processes: int = 1,
+    metadata: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Commit:
     """Give a sharded store another number of shards, as one new version with the same quads.
@@ -81,6 +82,7 @@ def reshard(
         run here.
     :param processes: processes in which tasks run without Spark. With more than one, what the
         program does when it is imported must be under ``if __name__ == "__main__"``.
+    :param metadata: what is to be said of the new version, see :func:`.apply_patches`.
     :return: the newest version; the one there is, if it has as many shards.
     :raises CommitConflictError: another writer has made a version meanwhile. Nothing was changed.
     :raises RootError: there is no sharded store, or it is damaged.
@@ -89,10 +91,11 @@ def reshard(
     wanted = whole_number("shards", shards, 1)
     check_layout(wanted, None)
     processes = whole_number("processes", processes, 1)
+    said = metadata_of(metadata)
     storage = storage_at(root, storage_options)
     if spark is not None:
         storage = storage.everywhere()
-    log = CommitLog(storage, open_root(storage))
+    log = open_log(storage)
     head = log.head()
     layout = log.layout_of(head)
     if layout.shards == wanted:
@@ -109,13 +112,11 @@ def reshard(
     new = [Shard()] * wanted
     for number, store, quads, checksum in made:
         new[number] = Shard(store, quads, checksum)
-    commit = head.next(shards=tuple(new), operations=0)
     try:
-        log.publish(commit)
+        return log.publish(head.next(shards=tuple(new), operations=0, metadata=said))
     except CommitConflictError:
         storage.discard(store for _, store, _, _ in made)
         raise
-    return commit
 
 
 def _works(log: CommitLog, head: Commit, layout: Root, attempt: Attempt) -> Iterator[Work]:
@@ -124,7 +125,7 @@ def _works(log: CommitLog, head: Commit, layout: Root, attempt: Attempt) -> Iter
     classes = gcd(len(head.shards), layout.shards)
     for remainder in range(classes):
         olds = head.shards[remainder::classes]
-        sources = tuple((each.store, each.checksum) for each in olds if each.store is not None)
+        sources = tuple(each.named for each in olds if each.named is not None)
         targets = range(remainder, layout.shards, classes)
         for start in range(0, len(targets) if sources else 0, TOGETHER):
             yield Work(
@@ -170,12 +171,9 @@ def move(work: Work) -> list[Made]:
         targets = {number: _Target(work, number, stack) for number in work.targets}
         moving = _Moving(work.layout, targets)
         for name, checksum in work.sources:
-            with storage.open(name, checksum) as opened:
-                try:
-                    moving.move(Store.read_only(str(opened.folder)))
-                except (RuntimeError, ValueError) as error:
-                    message = f"{name} cannot be read, or its quads not written: {error}"
-                    raise RootError(message, source=storage.name) from error
+            what = f"{name} cannot be read, or its quads not written"
+            with storage.open(name, checksum) as opened, unreadable(what, storage.name):
+                moving.move(Store.read_only(str(opened.folder)))
         return [made for target in targets.values() if (made := target.finish()) is not None]
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from ...errors import JellyError
-from .commits import Commit, CommitLog
-from .errors import RootError
-from .layout import open_root
-from .storage import AnyRoot, storage_at
-from .versions import Time, find_version
+from .commits import Commit, CommitLog, open_log
+from .settings import Time, metadata_of
+from .storage import AnyRoot
 
 
 def restore(
@@ -19,6 +15,7 @@ def restore(
     version: int | None = None,
     *,
     timestamp: Time | None = None,
+    metadata: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Commit:
     """Make a new version of a sharded store that is as an earlier one was. Nothing is copied.
@@ -37,6 +34,7 @@ def restore(
 
     :param root: as for :class:`.ShardedStore`; likewise ``storage_options``.
     :param version: the version to restore; or ``timestamp``, a time at which it was the newest.
+    :param metadata: what is to be said of the new version, see :func:`.apply_patches`.
     :return: the newest version: that which was made, or the one there is, if it is to be restored.
     :raises CommitConflictError: another writer has made a version meanwhile. Nothing was restored.
     :raises RootError: there is no such version, or it cannot be opened any more.
@@ -44,10 +42,11 @@ def restore(
     """
     if version is None and timestamp is None:
         raise ValueError("give a version, or a time at which it was the newest")
-    storage = storage_at(root, storage_options)
-    log = CommitLog(storage, open_root(storage))
+    said = metadata_of(metadata)
+    log = open_log(root, storage_options)
+    # In this order, see ``cleaning``.
     head = log.head()
-    old = find_version(log, version, timestamp)
+    old = log.find(version, timestamp)
     if old.version == head.version:
         return head
     commit = head.next(
@@ -60,17 +59,10 @@ def restore(
         operations=0,
         restored=old.version,
         undone=_undone(head, old),
+        metadata=said,
     )
-    announcement = log.announce(commit)
-    # A vacuum that has made its version forget its stores before has not seen that.
-    if not log.read(old.version).readable:
-        message = f"a vacuum has removed the stores of version {old.version} meanwhile"
-        raise RootError(message, source=storage.name)
-    log.publish(commit)
-    # It is left for a vacuum otherwise, as after an error.
-    with suppress(JellyError, OSError):
-        storage.remove([announcement])
-    return commit
+    # Had a vacuum made the old version forget its stores meanwhile, it has made the next version.
+    return log.publish(commit)
 
 
 def first_undone(log: CommitLog, application: str, least: int) -> int | None:

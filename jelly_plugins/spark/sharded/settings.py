@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Final
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+#: A time with a time zone, or a text of one as RFC 3339 has it.
+Time: TypeAlias = datetime | str
 
 #: What fits 64 bits with a sign, as a number of a batch does in Spark.
 _MOST: Final = (1 << 63) - 1
@@ -42,3 +47,37 @@ def text(name: str, value: Any) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"{name} is {value!r}, which has half of a surrogate pair") from None
     return str(value)
+
+
+def metadata_of(value: Any) -> dict[str, str]:
+    """What a caller says of a version, by name.
+
+    :raises TypeError, ValueError: it is not text by text, or cannot be stored as UTF-8.
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"metadata is {value!r}, not a dict of str by str")
+    return {
+        text("a name in metadata", name): text(f"metadata[{name!r}]", said)
+        for name, said in (value or {}).items()
+    }
+
+
+def parse_time(value: Time) -> datetime:
+    """A time with a time zone.
+
+    :raises TypeError, ValueError: it is none.
+
+    >>> parse_time("2026-11-21T15:45:59Z").isoformat()
+    '2026-11-21T15:45:59+00:00'
+    """
+    if not isinstance(value, datetime | str):
+        raise TypeError(f"timestamp is {value!r}, not a datetime or a str")
+    try:
+        found = datetime.fromisoformat(value.upper()) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError(
+            f"timestamp is {value!r}, not a time such as 2026-11-21T15:45:59Z"
+        ) from None
+    if found.utcoffset() is None:
+        raise ValueError(f"timestamp is {value!r}, without a time zone")
+    return found

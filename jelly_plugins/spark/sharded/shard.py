@@ -10,10 +10,8 @@ No Spark here: a task is a function of what it is told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Final
 
 from pyoxigraph import Quad, RdfFormat, Store, parse
@@ -23,7 +21,7 @@ from ...oxigraph.loading.loader import SMALL
 from .errors import RootError, of_shard
 from .layout import new_store_name
 from .staging import Block, Ranges, read_staged
-from .storage import Attempt, Piece, Storage
+from .storage import Attempt, MakingStore, Piece, Storage
 
 #: Bytes of text that are applied at once: what bounds an attempt's memory.
 CHUNK: Final = 32 << 20
@@ -52,7 +50,7 @@ class ShardWork:
     attempt: Attempt
     shard: int
     version: int
-    base: tuple[str, str | None] | None
+    base: tuple[str, str] | None
     quads: int
     staged: tuple[tuple[Piece, tuple[tuple[int, int], ...]], ...]
     checked: bool
@@ -93,53 +91,53 @@ def apply_shard(work: ShardWork) -> ShardResult:
         made = work.storage.make(name, work.base)
     with made as making:
         if making.base is not None:
-            with _copying(work, base or ""):
-                _copy(making.base, making.folder)
-        size = sum(piece.size for piece, _ in work.staged)
-        kind = _Large if size >= work.quads * _LARGE else _Small
+            with of_shard(work.version, work.shard):
+                _copy(work, making)
+        large = sum(piece.size for piece, _ in work.staged) >= work.quads * _LARGE
+        write = _write if large else _look_and_write
         try:
-            applying = kind(Store(str(making.folder)), work.quads, work.checked)
+            store = Store(str(making.folder))
+            quads = work.quads
             for chunk in _chunks(chain((first,), blocks)):
-                applying.apply(chunk)
+                quads += write(store, chunk, work.checked)
                 operations += sum(block.statements for block in chunk)
-            quads = applying.finish()
+            store.flush()
+            if large:
+                quads = len(store)
         except (SyntaxError, ValueError) as error:
             if isinstance(error, JellyError):
                 raise
             message = f"Oxigraph refuses a statement of shard {work.shard}: {error}"
             raise TermError(message) from error
         except RuntimeError as error:
-            message = f"{base or name} cannot be read, or its copy not written: {error}"
+            copy = f"its copy not written to {making.folder}"
+            message = f"{base or name} cannot be read, or {copy}: {error}"
             with of_shard(work.version, work.shard):
-                raise RootError(message, source=work.storage.name) from error
+                raise RootError(message, source=_place(work, making, error)) from error
         # Closed: until then Oxigraph may write.
-        del applying
+        del store
         checksum = making.finish()
     return ShardResult(
         shard=work.shard, store=name, quads=quads, operations=operations, checksum=checksum
     )
 
 
-def _copy(base: Path, folder: Path) -> None:
+def _copy(work: ShardWork, making: MakingStore) -> None:
     """Copy a store: by hard links to files that never change, and without a lock on the store."""
-    Store.read_only(str(base)).backup(str(folder))
-
-
-@contextmanager
-def _copying(work: ShardWork, store: str) -> Iterator[None]:
-    """Make an error of the library of what Oxigraph raises where a store is copied.
-
-    :param store: what errors call it.
-    """
+    assert work.base is not None
     try:
-        yield
+        Store.read_only(str(making.base)).backup(str(making.folder))
     except (OSError, RuntimeError, ValueError) as error:
-        message = f"{store} cannot be copied: {error}"
+        message = f"{work.base[0]} cannot be copied: {error}"
         # RocksDB's words for what it was at.
         if "link file" in str(error):
             message += "; a root needs a file system that has hard links"
-        with of_shard(work.version, work.shard):
-            raise RootError(message, source=work.storage.name) from error
+        raise RootError(message, source=_place(work, making, error)) from error
+
+
+def _place(work: ShardWork, making: MakingStore, error: Exception) -> str:
+    """What an error is about: the root, or the disk that is full."""
+    return making.disk if "No space left" in str(error) else work.storage.name
 
 
 def _blocks(work: ShardWork) -> Iterator[Block]:
@@ -162,64 +160,39 @@ def _chunks(blocks: Iterator[Block]) -> Iterator[list[Block]]:
         yield chunk
 
 
-class _Applying:
-    """A store that is nobody else's, while operations are applied to it.
+def _look_and_write(store: Store, chunk: list[Block], checked: bool) -> int:
+    """Apply blocks that are small beside the store: looks before it writes, and so can count.
 
-    :param quads: number of quads in it.
     :param checked: whether the syntax of statements is right for sure.
+    :return: by how much the number of quads has grown.
     """
-
-    def __init__(self, store: Store, quads: int, checked: bool) -> None:
-        self._store = store
-        self._quads = quads
-        self._checked = checked
-
-    def _parse(self, lines: Iterable[bytes]) -> Iterator[Quad]:
-        return iter(parse(b"".join(lines), RdfFormat.N_QUADS, lenient=self._checked))
-
-    def finish(self) -> int:
-        """Make all that was done last; return the number of quads."""
-        self._store.flush()
-        return self._quads
+    deletes, adds = _net(chunk)
+    gone = [quad for quad in _parse(deletes, checked) if quad in store]
+    for quad in gone:
+        store.remove(quad)
+    come = [quad for quad in _parse(adds, checked) if quad not in store]
+    if len(come) < SMALL:
+        store.extend(come)
+    else:
+        store.bulk_extend(come)
+    return len(come) - len(gone)
 
 
-class _Small(_Applying):
-    """For a batch that is small beside the store: looks before it writes, and so can count."""
-
-    def apply(self, chunk: list[Block]) -> None:
-        """Apply blocks in their order, or to the same effect."""
-        store = self._store
+def _write(store: Store, chunk: list[Block], checked: bool) -> int:
+    """Apply blocks that are large beside the store, which is to be counted in the end."""
+    if all(block.adds for block in chunk):
+        adds = [block.text for block in chunk]
+    else:
         deletes, adds = _net(chunk)
-        gone = [quad for quad in self._parse(deletes) if quad in store]
-        for quad in gone:
+        for quad in _parse(deletes, checked):
             store.remove(quad)
-        come = [quad for quad in self._parse(adds) if quad not in store]
-        if len(come) < SMALL:
-            store.extend(come)
-        else:
-            store.bulk_extend(come)
-        self._quads += len(come) - len(gone)
+    # Labels of blank nodes are kept, as Store.bulk_load would not.
+    store.bulk_extend(_parse(adds, checked))
+    return 0
 
 
-class _Large(_Applying):
-    """For a batch that is large beside the store: writes, and counts in the end."""
-
-    def apply(self, chunk: list[Block]) -> None:
-        """Apply blocks in their order, or to the same effect."""
-        store = self._store
-        if all(block.adds for block in chunk):
-            adds = [block.text for block in chunk]
-        else:
-            deletes, adds = _net(chunk)
-            for quad in self._parse(deletes):
-                store.remove(quad)
-        # Labels of blank nodes are kept, as Store.bulk_load would not.
-        store.bulk_extend(self._parse(adds))
-
-    def finish(self) -> int:
-        """Make all that was done last; return the number of quads."""
-        self._quads = len(self._store)
-        return super().finish()
+def _parse(lines: Iterable[bytes], checked: bool) -> Iterator[Quad]:
+    return iter(parse(b"".join(lines), RdfFormat.N_QUADS, lenient=checked))
 
 
 def _net(chunk: list[Block]) -> tuple[list[bytes], list[bytes]]:

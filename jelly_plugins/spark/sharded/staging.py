@@ -12,17 +12,21 @@ if their texts are equal.
 
 from __future__ import annotations
 
+import pickle
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import xxhash
 
+from ...codec.patch.operations import Operation
 from ...errors import TruncatedError, WireError
+from .errors import RootError
 
 #: Number of the transaction, whether statements are added, number of statements, bytes of text, and
 #: its XXH3 of 128 bits; behind it is that of 64 bits of all of these.
@@ -34,6 +38,9 @@ _HEAD: Final = _BLOCK.size + _SEAL.size
 BUFFER: Final = 16 << 20
 #: Bytes of statements that are staged together, more or less.
 STAGED_TOGETHER: Final = 1 << 21
+
+#: Rows that are held in memory; those before them are in a file without a name.
+_HELD: Final = 10_000
 
 #: Bytes of a block's text from which on another block follows.
 _BLOCK_TEXT: Final = 1 << 20
@@ -141,23 +148,22 @@ class StageWriter:
         for shard, block in enumerate(self._open):
             if block.text:
                 self._close(shard, block)
-        if self._closed:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        for shard, blocks in self._closed.items():
-            # Opened for each flush: there may be more shards than files that may be open.
-            with self.path(shard).open("ab") as file:
-                file.write(b"".join(blocks))
+        try:
+            if self._closed:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            for shard, blocks in self._closed.items():
+                # Opened for each flush: there may be more shards than files that may be open.
+                with self.path(shard).open("ab") as file:
+                    file.write(b"".join(blocks))
+        except OSError as error:
+            message = f"operations cannot be staged: {error.strerror}"
+            raise RootError(message, source=str(self._folder)) from error
         self._closed.clear()
         self._held = 0
 
     def path(self, shard: int) -> Path:
         """The file of a shard; it is only there if the shard has operations."""
-        return staged_file(self._folder, shard)
-
-
-def staged_file(folder: Path, shard: int) -> Path:
-    """The file of a shard in a folder of staged operations."""
-    return folder / f"{shard:05d}"
+        return self._folder / f"{shard:05d}"
 
 
 class Ranges:
@@ -221,3 +227,40 @@ def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
         if xxhash.xxh3_128_digest(text) != digest:
             raise WireError(_DAMAGED, source=source)
         yield Block(adds, statements, text)
+
+
+class Repeatable:
+    """Rows that can be iterated over again, from the first one, also when that was broken off.
+
+    One iteration at a time.
+
+    :param rows: are read when they are asked for, each once.
+
+    >>> rows = Repeatable(map(str, range(3)))
+    >>> next(iter(rows)), list(rows), list(rows)
+    ('0', ['0', '1', '2'], ['0', '1', '2'])
+    """
+
+    def __init__(self, rows: Iterable[Operation]) -> None:
+        self._rest = iter(rows)
+        self._held: list[Operation] = []
+        self._file: IO[Any] | None = None
+        self._chunks = 0
+
+    def __iter__(self) -> Iterator[Operation]:
+        if self._file is not None:
+            self._file.seek(0)
+            for _ in range(self._chunks):
+                yield from pickle.load(self._file)
+        yield from tuple(self._held)
+        for row in self._rest:
+            if len(self._held) == _HELD:
+                self._write()
+            self._held.append(row)
+            yield row
+
+    def _write(self) -> None:
+        self._file = self._file or TemporaryFile()  # noqa: SIM115 (closed with the object)
+        pickle.dump(self._held, self._file)
+        self._chunks += 1
+        self._held = []

@@ -27,18 +27,16 @@ from ...oxigraph.rows import graph_text
 from ...oxigraph.terms import GraphName, describe, describe_directed
 from ...sparql import ResultsFormat, write_results
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
-from .commits import Commit, CommitLog, Shard
+from .commits import Commit, Shard, open_log
 from .dumping import default_threads, dump_stores
-from .errors import RootError, of_shard
+from .errors import RootError, of_shard, unreadable
 from .feed import changes, steps
 from .layout import Root, open_root, shard_of
 from .positions import check_archives
-from .queries import Scope, scope_of
+from .queries import Scope, as_text, scope_of
 from .restoring import restore
-from .settings import whole_number
-from .solutions import solutions
-from .storage import AnyRoot, OpenStore, storage_at
-from .versions import Time, find_version
+from .settings import Time, whole_number
+from .storage import AnyRoot, OpenStore
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -81,9 +79,9 @@ class ShardedStore:
         timestamp: Time | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._storage: Final = storage_at(root, storage_options)
-        self._log: Final = CommitLog(self._storage, open_root(self._storage))
-        self.commit: Final[Commit] = find_version(self._log, version, timestamp)
+        self._log: Final = open_log(root, storage_options)
+        self._storage: Final = self._log.storage
+        self.commit: Final[Commit] = self._log.find(version, timestamp)
         assert self.commit.shards is not None
         self._shards: Final = self.commit.shards
         self.layout: Final[Root] = self._log.layout_of(self.commit)
@@ -119,9 +117,15 @@ class ShardedStore:
         """
         return ShardedStore(self._storage, version=version, timestamp=timestamp)
 
-    def restore(self, version: int | None = None, *, timestamp: Time | None = None) -> Commit:
+    def restore(
+        self,
+        version: int | None = None,
+        *,
+        timestamp: Time | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Commit:
         """Make an earlier version the newest again, see :func:`.restore`."""
-        return restore(self._storage, version, timestamp=timestamp)
+        return restore(self._storage, version, timestamp=timestamp, metadata=metadata)
 
     # Quads
 
@@ -145,18 +149,17 @@ class ShardedStore:
         :raises RootError: its store is not there.
         """
         shard = self._shards[number]
-        if shard.store is None:
+        if shard.named is None:
             return None
         if number not in self._open:
             with of_shard(self.version, number):
-                opened = self._storage.open(shard.store, shard.checksum)
-            try:
-                self._open[number] = Store.read_only(str(opened.folder)), opened
-            except (OSError, RuntimeError, ValueError) as error:
-                opened.doubt()
-                message = f"{shard.store} cannot be opened: {error}"
-                with of_shard(self.version, number):
-                    raise RootError(message, source=self._storage.name) from error
+                opened = self._storage.open(*shard.named)
+                try:
+                    with unreadable(f"{shard.store} cannot be opened", self._storage.name):
+                        self._open[number] = Store.read_only(str(opened.folder)), opened
+                except RootError:
+                    opened.doubt()
+                    raise
         return self._open[number][0]
 
     def _store(self, number: int) -> Store:
@@ -272,11 +275,8 @@ class ShardedStore:
         :raises QueryError: shards cannot answer the query alone, or it is not well-formed.
         """
         scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
-        for number in self._numbers(scope):
-            store = self.shard(number)
-            if store is not None:
-                with self._reading(number):
-                    yield from solutions(store, query)
+        for solution in self._solutions(scope, query):
+            yield as_text(scope.variables, solution)
 
     def write_solutions(
         self,
@@ -318,11 +318,11 @@ class ShardedStore:
         The columns are the query's variables; see :meth:`select` for what can be asked and what
         comes. The root has to be on a path that every executor sees.
         """
-        from .query_tasks import select_on_spark
+        from .tasks import select_on_spark
 
         scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
         shards = (self._shards[number] for number in self._numbers(scope))
-        stores = [(shard.store, shard.checksum) for shard in shards if shard.store is not None]
+        stores = [shard.named for shard in shards if shard.named is not None]
         storage = self._storage.everywhere()
         return select_on_spark(spark, storage, stores, query, scope.variables)
 
@@ -369,54 +369,85 @@ class ShardedStore:
         )
         return written
 
-    def verify(self) -> list[str]:
-        """Look at every byte and every quad of the version.
+    def verify(self, *, every: bool = False) -> list[str]:
+        """Read every byte and every quad of the version.
 
         That every file of every store has the bytes that were written; that each quad is in the
         right shard, and that the counts are right. A store whose files are damaged is not opened.
-        Of all versions, that none before the newest lacks its commit, and that no store is finished
-        which no commit names, of a version that is newer than all: an attempt is at work or was
-        killed, or the newest commit was lost.
+        Of all versions, that none before the newest lacks its commit, that the newest was not made
+        in the future, and that no store is finished which no commit names, of a version that is
+        newer than all: an attempt is active or was killed, or the newest commit was lost.
 
+        :param every: read the commits of all versions, and all that can be opened, not this one
+            alone: each file, and the quads of each store, once.
         :return: what is wrong, in words: a text for each file that is damaged, which names the
             root, the version, the shard and the file; empty if all is well.
         """
         problems: list[str] = []
+        versions = self._log.versions()[::-1]
+        wanted = versions if every else [self.version]
         try:
             open_root(self._storage)
-            self._log.read(self.version)
-            check_archives(self._storage, self.commit.archives)
-        except (JellyError, OSError) as error:
-            problems.append(f"version {self.version}: {error}")
+        except JellyError as error:
+            problems.append(str(error))
+        if versions:
+            try:
+                newest = self._log.get(versions[0])
+                if newest is not None and (ahead := newest.ahead()) is not None:
+                    problems.append(f"version {newest.version}: {ahead}")
+            except JellyError as error:
+                # That of a version that is verified is reported below.
+                if versions[0] not in wanted:
+                    problems.append(str(error))
         for first, last in self._log.gaps():
             which = f"version {first}" if first == last else f"versions {first} to {last}"
             problems.append(f"{which}: not there, and newer ones are: commits were lost")
         for name in unclaimed(self._log):
             problems.append(
-                f"{name}: not of any commit: an attempt that is at work or did not end, or a "
-                "commit that was lost"
+                f"{name}: not of any commit: an active attempt, one that did not end, or a commit "
+                "that was lost"
             )
-        for number, shard in enumerate(self._shards):
-            if shard.store is not None:
-                found = self._verify_shard(number, shard)
-                problems += (f"version {self.version}, shard {number}: {each}" for each in found)
-        total = sum(shard.quads for shard in self._shards)
-        if total != self.commit.quads:
-            problems.append(
-                f"version {self.version}: the shards have {total} quads, and the commit "
-                f"{self.commit.quads}"
-            )
+        seen: set[object] = set()
+        for version in wanted:
+            problems += (f"version {version}{each}" for each in self._problems(version, seen))
         return [f"{self._storage.name}: {problem}" for problem in problems]
 
-    def _verify_shard(self, number: int, shard: Shard) -> Iterator[str]:
-        assert shard.store is not None
-        if shard.checksum is not None:
-            found = list(self._storage.damages(shard.store, shard.checksum))
-            if found:
-                yield from (f"{shard.store}/{each}" for each in found)
+    def _problems(self, version: int, seen: set[object]) -> Iterator[str]:
+        """What is wrong with a version.
+
+        :param seen: archives, stores and files that were read, which are not read again.
+        """
+        try:
+            commit = self._log.read(version)
+            unseen = [archive for archive in commit.archives if archive not in seen]
+            check_archives(self._storage, unseen)
+            seen.update(unseen)
+        except (JellyError, OSError) as error:
+            yield f": {error}"
+            # What was opened can be read without.
+            if version != self.version:
                 return
-        else:
-            yield f"{shard.store}: was made without checksums; its quads were read, and no more"
+            commit = self.commit
+        if commit.shards is None:
+            if version == self.version:
+                yield ": its stores were removed by a vacuum"
+            return
+        store = self if version == self.version else self.at(version)
+        for number, shard in enumerate(commit.shards):
+            if shard.named is not None and shard.named not in seen:
+                seen.add(shard.named)
+                for each in store._verify_shard(number, shard, seen):
+                    yield f", shard {number}: {each}"
+        total = sum(shard.quads for shard in commit.shards)
+        if total != commit.quads:
+            yield f": the shards have {total} quads, and the commit {commit.quads}"
+
+    def _verify_shard(self, number: int, shard: Shard, seen: set[object]) -> Iterator[str]:
+        assert shard.named is not None
+        found = list(self._storage.damages(*shard.named, seen))
+        if found:
+            yield from (f"{shard.store}/{each}" for each in found)
+            return
         count = strangers = 0
         try:
             for quad in self.quads_of_shard(number):
@@ -432,13 +463,23 @@ class ShardedStore:
             yield f"{count} quads, and the commit says {shard.quads}"
 
     def vacuum(
-        self, *, keep: int = DEFAULT_KEEP, grace: timedelta = DEFAULT_GRACE, dry_run: bool = False
+        self,
+        *,
+        keep: int = DEFAULT_KEEP,
+        grace: timedelta = DEFAULT_GRACE,
+        dry_run: bool = False,
+        metadata: Mapping[str, str] | None = None,
     ) -> Vacuumed:
-        """Remove what nobody needs: stores of old versions, and what failed attempts have left.
+        """Remove what is not needed: stores of old versions, and what failed attempts have left.
 
-        :param keep: versions to keep, the newest ones; at least 1.
-        :param grace: nothing is removed that was written, or the current version, within this time.
+        Where there is something to remove, that makes a version first, with the content of the
+        newest one. A batch that is applied meanwhile begins again.
+
+        :param keep: versions to keep, the newest ones; at least 1. Those that have the stores of
+            the version after them, as before a vacuum's, are kept and not counted.
+        :param grace: nothing is removed that was put, or the current version, within this time.
             It must be longer than the longest batch takes and than any reader keeps a version open.
         :param dry_run: remove nothing, and say what would be.
+        :param metadata: what is to be said of the new version, see :func:`.apply_patches`.
         """
-        return vacuum(self._storage, keep=keep, grace=grace, dry_run=dry_run)
+        return vacuum(self._storage, keep=keep, grace=grace, dry_run=dry_run, metadata=metadata)

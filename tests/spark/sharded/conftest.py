@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jelly_plugins.spark.sharded import cleaning
-from jelly_plugins.spark.sharded.storage import opening
+from jelly_plugins.spark.sharded import cleaning, storage
 from jelly_plugins.spark.sharded.storage.objects.cache import FOLDER_VARIABLE
 
 from .places import FolderOfObjects
@@ -35,4 +34,4 @@ def _cached(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes of each root a folder, as it is, or an object store that keeps all in that folder."""
     if request.param == "objects":
-        monkeypatch.setattr(opening, "LocalStorage", FolderOfObjects)
+        monkeypatch.setattr(storage, "LocalStorage", FolderOfObjects)

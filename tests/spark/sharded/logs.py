@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pyoxigraph import Quad as StoredQuad
 from pyoxigraph import Store
@@ -24,6 +25,7 @@ from jelly_plugins.patch import (
 )
 from jelly_plugins.spark.sharded.apply import Applied, Runner, Settings, apply_batch
 from jelly_plugins.spark.sharded.apply import stage_sources as staged
+from jelly_plugins.spark.sharded.queries import as_text
 from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .here import run_here
@@ -128,3 +130,10 @@ def assert_same(root: Path, expected: set[StoredQuad]) -> None:
     assert set(found) == expected
     # What an attempt that was killed has left is no damage.
     assert [each for each in store.verify() if "not of any commit" not in each] == []
+
+
+def solutions(store: Store, query: str) -> Iterator[dict[str, str | None]]:
+    """The solutions of a query in one store, as sharded ones give them."""
+    found: Any = store.query(query)
+    names = [variable.value for variable in found.variables]
+    return (as_text(names, solution) for solution in found)

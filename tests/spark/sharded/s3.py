@@ -39,8 +39,9 @@ class Asked:
 
 #: What is to happen to a request: nothing (None), ``"failed"``: it is not done; ``"lost"``: it is
 #: done, and reported as failed; ``"unheard"``: it is done, and nothing is reported for long;
-#: ``"expired"``: the credentials are refused; ``"conflict"``: something is in the way; ``"page"``:
-#: a proxy answers, with a page for people; ``"unconditional"``: it is done, whatever it asks for.
+#: ``"expired"``: the credentials are rejected; ``"denied"``: the key is wrong; ``"region"``:
+#: the region is; ``"conflict"``: something is in the way; ``"page"``: a proxy answers, with a page
+#: for people; ``"unconditional"``: it is done, whatever it asks for.
 Fault = Callable[[Asked], str | None]
 
 
@@ -124,15 +125,16 @@ class S3Server:
             self.counts["bytes put"] += int(environ.get("CONTENT_LENGTH") or 0)
         fault = self._fault(asked)
         if fault == "expired":
-            text = b"<Error><Code>ExpiredToken</Code><Message>" + SECRET.encode()
-            start("403 Forbidden", [("Content-Type", "application/xml")])
-            return [text, b"</Message></Error>"]
+            return _error(start, "403 Forbidden", "ExpiredToken")
+        if fault == "denied":
+            return _error(start, "403 Forbidden", "SignatureDoesNotMatch")
+        if fault == "region":
+            return _error(start, "400 Bad Request", "AuthorizationHeaderMalformed")
         if fault == "unconditional":
             environ.pop("HTTP_IF_NONE_MATCH", None)
             fault = None
         if fault == "conflict":
-            start("409 Conflict", [("Content-Type", "application/xml")])
-            return [b"<Error><Code>OperationAborted</Code></Error>"]
+            return _error(start, "409 Conflict", "OperationAborted")
         if fault == "page":
             start("200 OK", [("Content-Type", "text/html")])
             return [b"<html>Please log in</html>"]
@@ -145,6 +147,12 @@ class S3Server:
             self._stopped.wait(10)
         start("500 Internal Server Error", [("Content-Type", "text/plain")])
         return [b"the server has " + SECRET.encode()]
+
+
+def _error(start: Callable[..., Any], status: str, code: str) -> Iterable[bytes]:
+    """An answer as object stores give it, with more than anyone should see."""
+    start(status, [("Content-Type", "application/xml")])
+    return [f"<Error><Code>{code}</Code><Message>{SECRET}</Message></Error>".encode()]
 
 
 def _unsaid(*_: Any, **__: Any) -> None:

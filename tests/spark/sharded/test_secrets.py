@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from jelly_plugins import JellyError
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.storage.objects.connecting import root_url, said_by
 
 
@@ -37,3 +40,33 @@ def test_settings_are_not_shown(setting: str, password: str) -> None:
     for shown in (f"no answer from {url}", f"wrong password {password}", f"{url!r}"):
         assert "PASS" not in said_by(OSError(shown), {setting: url})
         assert "WORD" not in said_by(OSError(shown), {setting: url})
+
+
+#: Characters that a URL may have escaped, and that users forget to.
+ODD = "/ @ : ? # % & = + \" ' < > \\ [ ] \t \n é".replace(" ", "")
+
+
+@pytest.mark.parametrize("odd", [*ODD, " ", "//", "@@", ":@", "?@"])
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az", "abfs", "https", "hdfs", "wasbs", "S3A"])
+@pytest.mark.parametrize("user", ["user:", ""])
+def test_no_secret_of_a_url_is_shown(scheme: str, odd: str, user: str) -> None:
+    """Whatever characters it has, and whether there can be a root."""
+    secret = f"SEC{odd}RET"
+    for url in (f"{scheme}://{user}{secret}@bucket/x", f"{scheme}://bucket/x?{user}{secret}"):
+        shown = ""
+        try:
+            shown = f"{storage_at(url, {})!r} {storage_at(url, {}).name}"
+        except JellyError as error:
+            shown = f"{error} {error!r}"
+        if not user and "?" not in url and (scheme == "abfs" or "/" in odd):
+            # That is a container's name, or a bucket's and a folder's.
+            continue
+        assert not re.search("SEC|RET", shown), shown
+
+
+@pytest.mark.parametrize("code", ["SignatureDoesNotMatch", "NoSuchBucket"])
+def test_the_code_of_the_object_store_is_shown(code: str) -> None:
+    """And nothing of the answer but that, in which there may be anything."""
+    answer = f'<?xml version="1.0"?>\n<Error><Code>{code}</Code><Message>PASSWORD</Message></Error>'
+    shown = said_by(OSError(f"GET http://host/x?a=b status code: 403 Forbidden: {answer}"), {})
+    assert shown == f"GET http://host/x?(hidden) status code: 403 Forbidden ({code})"

@@ -28,13 +28,15 @@ from jelly_plugins.spark import batch_sink
 from jelly_plugins.spark.sharded import shard, staging
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.commits import CommitLog
+from jelly_plugins.spark.sharded.copying import copy_store
 from jelly_plugins.spark.sharded.errors import CheckpointError, RootError
 from jelly_plugins.spark.sharded.layout import Root, open_root
-from jelly_plugins.spark.sharded.storage import Attempt
+from jelly_plugins.spark.sharded.storage import Attempt, MakingStore
 from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .here import run_here
 from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
+from .places import FolderOfObjects
 
 pytestmark = pytest.mark.usefixtures("kind")
 
@@ -250,9 +252,9 @@ def test_a_log_that_is_torn_behind_headers_is_refused(tmp_path: Path) -> None:
     more = b"H id <urn:2> . H prev <urn:1> . A <urn:t> <urn:p> <urn:o> . Z ."
     before = ShardedStore(root).commit.positions
     for _ in range(2):
-        with pytest.raises(TruncatedError, match=r"patch <urn:1>: .* behind the headers"):
+        with pytest.raises(TruncatedError, match=r"patch <urn:1>: .* after the headers"):
             apply(root, torn)
-    with pytest.raises(SourceError, match=r"behind the headers .* another log follows"):
+    with pytest.raises(SourceError, match=r"after the headers .* another log follows"):
         apply(root, torn, more)
     with pytest.raises(ChainError):
         apply(root, more)
@@ -618,10 +620,16 @@ def test_a_copy_that_finds_no_room_says_so(tmp_path: Path, monkeypatch: pytest.M
             raise OSError("IO error: No space left on device: While appending to file: x")
 
     monkeypatch.setattr(shard, "Store", Full)
-    said = r"/root: version 2, shard 0: shard=0/.* cannot be copied: .*No space left"
+    said = r"version 2, shard 0: shard=0/.* cannot be copied: .*No space left"
     with pytest.raises(RootError, match=said) as caught:
         apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
     assert "link" not in caught.value.message
+    # In a bucket's case it is not that which is full.
+    bucket = FolderOfObjects(tmp_path / "bucket", {"cache_dir": str(tmp_path / "cache")})
+    copy_store(root, bucket)
+    with pytest.raises(RootError, match=r"version 2, shard 0: .*No space left") as caught:
+        apply(bucket, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)  # type: ignore[arg-type]
+    assert str(caught.value.source).startswith(str(tmp_path / "cache" / "open"))
 
 
 def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
@@ -631,9 +639,9 @@ def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
     apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", shards=1)
     copy = shard._copy
 
-    def losing(base: Path, folder: Path) -> None:
-        copy(base, folder)
-        for path in folder.glob("MANIFEST*"):
+    def losing(work: shard.ShardWork, making: MakingStore) -> None:
+        copy(work, making)
+        for path in making.folder.glob("MANIFEST*"):
             path.write_bytes(b"x" * 100)
 
     monkeypatch.setattr(shard, "_copy", losing)
@@ -707,3 +715,26 @@ def test_what_is_given_again(
     assert not apply(tmp_path / "named", _again(0, True), log="n").committed
     assert not apply(tmp_path / "named", _again(0, True)).committed
     assert apply(tmp_path / "named", _again(0, True), log="m").replayed.transactions == 1
+
+
+def test_an_error_names_a_bounded_number_of_logs(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    logs = b"".join(f"H id <urn:{n}> . TX . TC . Z .\n".encode() for n in range(50))
+    for line in logs.splitlines():
+        apply(root, line, shards=1)
+    with pytest.raises(ChainError) as caught:
+        apply(root, b"H id <urn:x> . H prev <urn:y> . TX . TC . Z .", shards=1)
+    assert "follows patch <urn:y>, but the store is at patch <urn:" in str(caught.value)
+    assert str(caught.value).endswith(" or one of 47 others")
+    assert str(caught.value).count("<urn:") == 4
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to try")
+def test_a_disk_that_is_full_while_operations_are_staged_is_named(tmp_path: Path) -> None:
+    """It is not the root's: in a bucket's case, it is the cache's."""
+    writer = staging.StageWriter(tmp_path, 1)
+    writer.path(0).symlink_to("/dev/full")
+    writer.write(pa.array(["<urn:s> <urn:p> <urn:o> .\n"]), *map(np.array, ([0], [5], [1])))
+    with pytest.raises(RootError, match="cannot be staged: No space left") as caught:
+        writer.flush()
+    assert caught.value.source == str(tmp_path)

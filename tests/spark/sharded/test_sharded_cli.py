@@ -71,11 +71,12 @@ def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
     assert "log <urn:patch:0>\n  position  patch 12 <urn:patch:11>" in shown.text
     assert "operations, its stores removed" not in shown.text.splitlines()[-12]
     assert "its stores removed" in shown.text
-    assert "and 2 older ones" in shown.text
+    assert "and 3 older ones" in shown.text
     found = json.loads(jelly("spark", "status", "--root", root, "--json").text)
     assert found["layout"]["shards"] == 1
-    assert [each["version"] for each in found["versions"]] == list(range(12, 0, -1))
-    assert [each["open"] for each in found["versions"]] == [True] * 2 + [False] * 10
+    # The newest is the vacuum's own.
+    assert [each["version"] for each in found["versions"]] == list(range(13, 0, -1))
+    assert [each["open"] for each in found["versions"]] == [True] * 3 + [False] * 10
     assert found["head"]["positions"][0]["patch"] == "<urn:patch:11>"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def check(*partitions: pa.Table, batch: int = 7, continues: bool = False) -> Non
             sources = [xxhash.xxh32_intdigest(each.encode()) for each in rows["source"].to_pylist()]
             found.add(pa.array(sources), rows["order"], rows["mark"])
         # As the driver gets them.
-        segments += [Segment.of(each.plain()) for each in found]
+        segments += [Segment.of(json.loads(json.dumps(each))) for each in found]
     check_complete(segments, continues=continues)
 
 
@@ -123,7 +124,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(tmp_path: Path, headers:
     path = tmp_path / "log.rdfp"
     for before in ("", "H id <urn:1> .\nTX .\nTC .\n"):
         path.write_text(before + headers)
-        with pytest.raises(TruncatedError, match=r"log\.rdfp.* behind the headers of a patch"):
+        with pytest.raises(TruncatedError, match=r"log\.rdfp.* after the headers of a patch"):
             together(str(path))
         # More may come of a file that grows, and Z says that there is none.
         assert len(read(Piece(str(path), stop=4))) > 0

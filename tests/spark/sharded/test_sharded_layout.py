@@ -25,7 +25,7 @@ from jelly_plugins.spark.sharded.layout import (
     xxhash,
 )
 from jelly_plugins.spark.sharded.resharding import reshard
-from jelly_plugins.spark.sharded.storage import put_if_absent, storage_at
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from tests.cli.command import jelly
 
@@ -137,10 +137,8 @@ def log(tmp_path: Path) -> CommitLog:
 @pytest.mark.usefixtures("kind")
 def test_versions_follow_each_other(log: CommitLog) -> None:
     assert (log.head().version, log.versions(), list(log.history())) == (0, [], [])
-    first = log.head().next(namespaces={"": {"ex": "urn:é"}}, operations=3)
-    log.publish(first)
-    second = first.next()
-    log.publish(second)
+    first = log.publish(log.head().next(namespaces={"": {"ex": "urn:é"}}, operations=3))
+    second = log.publish(first.next())
     assert log.head() == second
     assert [commit.version for commit in log.history()] == [2, 1]
     assert log.read(1) == first
@@ -185,13 +183,13 @@ def test_versions_without_a_root_file_are_told(log: CommitLog) -> None:
 @pytest.mark.usefixtures("kind")
 def test_the_second_of_two_writers_is_told(log: CommitLog) -> None:
     one, other = log.head().next(), log.head().next()
-    log.publish(one)
+    one = log.publish(one)
     with pytest.raises(CommitConflictError, match="version 1 first") as caught:
         log.publish(other)
     assert caught.value.version == 1
     assert log.head() == one
     # What a network file system reports as a failure may have been done.
-    log.publish(one)
+    log.put(one)
 
 
 @pytest.mark.usefixtures("kind")
@@ -229,9 +227,12 @@ def test_a_version_that_was_forgotten_cannot_be_made_again(log: CommitLog) -> No
 
 @pytest.mark.usefixtures("kind")
 def test_a_commit_names_only_what_is_there(log: CommitLog) -> None:
-    gone = log.head().next(shards=(Shard("shard=0/v1-x", 1), Shard()))
+    gone = log.head().next(shards=(Shard("shard=0/v1-x", 1, "0" * 32), Shard()))
     with pytest.raises(RootError, match="not there any more"):
         log.publish(gone)
+
+
+NOTHING = {"quads": 0, "checksum": "0" * 32}
 
 
 @pytest.mark.parametrize(
@@ -241,10 +242,15 @@ def test_a_commit_names_only_what_is_there(log: CommitLog) -> None:
         ({"version": 7}, "the commit of version 7"),
         ({"version": -1}, "not a commit"),
         ({"shards": []}, "0 shards"),
-        ({"shards": [{"store": "../../etc", "quads": 0}] * 2}, "the store of shard 0"),
-        ({"shards": [{"store": "shard=1/v1-x", "quads": 0}] * 2}, "the store of shard 0"),
-        ({"shards": [{"store": "shard=0/../..", "quads": 0}] * 2}, "the store of shard 0"),
-        ({"shards": [{"store": None, "quads": 1.5}] * 2}, "not a commit"),
+        ({"shards": [{"store": "../../etc", **NOTHING}] * 2}, "the store of shard 0"),
+        ({"shards": [{"store": "shard=1/v1-x", **NOTHING}] * 2}, "the store of shard 0"),
+        ({"shards": [{"store": "shard=0/../..", **NOTHING}] * 2}, "the store of shard 0"),
+        ({"shards": [{"store": None, "quads": 1.5, "checksum": None}] * 2}, "not a commit"),
+        ({"shards": [{"store": "shard=0/v1-x", "quads": 1, "checksum": None}] * 2}, "not a commit"),
+        ({"restored": 3}, "version 3 is restored"),
+        ({"restored": "1"}, "not a commit"),
+        ({"undone": {"a": -1}}, "not a commit"),
+        ({"metadata": {"a": 1}}, "not a commit"),
         ({"shards": 5}, "not a commit"),
         ({"positions": [{}]}, "not a commit"),
         ({"applications": {"a": 1}}, "not a commit"),
@@ -267,9 +273,9 @@ def test_a_damaged_commit_is_refused(
 @pytest.mark.usefixtures("kind")
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     storage = storage_at(tmp_path)
-    assert put_if_absent(storage, "x", b"1")
-    assert put_if_absent(storage, "x", b"1")
-    assert not put_if_absent(storage, "x", b"2")
+    assert storage.put_if_absent("x", b"1")
+    assert storage.put_if_absent("x", b"1")
+    assert not storage.put_if_absent("x", b"2")
     assert (tmp_path / "x").read_bytes() == b"1"
     assert os.listdir(tmp_path) == ["x"]
 

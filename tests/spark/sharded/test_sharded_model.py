@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch
 from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
 from jelly_plugins.spark.sharded.layout import Root
-from jelly_plugins.spark.sharded.storage import Attempt
+from jelly_plugins.spark.sharded.storage import AnyRoot, Attempt
 
 from .here import run_here
 from .model import Log, mangled, random_log
@@ -29,7 +30,7 @@ from .model import Log, mangled, random_log
 SHARDS = (1, 4, 16)
 
 
-def assert_right(root: Path, log: Log, applied: bool, how: str) -> None:
+def assert_right(root: AnyRoot, log: Log, applied: bool, how: str) -> None:
     """The store has the whole log, or nothing."""
     store = ShardedStore(root)
     found = set(store)
@@ -52,19 +53,26 @@ def table(paths: list[Path], about: bool) -> pa.Table:
 
 @pytest.mark.usefixtures("kind")
 def test_logs_as_rows(tmp_path: Path) -> None:
-    counted = _logs_as_rows(tmp_path, range(24))
+    counted = logs_as_rows(tmp_path, range(24))
     assert counted["whole: equal"] > 4
 
 
 @pytest.mark.slow
 def test_300_logs_as_rows(tmp_path: Path) -> None:
-    counted = _logs_as_rows(tmp_path, range(300))
+    counted = logs_as_rows(tmp_path, range(300))
     print(*sorted(counted.items()), sep="\n")
     assert counted["shuffled: refused"] > 20
 
 
-def _logs_as_rows(tmp_path: Path, seeds: range) -> Counter[str]:
-    """As tasks and driver do it, in this process."""
+def logs_as_rows(
+    tmp_path: Path,
+    seeds: range,
+    place: Callable[[Path], AnyRoot] = lambda folder: folder / "root",
+) -> Counter[str]:
+    """As tasks and driver do it, in this process.
+
+    :param place: the root for a log that is in a folder.
+    """
     counted: Counter[str] = Counter()
     for seed in seeds:
         pick = random.Random(-seed)
@@ -90,7 +98,7 @@ def _logs_as_rows(tmp_path: Path, seeds: range) -> Counter[str]:
             ]
             return staged_parts(texts, continues=False)
 
-        root = folder / "root"
+        root = place(folder)
         reason = ""
         try:
             apply_batch(stage, run_here, root, Settings(shards=pick.choice(SHARDS)))

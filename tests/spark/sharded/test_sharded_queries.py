@@ -15,9 +15,9 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 from jelly_plugins.spark.sharded import queries
 from jelly_plugins.spark.sharded.layout import ShardBy
 from jelly_plugins.spark.sharded.queries import QueryError, scope_of
-from jelly_plugins.spark.sharded.store import ShardedStore, solutions
+from jelly_plugins.spark.sharded.store import ShardedStore
 
-from .logs import apply
+from .logs import apply, solutions
 
 E = "http://e.org/"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

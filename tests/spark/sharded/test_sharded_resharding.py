@@ -23,7 +23,6 @@ from jelly_plugins.spark.sharded.commits import Commit, CommitLog
 from jelly_plugins.spark.sharded.copying import copy_store
 from jelly_plugins.spark.sharded.documents import seal
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
-from jelly_plugins.spark.sharded.layout import open_root
 from jelly_plugins.spark.sharded.resharding import reshard
 from jelly_plugins.spark.sharded.restoring import restore
 from jelly_plugins.spark.sharded.store import ShardedStore
@@ -180,19 +179,6 @@ def test_quads_in_wrong_shards_are_not_lost_in_silence(tmp_path: Path) -> None:
     with pytest.raises(RootError, match="are in the shards they belong to"):
         reshard(root, 4)
     assert ShardedStore(root).version == 1
-
-
-def test_who_knows_one_number_of_shards_must_not_read_on(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    _fill(root, tmp_path, 2)
-    reshard(root, 4)
-    path = root / "_commits/000000000002.json"
-    found = json.loads(path.read_bytes())
-    assert (found["format"], open_root(root).format, open_root(root).shards) == (3, 1, 2)
-    del found["checksum"]
-    path.write_bytes(seal(found | {"format": 1}))
-    with pytest.raises(RootError, match="format 1 of a commit with 4 shards, of 2"):
-        ShardedStore(root)
 
 
 def test_numbers_that_are_none(place: Any, tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.patch import add
 from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
 from jelly_plugins.spark.sharded import Applied, CheckpointError, IncompleteLogError
+from jelly_plugins.spark.sharded.commits import make_log
+from jelly_plugins.spark.sharded.errors import RootError
 from jelly_plugins.spark.sharded.storage import local
 from jelly_plugins.spark.sharded.tasks import failures_as_errors
 
-from .logs import Writer, assert_same, log_file, patch, quad, replayed
+from .logs import Writer, apply, assert_same, log_file, patch, quad, replayed
 
 
 def test_a_log_is_applied_in_two_batches(spark: SparkSession, tmp_path: Path) -> None:
@@ -259,7 +261,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(
     log.write_text("H id <urn:1> .\nTX .\nA <urn:s> <urn:p> 1 .\nTC .\nZ .\nH id <urn:2> .\n")
     source = spark.readStream if streams else spark.read
     frame = source.format("jelly-patch").load(str(log))
-    with pytest.raises(JellyError, match="behind the headers of a patch"):
+    with pytest.raises(JellyError, match="after the headers of a patch"):
         apply_patches(spark, frame, root, shards=2, application="a" if streams else None)
     assert ShardedStore(root).version == 0
 
@@ -288,8 +290,65 @@ def test_an_executor_that_does_not_see_the_root_is_told(
     """Here the probe is taken away; with another file system see ``test_sharded_cluster``."""
     log = log_file(tmp_path / "0.jellyp", [Writer().patch()])
     root = tmp_path / "root"
-    monkeypatch.setattr(local, "put_probe", lambda folder: folder.mkdir(parents=True))
+    monkeypatch.setattr(local._LocalAttempt, "begin", lambda self: self._folder.mkdir(parents=True))
     for source in (log, spark.read.format("jelly-patch").load(log)):
         with pytest.raises(JellyError, match="does not see what the driver has written"):
             apply_patches(spark, source, root, shards=2)
     assert ShardedStore(root).version == 0
+
+
+def test_an_executor_that_does_not_see_a_store_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    """Where it only reads: a query. Of changes, see below."""
+    root = tmp_path / "root"
+    apply_patches(spark, log_file(tmp_path / "0.jellyp", [Writer().patch()]), root, shards=2)
+    frame = ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }")
+    assert frame.count()
+    root.rename(tmp_path / "elsewhere")
+    with pytest.raises(Exception, match="every executor have under the same path") as caught:
+        frame.collect()
+    assert f"RootError: {root}: shard=" in str(caught.value)
+
+
+def test_the_feed_of_an_executor_that_does_not_see_the_root(tmp_path: Path) -> None:
+    """What its task does."""
+    from jelly_plugins.spark.datasource.feed import FeedReader
+    from jelly_plugins.spark.datasource.schema import patch_schema
+    from jelly_plugins.spark.datasource.settings import ReadSettings
+
+    root = tmp_path / "root"
+    apply(root, log_file(tmp_path / "0.jellyp", [Writer().patch()]), shards=2)
+    settings = ReadSettings()
+    reader = FeedReader({"root": str(root)}, settings, patch_schema(settings))
+    [part, *_] = reader.partitions()
+    root.rename(tmp_path / "elsewhere")
+    with pytest.raises(RootError, match="every executor have under the same path"):
+        list(reader.read(part))
+
+
+def test_what_a_stream_left_before_its_first_batch_is_cleared(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark cannot go on from a checkpoint that was half written."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    root = tmp_path / "root"
+    log = log_file(folder / "0.jellyp", [Writer().patch()])
+    make_log(root, 2)
+    left = root / "_checkpoints" / "a%2Fb"
+    (left / "offsets").mkdir(parents=True)
+    (left / "metadata").write_bytes(b"")
+    frame = spark.readStream.format("jelly-patch").load(str(folder))
+    assert apply_patches(spark, frame, root, application="a/b").committed
+    assert_same(root, replayed(log))
+    assert [each.name for each in left.parent.iterdir()] == [left.name]
+    # What has applied something stays.
+    (left / "metadata").write_bytes(b"")
+    with pytest.raises(JellyError, match="the streaming query failed") as caught:
+        apply_patches(spark, frame, root, application="a/b")
+    assert "remove its checkpoint" not in str(caught.value)
+    # One that the caller has chosen is named.
+    other = tmp_path / "checkpoint"
+    other.mkdir()
+    (other / "metadata").write_bytes(b"")
+    with pytest.raises(JellyError, match=f"remove its checkpoint, {other}"):
+        apply_patches(spark, frame, root, application="c", checkpoint=str(other))

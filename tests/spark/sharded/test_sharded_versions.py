@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 
 from jelly_plugins import ChainError
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
-from jelly_plugins.spark.sharded import cleaning, positions, restoring
+from jelly_plugins.spark.sharded import cleaning, commits, positions
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.commits import CommitLog
 from jelly_plugins.spark.sharded.copying import copy_store
 from jelly_plugins.spark.sharded.documents import seal
 from jelly_plugins.spark.sharded.errors import CheckpointError, CommitConflictError, RootError
-from jelly_plugins.spark.sharded.layout import make_root
+from jelly_plugins.spark.sharded.layout import make_root, open_root
+from jelly_plugins.spark.sharded.resharding import reshard
 from jelly_plugins.spark.sharded.restoring import restore
-from jelly_plugins.spark.sharded.storage import storage_at
+from jelly_plugins.spark.sharded.settings import Time, parse_time
+from jelly_plugins.spark.sharded.storage import local, storage_at
+from jelly_plugins.spark.sharded.storage.objects import transfer
 from jelly_plugins.spark.sharded.store import ShardedStore
-from jelly_plugins.spark.sharded.versions import Time, parse_time
 from tests.cli.command import jelly
 
 from .faults import Killed
@@ -119,8 +125,8 @@ def test_times_are_in_the_order_of_versions_though_clocks_differ(tmp_path: Path)
     _at(root, {1: "2100-01-01T00:00:00.000+00:00"})
     _add(root, 1)
     made = [commit.timestamp for commit in ShardedStore(root).history()]
-    assert made == ["2100-01-01T00:00:00.000+00:00"] * 2
-    assert ShardedStore(root, timestamp="2100-01-01T00:00:00Z").version == 2
+    assert made == ["2100-01-01T00:00:00.001+00:00", "2100-01-01T00:00:00.000+00:00"]
+    assert ShardedStore(root, timestamp="2100-01-01T00:00:00Z").version == 1
 
 
 # Restoring
@@ -247,26 +253,6 @@ def test_of_batches_that_were_undone_none_is_passed_over(place: Any) -> None:
         batch(8)
 
 
-def test_who_does_not_know_of_restores_must_not_read_on(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    for number in range(2):
-        _add(root, number, application="a", batch=number)
-    restore(root, 1)
-    formats = [
-        json.loads((root / f"_commits/{version:012d}.json").read_bytes())["format"]
-        for version in (1, 2, 3)
-    ]
-    assert formats == [1, 1, 3]
-    assert _add(root, 1, application="a", batch=1).committed
-    assert json.loads((root / "_commits/000000000004.json").read_bytes())["format"] == 1
-    path = root / "_commits/000000000003.json"
-    found = json.loads(path.read_bytes())
-    for changes in ({"format": 1}, {"restored": 3}, {"restored": "1"}, {"undone": {"a": -1}}):
-        path.write_bytes(seal({**found, **changes, "checksum": None}))
-        with pytest.raises(RootError):
-            ShardedStore(root, version=3)
-
-
 def test_a_restore_loses_against_another_writer(
     place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,17 +291,21 @@ def test_a_vacuum_keeps_what_was_restored(place: Any) -> None:
     for number in range(4):
         _add(place, number)
     restore(place, 1)
-    assert vacuum(place, keep=1, grace=NOW).versions == [4, 3, 2, 1]
+    # Version 1 has the same stores; version 6 is the vacuum's own.
+    assert vacuum(place, keep=1, grace=NOW).versions == [4, 3, 2]
     assert _subjects(place) == {"s0"}
     assert ShardedStore(place).verify() == []
-    with pytest.raises(RootError, match="stores of version 1 were removed"):
-        restore(place, 1)
-    assert [commit.readable for commit in ShardedStore(place).history()] == [True] + [False] * 4
+    with pytest.raises(RootError, match="stores of version 2 were removed"):
+        restore(place, 2)
+    assert _whole(place) == [6, 5, 1]
+    # A second one has nothing to do.
+    assert vacuum(place, keep=1, grace=NOW).versions == []
+    assert ShardedStore(place).version == 6
     assert _add(place, 1).committed
 
 
 def test_a_restore_while_a_vacuum_is_at_it(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the vacuum forgets versions: it sees the restore. After that: the restore does."""
+    """Before the vacuum makes its version, that sees the restore; otherwise the restore loses."""
     for number in range(4):
         _add(place, number)
     forget = CommitLog.forget
@@ -325,22 +315,15 @@ def test_a_restore_while_a_vacuum_is_at_it(place: Any, monkeypatch: pytest.Monke
         forget(self, 2)
         with pytest.raises(RootError, match="stores of version 2 were removed"):
             restore(place, 2)
-        with monkeypatch.context() as patched:
-            # Not seen in time.
-            old = ShardedStore(place, version=1).commit
-            patched.setattr(restoring, "find_version", lambda *_: old)
-            forget(self, 1)
-            with pytest.raises(RootError, match="a vacuum has removed the stores of version 1"):
-                restore(place, 1)
         restore(place, 3)
         forget(self, version)
 
     monkeypatch.setattr(CommitLog, "forget", meanwhile)
     vacuum(place, keep=1, grace=NOW)
     store = ShardedStore(place)
-    assert (store.version, store.commit.restored, store.verify()) == (5, 3, [])
+    assert (store.version, store.at(5).commit.restored, store.verify()) == (6, 3, [])
     assert _subjects(place) == {"s0", "s1", "s2"}
-    assert _subjects(place, version=4) == {"s0", "s1", "s2", "s3"}
+    assert _whole(place) == [6, 5]
 
 
 def _whole(place: Any) -> list[int]:
@@ -364,24 +347,29 @@ def test_a_vacuum_in_the_middle_of_a_restore(
         _add(place, number)
     publish = CommitLog.publish
 
-    def meanwhile(self: CommitLog, commit: Any) -> None:
+    def meanwhile(self: CommitLog, commit: Any) -> Any:
         monkeypatch.setattr(CommitLog, "publish", publish)
         if when == "before":
             vacuum(place, keep=1, grace=NOW)
-        publish(self, commit)
+        made = publish(self, commit)
         if when == "after":
             vacuum(place, keep=1, grace=NOW)
         if ends == "is killed":
             raise Killed
+        return made
 
     monkeypatch.setattr(CommitLog, "publish", meanwhile)
-    with pytest.raises(Killed) if ends == "is killed" else nullcontext():
+    wins = when == "after"
+    expected = pytest.raises((Killed, CommitConflictError))
+    with expected if not wins or ends == "is killed" else nullcontext():
         restore(place, 1)
-    assert _whole(place) == ([4, 3] if when == "before" else [4])
-    assert _subjects(place) == {"s0"}
+    # Version 4 is the restore, and 5 the vacuum's; or the vacuum has taken the number.
+    expected_versions = [5, 4, 1] if wins else [4, 3]
+    assert _whole(place) == expected_versions
+    assert _subjects(place) == ({"s0"} if wins else {"s0", "s1", "s2"})
     vacuum(place, keep=1, grace=NOW)
-    assert _whole(place) == [4]
-    assert _add(place, 1).committed
+    assert _whole(place) == expected_versions
+    assert _add(place, 1 if wins else 3).committed
 
 
 def test_a_vacuum_keeps_archives_of_what_is_restored_meanwhile(
@@ -411,25 +399,263 @@ def test_a_vacuum_keeps_archives_of_what_is_restored_meanwhile(
     assert _subjects(place) == {f"s{number}" for number in range(5)}
 
 
-def test_a_restore_that_was_announced_long_ago_loses_against_a_vacuum(
+def test_a_restore_loses_against_a_vacuum_that_removes_archives(
     place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An earlier vacuum made versions forget them, and was killed. No store is to be removed."""
+    monkeypatch.setattr(positions, "INLINE", 1)
+    monkeypatch.setattr(positions, "TOGETHER", 2)
     monkeypatch.setattr(cleaning, "LEAST_GRACE", NOW)
-    for number in range(2):
-        _add(place, number)
+    _add(place, 0)
+    for number in range(1, 10):
+        file = BytesIO()
+        write_patches([patch(number, [BEGIN, COMMIT], prev=False)], file)
+        apply(place, file.getvalue(), shards=2)
     publish = CommitLog.publish
 
-    def meanwhile(self: CommitLog, commit: Any) -> None:
+    def meanwhile(self: CommitLog, commit: Any) -> Any:
         monkeypatch.setattr(CommitLog, "publish", publish)
-        assert vacuum(place, keep=1, grace=NOW).staged == [f"_staging/{commit.id}.json"]
-        publish(self, commit)
+        for version in range(1, 10):
+            self.forget(version)
+        done = vacuum(place, keep=1, grace=NOW)
+        assert (done.versions, done.stores) == ([], [])
+        assert any(name.startswith("_positions/") for name in done.staged)
+        return publish(self, commit)
 
     monkeypatch.setattr(CommitLog, "publish", meanwhile)
     with pytest.raises(CommitConflictError):
-        restore(place, 1)
-    assert _whole(place) == [3, 2]
-    assert _subjects(place) == {"s0", "s1"}
-    assert vacuum(place, keep=1, grace=NOW).staged == []
+        restore(place, 5)
+    assert ShardedStore(place).verify() == []
+
+
+@pytest.mark.parametrize("hidden", ["newest", "all but the first", "staged"])
+def test_a_vacuum_keeps_what_the_newest_versions_name_whatever_is_listed(
+    place: Any, monkeypatch: pytest.MonkeyPatch, hidden: str
+) -> None:
+    """One list lacks what there is: commits of a restore, whose stores no other version names."""
+    for number in range(4):
+        _add(place, number)
+    restore(place, 1)
+    for version in (1, 2, 3):
+        CommitLog(place, open_root(place)).forget(version)
+    storage = storage_at(place)
+    names = storage.names
+    kept = {"newest": 4, "all but the first": 1, "staged": 9}[hidden]
+
+    def listed(_: object, folder: str) -> list[str]:
+        if folder == "_staging" and hidden == "staged":
+            return []
+        found = names(folder)
+        return found if folder != "_commits" else found[:kept]
+
+    monkeypatch.setattr(type(storage), "names", listed)
+    vacuum(place, keep=1, grace=NOW)
+    monkeypatch.undo()
+    assert _subjects(place) == {"s0"}
+    assert ShardedStore(place).verify() == []
+
+
+# Clocks
+
+
+def _clock(monkeypatch: pytest.MonkeyPatch, wrong: timedelta) -> None:
+    """Let the clock of this process, which writes, be wrong."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) + wrong
+
+    monkeypatch.setattr(commits, "datetime", Clock)
+
+
+@pytest.mark.parametrize("wrong", [timedelta(days=366), timedelta(days=-366)])
+def test_a_writer_with_a_wrong_clock_breaks_nothing(
+    place: Any, monkeypatch: pytest.MonkeyPatch, wrong: timedelta
+) -> None:
+    """The storage's clock counts, for the times of versions and for the ages of files."""
+    _add(place, 0)
+    with monkeypatch.context() as patched:
+        _clock(patched, wrong)
+        _add(place, 1)
+    sleep(0.01)
+    between = datetime.now(UTC)
+    _add(place, 2)
+    made = [commit.made() for commit in ShardedStore(place).history()]
+    assert made == sorted({*made}, reverse=True)
+    assert max(abs(each - between) for each in made) < timedelta(minutes=1)
+    assert ShardedStore(place).verify() == []
+    assert _subjects(place, timestamp=datetime.now(UTC)) == {"s0", "s1", "s2"}
+    if not isinstance(place, FolderOfObjects):
+        assert ShardedStore(place, timestamp=between).version == 2
+    with monkeypatch.context() as patched:
+        _clock(patched, wrong)
+        # A vacuum's clock does not count either.
+        assert vacuum(place, keep=1, grace=timedelta(hours=1)).versions == []
+        assert vacuum(place, keep=1, grace=NOW).versions == [2, 1]
+    assert _subjects(place) == {"s0", "s1", "s2"}
+
+
+def test_a_head_in_the_future_is_reported_and_its_age_is_when_it_was_put(place: Any) -> None:
+    """As another program has made it; what follows keeps the order."""
+    for number in range(2):
+        _add(place, number)
+    log = CommitLog(place, open_root(place))
+    future = datetime.now(UTC) + timedelta(days=366, minutes=1)
+    log.put(replace(log.head().next(operations=0), timestamp=future.isoformat()))
+    said = r"version 3: its time, .*, is 527,04[01] minutes in the future"
+    [problem] = ShardedStore(place).verify()
+    assert re.search(said, problem)
+    if not isinstance(place, FolderOfObjects):
+        done = jelly("spark", "status", "--root", place)
+        assert "minutes in the future" in done.text
+    _add(place, 2)
+    newest, before = list(ShardedStore(place).history())[:2]
+    assert newest.made() - before.made() == timedelta(milliseconds=1)
+    assert ShardedStore(place, timestamp=datetime.now(UTC)).version == 2
+    assert vacuum(place, keep=1, grace=NOW).versions == [3, 2, 1]
+    assert _subjects(place) == {"s0", "s1", "s2"}
+
+
+# What a writer says of its versions
+
+SAID = {"user": "ann", "reason": "it was time = now"}
+
+
+def test_metadata_is_in_the_history(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    _add(root, 0)
+    _add(root, 1, metadata=SAID)
+    # Alone, it makes no version.
+    assert not _add(root, 1, metadata={"user": "bob"}).committed
+    restore(root, 1, metadata={"user": "bob"})
+    reshard(root, 3, metadata={"user": "eve"})
+    _add(root, 1, shards=3)
+    vacuum(root, keep=1, grace=NOW, metadata={"user": "cron"})
+    found = [dict(each.metadata) for each in ShardedStore(root).history()]
+    assert found == [{"user": "cron"}, {}, {"user": "eve"}, {"user": "bob"}, SAID, {}]
+    lines = jelly("spark", "history", root).text.splitlines()
+    assert lines[0].endswith("0 operations, user=cron")
+    assert lines[3].endswith(", as version 1 was, its stores removed, user=bob")
+    assert lines[4].endswith(", user=ann, reason=it was time = now")
+    fields = json.loads(jelly("spark", "history", root, "--json").text.splitlines()[4])
+    assert fields["metadata"] == SAID
+    copy_store(root, tmp_path / "copy", history=True)
+    assert [dict(each.metadata) for each in ShardedStore(tmp_path / "copy").history()] == found
+
+
+def test_the_command_takes_metadata(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for number in range(2):
+        _add(root, number)
+    done = jelly("spark", "restore", root, "--version", "1", "--metadata", "reason=a=b")
+    assert done.text.endswith(", as version 1 was, reason=a=b\n")
+    done = jelly("spark", "restore", root, "--version", "2", "--metadata", "reason")
+    assert (done.code, "--metadata is KEY=VALUE" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("wrong", ["x", {"a": 1}, {1: "a"}])
+def test_metadata_of_another_type_is_rejected(tmp_path: Path, wrong: Any) -> None:
+    for call in (
+        lambda: apply(tmp_path / "root", _log(0), metadata=wrong),
+        lambda: restore(tmp_path / "root", 1, metadata=wrong),
+    ):
+        with pytest.raises(TypeError, match=r"not a (dict of str by )?str"):
+            call()
+
+
+# Every version verified
+
+
+def test_all_versions_are_verified(place: Any) -> None:
+    for number in range(3):
+        _add(place, number)
+    restore(place, 1)
+    store = ShardedStore(place)
+    assert store.verify(every=True) == []
+    storage = storage_at(place)
+    name, checksum = store.at(2).commit.shards[0].named  # type: ignore[index,misc]
+    files = storage.files(name, checksum)
+    broken = next(file for each, file in files.items() if each.endswith(".sst"))
+    path = Path(storage.name) / broken.object
+    data = bytearray(path.read_bytes())
+    data[broken.offset + 1] ^= 1
+    path.write_bytes(data)
+    problems = store.verify(every=True)
+    # One for each store that has it.
+    stores = {each for commit in store.history() for each in commit.stores().items()}
+    listed = [storage.files(*each).values() for each in stores]
+    having = [found for found in listed if broken.checksum in {file.checksum for file in found}]
+    assert len(problems) == len(having) > 0
+    assert all("checksum does not match" in each for each in problems)
+
+
+@pytest.mark.parametrize(("version", "every"), [(1, False), (3, False), (1, True), (3, True)])
+def test_a_damaged_newest_commit_is_reported_once(
+    tmp_path: Path, version: int, every: bool
+) -> None:
+    root = tmp_path / "root"
+    for number in range(3):
+        _add(root, number)
+    store = ShardedStore(root, version=version)
+    newest = root / "_commits/000000000003.json"
+    newest.write_bytes(newest.read_bytes().replace(b"quads", b"quods"))
+    [problem] = store.verify(every=every)
+    assert f"{newest}: damaged: its checksum does not match" in problem
+
+
+def test_a_version_whose_stores_a_vacuum_has_removed_is_not_verified_in_silence(place: Any) -> None:
+    for number in range(3):
+        _add(place, number)
+    store = ShardedStore(place, version=1)
+    vacuum(place, keep=1, grace=NOW)
+    [problem] = store.verify()
+    assert problem.endswith("version 1: its stores were removed by a vacuum")
+
+
+def test_each_file_is_read_once(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        _add(place, number, shards=1)
+    storage = storage_at(place)
+    read: Counter[Any] = Counter()
+    checksum_of_file = local.checksum_of_file
+
+    def counted(path: Path) -> str:
+        read[path.stat().st_ino] += 1
+        return checksum_of_file(path)
+
+    monkeypatch.setattr(local, "checksum_of_file", counted)
+    wrong = transfer.wrong
+
+    def files(client: Any, parts: Any) -> Any:
+        read.update({file for file in parts.values() if file.size})
+        return wrong(client, parts)
+
+    monkeypatch.setattr("jelly_plugins.spark.sharded.storage.objects.storage.wrong", files)
+    assert ShardedStore(place).verify(every=True) == []
+    assert set(read.values()) == {1}
+    distinct = {
+        (file.checksum, file.object)
+        for commit in ShardedStore(place).history()
+        for each in commit.stores().items()
+        for file in storage.files(*each).values()
+        if file.size
+    }
+    assert len(read) <= len(distinct)
+
+
+def test_the_command_verifies_all_versions(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for number in range(2):
+        _add(root, number, shards=1)
+    store = ShardedStore(root)
+    [name, *_] = store.at(1).commit.stores().keys() - store.commit.stores().keys()
+    done = jelly("spark", "verify", "--root", root, "--all")
+    assert (done.code, done.text) == (0, "all versions: 1 shard checked, all as written\n")
+    (root / name / "CURRENT").unlink()
+    assert jelly("spark", "verify", "--root", root).code == 0
+    done = jelly("spark", "verify", "--root", root, "--all")
+    assert (done.code, "version 1, shard" in done.text, "CURRENT" in done.text) == (1, True, True)
 
 
 # The command

@@ -3,7 +3,7 @@
 Rules of this file:
 1. Names are relative to the root, with ``/``; no name has ``..`` in it.
 2. Nothing here knows what a version is. That one exists if and only if its commit does, and that
-   of two writers one wins, follows from :func:`~.put.put_if_absent`; whatever else a storage does
+   of two writers one wins, follows from :meth:`Storage.put_if_absent`; whatever else a storage does
    cannot be seen before that.
 3. A storage can be sent to another process (``pickle``); its ``repr`` says no more than the root.
 4. What goes wrong is a :class:`~jelly_plugins.JellyError`, or an ``OSError`` of the disk's.
@@ -13,12 +13,19 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Final, NamedTuple, Self, TypeAlias
 
+from ....errors import JellyError
+from ..errors import RootError
+from .files import LIST, File, list_name, parse_list
+
 #: The folder of operations on their way, in the root.
 STAGING: Final = "_staging"
+
+#: How often a file is written that is not there afterwards.
+TRIES: Final = 3
 
 
 class UncertainError(Exception):
@@ -45,15 +52,27 @@ class Piece(NamedTuple):
     size: int
 
 
-class _Using(ABC):
-    """Files of stores that somebody uses until they are closed."""
+def _nothing() -> None:
+    """What there is to do where files are read where they lie."""
 
-    @abstractmethod
-    def close(self) -> None:
-        """Say that nobody uses them any more."""
 
-    def doubt(self) -> None:  # noqa: B027
-        """Say that they may be damaged, where they are copies of what is not."""
+class OpenStore:
+    """The files of a shard's store in a folder, from which Oxigraph reads, until it is closed.
+
+    :param folder: the folder. Nothing may be written to it.
+    :param close: what to do once nothing reads from the folder any more.
+    :param doubt: what to do if the files may be damaged, where they are copies.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        close: Callable[[], None] = _nothing,
+        doubt: Callable[[], None] = _nothing,
+    ) -> None:
+        self.folder: Final = folder
+        self.close: Final = close
+        self.doubt: Final = doubt
 
     def __enter__(self) -> Self:
         return self
@@ -64,28 +83,17 @@ class _Using(ABC):
         self.close()
 
 
-class OpenStore(_Using):
-    """The files of a shard's store in a folder, from which Oxigraph reads, until it is closed.
-
-    :ivar folder: the folder. Nothing may be written to it.
-    """
-
-    folder: Path
-
-    @abstractmethod
-    def close(self) -> None:
-        """Say that nothing reads from the folder any more."""
-
-
-class MakingStore(_Using):
+class MakingStore(ABC):
     """A store that is being made: as long as it is not finished nobody sees it.
 
     :ivar folder: where Oxigraph writes it; not there yet.
     :ivar base: folder of the store that it is to be a copy of, by hard links; None if of none.
+    :ivar disk: what errors call the disk that both are on.
     """
 
     folder: Path
     base: Path | None
+    disk: str
 
     @abstractmethod
     def finish(self) -> str:
@@ -94,9 +102,17 @@ class MakingStore(_Using):
         :return: the list's checksum, for the commit.
         """
 
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of what is not part of the result."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        self.close(failed=error is not None)
+
+    def close(self, *, failed: bool) -> None:  # noqa: B027
+        """Let go of what is not part of the result; what is not finished is left for a vacuum.
+
+        :param failed: whether files that it was made of may be damaged, where they are copies.
+        """
 
 
 class Attempt(ABC):
@@ -107,12 +123,10 @@ class Attempt(ABC):
 
     name: str
 
-    @abstractmethod
-    def begin(self) -> None:
-        """Make what tasks look for: what the driver does first."""
+    def begin(self) -> None:  # noqa: B027
+        """Make what tasks look for, if they could see another root: what the driver does first."""
 
-    @abstractmethod
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027
         """See whether this process has the same root as the driver: what a task does first.
 
         :raises RootError: it has not.
@@ -142,50 +156,17 @@ class Attempt(ABC):
         """Remove everything, as far as that can be done."""
 
 
-class Sweep(ABC):
-    """Stores that are to be removed, and that share files with others.
+class Found(NamedTuple):
+    """A file that is there, or in a file system a folder.
 
-    :ivar sizes: bytes that each of them frees, about. One all of whose files are still needed is
-        not among them.
+    :ivar name: relative to the root.
+    :ivar size: bytes that are freed when it is removed, about.
+    :ivar changed: when it was put, by the storage's clock: seconds since 1970.
     """
 
-    sizes: Mapping[str, int]
-
-    @abstractmethod
-    def run(self) -> None:
-        """Remove them, but for what others need."""
-
-
-class Contents(ABC):
-    """What there is in a root, looked at once, for a vacuum."""
-
-    @abstractmethod
-    def names(self, folder: str) -> list[str]:
-        """Names of what is in a folder, in order; nothing if it is not there."""
-
-    @abstractmethod
-    def changed(self, name: str) -> float:
-        """When a file, or the latest of what is in a folder, was written: seconds since 1970.
-
-        Infinity if it is not there any more.
-        """
-
-    @abstractmethod
-    def size(self, name: str) -> int:
-        """Bytes that are freed when a file or a folder is removed, about."""
-
-    @abstractmethod
-    def is_finished(self, store: str) -> bool:
-        """Whether a store has the list of its files, which is written last."""
-
-    @abstractmethod
-    def sweep(self, stores: Iterable[str], needed: Mapping[str, str | None]) -> Sweep:
-        """Plan the removal of stores.
-
-        :param needed: all stores that stay, with the checksums of their lists, as commits have
-            them.
-        :raises RootError: it cannot be known what those that stay need.
-        """
+    name: str
+    size: int
+    changed: float
 
 
 class Storage(ABC):
@@ -252,12 +233,57 @@ class Storage(ABC):
 
     @abstractmethod
     def create(self, name: str, data: bytes) -> None:
-        """Write a document that is not there yet, so that it lasts, see :func:`~.put_if_absent`.
+        """Write a document that is not there yet, so that it lasts, see :meth:`put_if_absent`.
 
         :raises FileExistsError: there is one, maybe this one.
         :raises UncertainError: it is not known whether it was written.
         :raises RootError: it was not, and cannot be.
         """
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Write a document that is not there yet; it appears with all of its bytes, and stays.
+
+        Storages report as failed what they have done, and clients try again what was done already:
+        they then find their own file in the place. So it is the bytes that decide. A commit has a
+        random number in it; no other writer's has the same bytes.
+
+        :return: whether these bytes are there now; if not, another writer's are.
+        :raises RootError: it cannot be written, or it is not known whether it was.
+        """
+        problem: Exception | None = None
+        for _ in range(TRIES):
+            try:
+                self.create(name, data)
+                return True
+            except FileExistsError:
+                pass
+            except UncertainError as error:
+                problem = error.problem
+            try:
+                return self.read(name) == data
+            except FileNotFoundError:
+                continue
+            except JellyError as error:
+                if problem is not None:
+                    error.message = f"it is not known whether this was written: {error.message}"
+                raise
+        raise problem or RootError("keeps appearing and disappearing", source=self.place(name))
+
+    def check_exclusive(self, name: str) -> None:
+        """Check that a document that is there is not replaced, by putting it again as it is.
+
+        :raises RootError: it is; then it is removed, so that the next caller checks again.
+        """
+        try:
+            self.create(name, self.read(name))
+        except (FileExistsError, UncertainError):
+            return
+        self.remove([name])
+        raise RootError(
+            "this storage ignores If-None-Match, and writes over what is there: two "
+            "writers would overwrite each other's versions",
+            source=self.name,
+        )
 
     @abstractmethod
     def replace(self, name: str, data: bytes) -> None:
@@ -265,28 +291,40 @@ class Storage(ABC):
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> None:
-        """Remove documents, and folders with all that is in them, as far as they are there."""
+        """Remove files, and in a file system folders with all that is in them, if they exist."""
+
+    @abstractmethod
+    def objects(self, folder: str) -> Iterable[Found]:
+        """All files in a folder, and in those that it has; the root itself is ``""``."""
+
+    @abstractmethod
+    def clock(self) -> float:
+        """The time by the clock that says when files were put: seconds since 1970.
+
+        All who use the root have that clock in common, whatever their own says.
+        """
 
     # Stores of shards: their names are made by ``layout.new_store_name``
 
     @abstractmethod
-    def missing(self, stores: Iterable[str], version: int) -> str | None:
-        """One of some stores that is not there; None if all are.
+    def missing(self, names: Iterable[str]) -> str | None:
+        """One of some documents that is not there; None if all are."""
 
-        :param version: of the commit that is to name them. Those that were made for an earlier one,
-            whose commit keeps them, are looked at where that costs little.
+    def files(self, store: str, checksum: str) -> Mapping[str, File]:
+        """The files of a store, by name.
+
+        :param checksum: of the list of its files, as the commit has it.
+        :raises RootError: the list is not there, or damaged.
         """
+        name = list_name(store)
+        try:
+            data = self.read(name)
+        except FileNotFoundError:
+            raise RootError("is not there", source=self.place(name)) from None
+        return parse_list(data, store, checksum, self.place(name))
 
     @abstractmethod
-    def files(self, store: str, checksum: str | None) -> Mapping[str, tuple[int, str]]:
-        """The files of a store: size and checksum by name.
-
-        :param checksum: see :meth:`open`. Without it, the files are read where there is no list.
-        :raises RootError: it is not there, or damaged.
-        """
-
-    @abstractmethod
-    def open(self, store: str, checksum: str | None) -> OpenStore:
+    def open(self, store: str, checksum: str) -> OpenStore:
         """A store to be read.
 
         :param checksum: of the list of its files, as the commit has it.
@@ -294,7 +332,7 @@ class Storage(ABC):
         """
 
     @abstractmethod
-    def make(self, store: str, base: tuple[str, str | None] | None) -> MakingStore:
+    def make(self, store: str, base: tuple[str, str] | None) -> MakingStore:
         """A store to be written.
 
         :param store: its name, which is no other store's.
@@ -302,11 +340,29 @@ class Storage(ABC):
         :raises RootError: that is not there, or damaged.
         """
 
-    @abstractmethod
-    def damages(self, store: str, checksum: str) -> Iterator[str]:
+    def damages(self, store: str, checksum: str, seen: set[object]) -> Iterator[str]:
         """What is wrong with a store's files, a text for each of them that begins with its name.
 
-        :param checksum: see :meth:`open`.
+        :param checksum: see :meth:`files`.
+        :param seen: gets what was read, which is not read again.
+        """
+        try:
+            files = self.files(store, checksum)
+        except JellyError as error:
+            yield f"{LIST}: {error.message}"
+            return
+        yield from self.wrong(store, files, seen)
+
+    @abstractmethod
+    def wrong(self, store: str, files: Mapping[str, File], seen: set[object]) -> Iterator[str]:
+        """See :meth:`damages`."""
+
+    @abstractmethod
+    def needed(self, stores: Iterable[tuple[str, str]]) -> set[str]:
+        """The objects that stores need, where one may need what lies in another one's folder.
+
+        :param stores: names, with the checksums of the lists of their files.
+        :raises RootError: a list cannot be read, so that this cannot be known.
         """
 
     @abstractmethod
@@ -320,17 +376,11 @@ class Storage(ABC):
         """What an attempt of this name has staged, or will."""
 
     @abstractmethod
-    def checkpoint(self, application: str) -> str | None:
-        """Where Spark keeps the checkpoint of a stream that is applied in one call, as a URL.
+    def checkpoint(self, application: str) -> Path | None:
+        """The folder in which Spark keeps the checkpoint of a stream that is applied in one call.
 
         None if that cannot be in the root.
         """
-
-    # Cleaning
-
-    @abstractmethod
-    def contents(self) -> Contents:
-        """What there is now."""
 
 
 #: How callers say where a root is.

@@ -9,21 +9,45 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Final
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
+from uuid import uuid4
 
-from ..errors import RootError
-from .checksums import LIST, damages, files_of, list_files
-from .durable import replace_file, sync_folder, write_beside
-from .interface import STAGING, Attempt, Contents, MakingStore, OpenStore, Piece, Storage, Sweep
-from .probe import check_probe, put_probe
-from .reading import read_document
+from ....errors import JellyError
+from ..documents import checksum_in
+from ..errors import RootError, on_executor, without_secrets
+from .files import (
+    LIST,
+    File,
+    checksum_of_file,
+    is_idle,
+    list_name,
+    read_document,
+    survey,
+    sync_folder,
+    to_list,
+    write_beside,
+    write_file,
+)
+from .interface import STAGING, Attempt, Found, MakingStore, OpenStore, Piece, Storage
+
+#: A file URL of this machine.
+_LOCAL: Final = re.compile(r"(?i)file:(?:/(?!/)|//(?:localhost)?/)")
 
 #: Checkpoints of streaming queries, in the root.
 CHECKPOINTS: Final = "_checkpoints"
+
+_PROBE: Final = "probe"
+
+#: A network file system may take a moment until all see what one has written.
+_PATIENCE: Final = 2.0
+_PAUSE: Final = 0.1
 
 #: How a URL begins; ``pathlib`` makes one slash of two, and a drive has one letter.
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/|(?i:file):")
@@ -39,25 +63,26 @@ def local_path(root: str | os.PathLike[str]) -> Path:
     """
     text = os.fsdecode(root)
     if "\0" in text:
-        raise RootError(f"{text!r} contains a NUL, which no path may")
+        raise RootError(f"{without_secrets(text)!r} contains a NUL, which no path may")
     url = _URL.match(text)
     if url is None:
         return Path(text)
+    shown = without_secrets(text.replace(":/", "://", 1) if "://" not in text else text)
     if url[1] is None:
-        raise RootError("a file URL needs an absolute path: file:///folder", source=text)
-    parts = urlsplit(text)
-    if url[1].lower() != "file" or parts.netloc not in ("", "localhost"):
+        raise RootError("a file URL needs an absolute path: file:///folder", source=shown)
+    if url[1].lower() != "file" or not _LOCAL.match(text):
         raise RootError(
             "not a local path: a root is a folder on a file system that the driver and all "
             "executors have under the same path, such as NFS, or one in a bucket: s3://, gs://, "
             "az://; HDFS is neither",
-            source=text,
+            source=shown,
         )
+    parts = urlsplit(text)
     if "?" in text or "#" in text:
         raise RootError(
             "a file URL of a root cannot have a query or a fragment; in a name, ? is %3F and # is "
             "%23",
-            source=text,
+            source=shown,
         )
     path = url2pathname(parts.path)
     if "\0" in path:
@@ -128,29 +153,76 @@ class LocalStorage(Storage):
         sync_folder(path.parent)
 
     def replace(self, name: str, data: bytes) -> None:
-        replace_file(self.path / name, data)
+        path = self.path / name
+        os.replace(write_beside(path, data), path)
+        sync_folder(path.parent)
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:
-            _remove(self.path / name)
+            path = self.path / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+    def objects(self, folder: str) -> Iterator[Found]:
+        # In a store that is a copy, linked files are as old as the first of them; not its folder.
+        for name in self.names(folder):
+            inner = f"{folder}/{name}" if folder else name
+            try:
+                found = (self.path / inner).lstat()
+            except FileNotFoundError:
+                continue
+            yield Found(inner, found.st_size if found.st_nlink == 1 else 0, found.st_mtime)
+            if stat.S_ISDIR(found.st_mode):
+                yield from self.objects(inner)
+
+    def clock(self) -> float:
+        # The machine that has the disk sets the time of a new file.
+        path = self.path / f"clock.{uuid4().hex}.tmp"
+        try:
+            path.touch(exist_ok=False)
+            found = path.stat().st_mtime
+            path.unlink()
+        except OSError as error:
+            raise RootError(f"cannot be written: {error.strerror}", source=self.name) from error
+        return found
 
     # Stores of shards
 
-    def missing(self, stores: Iterable[str], version: int) -> str | None:  # noqa: ARG002
-        gone = (store for store in stores if not (self.path / store / "CURRENT").exists())
-        return next(gone, None)
+    def missing(self, names: Iterable[str]) -> str | None:
+        return next((name for name in names if not self.exists(name)), None)
 
-    def files(self, store: str, checksum: str | None) -> Mapping[str, tuple[int, str]]:
-        return files_of(self.path / store, checksum)
+    def open(self, store: str, checksum: str) -> OpenStore:  # noqa: ARG002
+        return OpenStore(self.path / store)
 
-    def open(self, store: str, checksum: str | None) -> OpenStore:  # noqa: ARG002
-        return _LocalStore(self.path / store)
+    def make(self, store: str, base: tuple[str, str] | None) -> MakingStore:
+        return _MakingLocalStore(self, store, base)
 
-    def make(self, store: str, base: tuple[str, str | None] | None) -> MakingStore:
-        return _MakingLocalStore(self.path, store, None if base is None else base[0])
+    def wrong(self, store: str, files: Mapping[str, File], seen: set[object]) -> Iterator[str]:
+        folder = self.path / store
+        for name, file in files.items():
+            try:
+                found = (folder / name).stat()
+                same = (found.st_dev, found.st_ino, file.checksum)
+                if found.st_size != file.size:
+                    yield f"{name}: has {found.st_size} bytes instead of {file.size}"
+                elif same not in seen:
+                    if checksum_of_file(folder / name) != file.checksum:
+                        yield f"{name}: damaged: its checksum does not match"
+                    else:
+                        seen.add(same)
+            except FileNotFoundError:
+                yield f"{name}: is not there"
+            except OSError as error:
+                yield f"{name}: cannot be read: {error}"
+        for name in self.names(store):
+            if name not in files and name != LIST and not is_idle(name):
+                yield f"{name}: is not a file of this version"
 
-    def damages(self, store: str, checksum: str) -> Iterator[str]:
-        return damages(self.path / store, checksum)
+    def needed(self, stores: Iterable[tuple[str, str]]) -> set[str]:  # noqa: ARG002
+        # What stores share, each has by a link of its own.
+        return set()
 
     def discard(self, stores: Iterable[str]) -> None:
         for store in stores:
@@ -161,42 +233,35 @@ class LocalStorage(Storage):
     def attempt(self, name: str) -> Attempt:
         return _LocalAttempt(self.path, name)
 
-    def checkpoint(self, application: str) -> str:
-        return (self.path.absolute() / CHECKPOINTS / quote(application, safe="")).as_uri()
-
-    # Cleaning
-
-    def contents(self) -> Contents:
-        return _LocalContents(self.path)
-
-
-class _LocalStore(OpenStore):
-    """A store that is read where it lies."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def close(self) -> None:
-        """It stays where it is."""
+    def checkpoint(self, application: str) -> Path:
+        return self.path.absolute() / CHECKPOINTS / quote(application, safe="")
 
 
 class _MakingLocalStore(MakingStore):
     """A store that is made where it will lie."""
 
-    def __init__(self, root: Path, store: str, base: str | None) -> None:
-        self._root: Final = root
-        self.folder = root / store
-        self.base = None if base is None else root / base
+    def __init__(self, storage: LocalStorage, store: str, base: tuple[str, str] | None) -> None:
+        self._storage: Final = storage
+        self._store: Final = store
+        self._base: Final = base
+        self.disk = storage.name
+        self.folder = storage.path / store
+        self.base = None if base is None else storage.path / base[0]
         self.folder.parent.mkdir(exist_ok=True)
 
     def finish(self) -> str:
-        checksum = list_files(self.folder, self.base)
-        for each in (self.folder, self.folder.parent, self._root):
+        known: Mapping[str, File] = {}
+        if self._base is not None:
+            # If the list is damaged, all files are read; verify reports it.
+            with suppress(JellyError):
+                known = self._storage.files(*self._base)
+        found = survey(self.folder, self.base, known)
+        files = {name: File(*each, f"{self._store}/{name}", 0) for name, each in found.items()}
+        data = to_list(files)
+        write_file(self._storage.path / list_name(self._store), data)
+        for each in (self.folder, self.folder.parent, self._storage.path):
             sync_folder(each)
-        return checksum
-
-    def close(self) -> None:
-        """What is not finished is left for a vacuum: another process may be at it."""
+        return checksum_in(data)
 
 
 class _LocalAttempt(Attempt):
@@ -208,10 +273,28 @@ class _LocalAttempt(Attempt):
         self._folder: Final = root / STAGING / name
 
     def begin(self) -> None:
-        put_probe(self._folder)
+        """Write the probe that tasks look for.
+
+        A root that lies on another file system for the executors is an empty folder there, or can
+        be made as one; so nothing would fail, and all that they write would be lost.
+        """
+        self._folder.mkdir(parents=True)
+        (self._folder / _PROBE).write_text(self.name)
 
     def check(self) -> None:
-        check_probe(self._folder)
+        until = time.monotonic() + _PATIENCE
+        while not self._is_here():
+            if time.monotonic() > until:
+                with on_executor():
+                    message = "this process does not see what the driver has written there"
+                    raise RootError(message, source=str(self._root))
+            time.sleep(_PAUSE)
+
+    def _is_here(self) -> bool:
+        try:
+            return (self._folder / _PROBE).read_text() == self.name
+        except OSError:
+            return False
 
     def folder(self, part: str) -> Path:
         return self._folder / part
@@ -233,45 +316,6 @@ class _LocalAttempt(Attempt):
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-class _LocalContents(Contents):
-    """What a folder has; nothing is looked at before it is asked for."""
-
-    def __init__(self, root: Path) -> None:
-        self._root: Final = root
-
-    def names(self, folder: str) -> list[str]:
-        return _names(self._root / folder)
-
-    def changed(self, name: str) -> float:
-        # In a store that is a copy, linked files are as old as the first of them; not its folder.
-        return max((found.st_mtime for found in _tree(self._root / name)), default=float("inf"))
-
-    def size(self, name: str) -> int:
-        return sum(found.st_size for found in _tree(self._root / name) if found.st_nlink == 1)
-
-    def is_finished(self, store: str) -> bool:
-        return (self._root / store / LIST).exists()
-
-    def sweep(
-        self,
-        stores: Iterable[str],
-        needed: Mapping[str, str | None],  # noqa: ARG002
-    ) -> Sweep:
-        return _LocalSweep(self._root, {store: self.size(store) for store in stores})
-
-
-class _LocalSweep(Sweep):
-    """Folders of stores. What they share with others stays there by its other links."""
-
-    def __init__(self, root: Path, sizes: Mapping[str, int]) -> None:
-        self._root: Final = root
-        self.sizes = sizes
-
-    def run(self) -> None:
-        for store in self.sizes:
-            _remove(self._root / store)
-
-
 def _names(folder: Path) -> list[str]:
     try:
         return sorted(os.listdir(folder))
@@ -279,21 +323,3 @@ def _names(folder: Path) -> list[str]:
         return []
     except OSError as error:
         raise RootError(f"cannot be listed: {error.strerror}", source=str(folder)) from error
-
-
-def _tree(path: Path) -> Iterator[os.stat_result]:
-    """What is known of a folder or file and of all in it, as far as it is still there."""
-    try:
-        yield path.lstat()
-        if path.is_dir() and not path.is_symlink():
-            for name in os.listdir(path):
-                yield from _tree(path / name)
-    except FileNotFoundError:
-        return
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ from threading import Lock
 from typing import Final
 from uuid import uuid4
 
-import xxhash
+from ..files import checksum_of_file
 
 #: Where the cache is, and how many bytes it may have; a storage's settings come first.
 FOLDER_VARIABLE: Final = "JELLY_PLUGINS_CACHE"
@@ -40,7 +40,6 @@ DEFAULT_BYTES: Final = 10 << 30
 _FILES: Final = "files"
 _FOLDERS: Final = "open"
 _LOCK: Final = ".lock"
-_BLOCK: Final = 1 << 20
 
 #: What part of all is evicted at once, so that not each file that comes has all looked at.
 _SHARE: Final = 8
@@ -215,15 +214,6 @@ class Cache:
                 path.unlink(missing_ok=True)
             elif not path.suffix:
                 yield path, found
-
-
-def checksum_of_file(path: Path) -> str:
-    """XXH3 in 128 bits of a file's bytes."""
-    digest = xxhash.xxh3_128()
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _remove(path: Path) -> None:

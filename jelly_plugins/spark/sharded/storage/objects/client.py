@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import ObjectStore
 
 from ...errors import StorageError
-from ..interface import UncertainError
+from ..interface import Found, UncertainError
 from .connecting import said_by
 
 #: Bytes from which on an object is put in parts, and of each of these; likewise of what is got.
@@ -29,19 +28,6 @@ _OBJECTS_AT_ONCE: Final = 8
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-
-
-class Found(NamedTuple):
-    """An object that is there.
-
-    :ivar name: relative to the root.
-    :ivar size: in bytes.
-    :ivar changed: when it was put.
-    """
-
-    name: str
-    size: int
-    changed: datetime
 
 
 class Client:
@@ -101,10 +87,10 @@ class Client:
         while chunk := self._ask("got", name, lambda: bytes(next(stream, b""))):
             yield chunk
 
-    def size(self, name: str) -> int | None:
-        """How many bytes an object has; None if there is none."""
+    def head(self, name: str) -> Found | None:
+        """What is known of an object; None if there is none."""
         try:
-            return self._ask("found", name, lambda: obstore.head(self._store, name)["size"])
+            return self._ask("found", name, lambda: _found(obstore.head(self._store, name)))
         except FileNotFoundError:
             return None
 
@@ -122,9 +108,10 @@ class Client:
         """All objects in a folder and those in it."""
 
         def found() -> list[Found]:
+            prefix = f"{folder}/" if folder else None
             return [
-                Found(each["path"], each["size"], each["last_modified"])
-                for batch in obstore.list(self._store, f"{folder}/", chunk_size=1000)
+                _found(each)
+                for batch in obstore.list(self._store, prefix, chunk_size=1000)
                 for each in batch
             ]
 
@@ -135,26 +122,21 @@ class Client:
     def create(self, name: str, data: bytes) -> None:
         """Put an object that is not there yet, see :meth:`.Storage.create`."""
 
-        def put() -> None:
-            obstore.put(self._store, name, data, mode="create")
-
         try:
-            self._ask(_PUT, name, put)
-        except FileNotFoundError:
-            raise StorageError(_NOWHERE, source=f"{self._root}/{name}") from None
+            self._put(name, data, mode="create")
         except StorageError as error:
             raise UncertainError(error) from None
 
     def put(self, name: str, data: bytes | Path | Iterable[bytes]) -> None:
         """Put an object whose name is nobody else's, or is to have other bytes now."""
+        self._put(name, data, chunk_size=PART, max_concurrency=_AT_ONCE)
 
-        def put() -> None:
-            obstore.put(self._store, name, data, chunk_size=PART, max_concurrency=_AT_ONCE)
-
+    def _put(self, name: str, data: bytes | Path | Iterable[bytes], **how: Any) -> None:
         try:
-            self._ask(_PUT, name, put)
+            self._ask(_PUT, name, lambda: obstore.put(self._store, name, data, **how))
         except FileNotFoundError:
-            raise StorageError(_NOWHERE, source=f"{self._root}/{name}") from None
+            message = "cannot be put: there is no such bucket"
+            raise StorageError(message, source=f"{self._root}/{name}") from None
 
     def delete(self, names: Sequence[str]) -> None:
         """Remove objects, as far as they are there."""
@@ -212,4 +194,7 @@ class Client:
 
 _PUT: Final = "put"
 _PANIC: Final = "PanicException"
-_NOWHERE: Final = "cannot be put: there is no such bucket"
+
+
+def _found(meta: Any) -> Found:
+    return Found(meta["path"], meta["size"], meta["last_modified"].timestamp())

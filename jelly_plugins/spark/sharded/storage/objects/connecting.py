@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from obstore.exceptions import BaseError
 from obstore.store import MemoryStore, from_url
 
 from .....errors import OptionsError
-from ...errors import RootError
+from ...errors import RootError, without_secrets
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -29,6 +29,8 @@ _CLIENT: Final = frozenset(
         *("proxy_excludes", "root_certificate", "read_timeout", "timeout", "user_agent"),
     )
 )
+#: How variables of the environment begin, by the scheme of the URL; Azure has several schemes.
+_VENDORS: Final = {"s3": "AWS", "s3a": "AWS", "gs": "GOOGLE"}
 _RETRIES: Final = "max_retries"
 _RETRY_SECONDS: Final = "retry_timeout"
 
@@ -43,8 +45,13 @@ _SECRET_VARIABLE: Final = re.compile(r"(AWS|AZURE|GOOGLE)_\w*(KEY|SECRET|TOKEN|S
 _QUERY: Final = re.compile(r"\?[^\s\"'>]+")
 #: A password may have a slash in it; so all up to the last @ counts as a user and a password.
 _USER: Final = re.compile(r"//[^\s\"'<>]+@")
-_PASSWORD: Final = re.compile(r"//[^/:@]*:(.*)@")
+_PASSWORD: Final = re.compile(r"(?s)//[^/:@]*:(.*)@")
+#: A bucket, with its account if the URL has one.
+_BUCKET: Final = re.compile(r"[\w.\-:@$]+")
+#: The code of an error in the answer of an object store.
+_CODE: Final = re.compile(r"<Code>(\w+)</Code>")
 _LEAST_SECRET: Final = 4
+_SAFE: Final = ("/", "", "!$&'()*+,")
 _HIDDEN: Final = "(hidden)"
 
 _memories: Final[dict[str, MemoryStore]] = {}
@@ -55,19 +62,18 @@ def root_url(url: str) -> str:
 
     :raises RootError: it has a part that such a URL does not have.
     """
-    if _PASSWORD.search(url):
+    scheme, _, rest = url.partition("://")
+    bucket, *folders = rest.rstrip("/").split("/")
+    said = None
+    if _PASSWORD.search(url) or ("@" in bucket and scheme[:4] != "abfs"):
         said = "the URL of a root cannot have a user or a password: storage_options take them"
-        raise RootError(said, source=_USER.sub("//", url).partition("?")[0])
-    parts = urlsplit(url)
-    place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
-    if parts.username is not None and parts.scheme[:4] != "abfs":
-        said = "the URL of a root cannot have a user or a password: storage_options take them"
-        raise RootError(said, source=place)
-    if parts.query or parts.fragment:
-        raise RootError("the URL of a root cannot have a query or a fragment", source=place)
-    if not parts.netloc or any(part in (".", "..", "") for part in parts.path.split("/")[1:-1]):
-        raise RootError("not the URL of a bucket, or of a folder in one", source=place)
-    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
+    elif "?" in rest or "#" in rest:
+        said = "the URL of a root cannot have a query or a fragment"
+    elif not _BUCKET.fullmatch(bucket) or any(each in (".", "..", "") for each in folders[:-1]):
+        said = "not the URL of a bucket, or of a folder in one"
+    if said is not None:
+        raise RootError(said, source=without_secrets(url))
+    return url.rstrip("/")
 
 
 def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
@@ -90,6 +96,12 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
             retries[name] = number if name == _RETRIES else timedelta(seconds=number)
         else:
             (client if name in _CLIENT else config)[name] = value
+    if client:
+        # Given any, the library ignores all those of the environment.
+        vendor = _VENDORS.get(url.partition(":")[0], "AZURE")
+        for name in _CLIENT - client.keys():
+            if (value := os.environ.get(f"{vendor}_{name.upper()}")) is not None:
+                client[name] = value
     found: ObjectStore | None = None
     said = ""
     try:
@@ -130,13 +142,19 @@ def said_by(error: BaseException, options: Mapping[str, Any]) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n\nDebug source")[0].strip().partition("\n")[0]
+    """What matters of an error: its first line, and the code that the object store gives."""
+    text = str(error).partition("\n\nDebug source")[0].strip()
+    code = _CODE.search(text)
+    line = text.partition("\n")[0].partition(": <?xml")[0].partition(": <Error>")[0]
+    # The answer to HEAD has no code, and there is nothing after the colon.
+    return line.rstrip(": ") if code is None else f"{line} ({code[1]})"
 
 
 def _without(line: str, secrets: Iterable[str]) -> str:
     known = set(secrets)
     known.update(value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name))
-    forms = {form for each in known for form in (each, quote(each), quote(each, safe=""))}
+    # As a client may write them: it escapes what has to be in a URL.
+    forms = {form for each in known for form in (each, *(quote(each, safe) for safe in _SAFE))}
     for form in sorted(forms, key=len, reverse=True):
         if len(form) >= _LEAST_SECRET:
             line = line.replace(form, _HIDDEN)

@@ -8,16 +8,16 @@ there are.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, BinaryIO, Final, cast
 
 import xxhash
 
 from ...documents import MAX_JSON
-from ...errors import RootError
+from ...errors import RootError, StorageError
 from ..interface import STAGING, Attempt, Piece
 from .cache import Folder
 from .client import CHUNK, PART, Client
@@ -45,12 +45,6 @@ class ObjectAttempt(Attempt):
     @property
     def _client(self) -> Client:
         return cast("Client", self._storage.client)
-
-    def begin(self) -> None:
-        """Whoever sees another object store than the driver does not find what was staged."""
-
-    def check(self) -> None:
-        """See :meth:`begin`."""
 
     def folder(self, part: str) -> Path:
         if part not in self._folders:
@@ -95,7 +89,17 @@ class ObjectAttempt(Attempt):
         return found
 
     def open(self, piece: Piece) -> BinaryIO:
-        return cast("BinaryIO", io.BufferedReader(_Reading(self._client, piece)))
+        file = SpooledTemporaryFile(max_size=PART)  # noqa: SIM115 (closed by who reads it)
+        try:
+            for chunk in self._client.chunks(piece.name, piece.offset, piece.size):
+                file.write(chunk)
+        except FileNotFoundError as error:
+            raise RootError("staged operations are gone", source=str(error)) from None
+        except OSError as error:
+            message = f"temporary files cannot be written: {error.strerror}"
+            raise StorageError(message, source=gettempdir()) from error
+        file.seek(0)
+        return cast("BinaryIO", file)
 
     def end(self) -> None:
         for folder in self._folders.values():
@@ -122,43 +126,3 @@ def _content(folder: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):
                 yield chunk
-
-
-class _Reading(io.RawIOBase):
-    """Some bytes of an object, got in large pieces."""
-
-    def __init__(self, client: Client, piece: Piece) -> None:
-        super().__init__()
-        self._client: Final = client
-        self._piece: Final = piece
-        self._place = 0
-        self._chunk = b""
-        self._begin = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._piece.size}
-        self._place = bases[whence] + offset
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._begin <= self._place < self._begin + len(self._chunk):
-            self._begin = self._place
-            size = min(CHUNK, max(0, self._piece.size - self._place))
-            start = self._piece.offset + self._place
-            try:
-                self._chunk = self._client.get_range(self._piece.name, start, size)
-            except FileNotFoundError as error:
-                raise RootError("staged operations are gone", source=str(error)) from None
-        found = self._chunk[self._place - self._begin :][: len(buffer)]
-        buffer[: len(found)] = found
-        self._place += len(found)
-        return len(found)

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from .....errors import JellyError, OptionsError
 from ...documents import MAX_JSON
-from ...errors import RootError, StorageError
-from ..interface import Attempt, Contents, MakingStore, OpenStore, Storage, Sweep
+from ...errors import StorageError
+from ..files import File
+from ..interface import Attempt, Found, MakingStore, OpenStore, Storage
 from .cache import BYTES_VARIABLE, DEFAULT_BYTES, Cache, Folder, default_folder
-from .client import Client, Found
+from .client import Client
 from .connecting import connect, root_url, whole
-from .fetching import damages, fetch
-from .lists import Part, list_name, parse_list
 from .staged import ObjectAttempt
-from .uploading import upload
+from .transfer import fetch, upload, wrong
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -29,6 +28,9 @@ CACHE_FOLDER: Final = "cache_dir"
 CACHE_BYTES: Final = "cache_bytes"
 
 Connect: TypeAlias = Callable[[str, Mapping[str, Any]], "ObjectStore"]
+
+#: What is put to see the object store's clock.
+_CLOCK: Final = "_clock"
 
 _caches: Final[dict[tuple[Path, int], Cache]] = {}
 
@@ -78,8 +80,7 @@ class ObjectStorage(Storage):
             try:
                 _caches[folder, size] = Cache(folder, size)
             except OSError as error:
-                message = f"the cache {folder} cannot be used: {error}"
-                raise StorageError(message, source=self.name) from error
+                raise _unusable(folder, error) from error
         return _caches[folder, size]
 
     @property
@@ -101,7 +102,7 @@ class ObjectStorage(Storage):
         return self.client.get(name, MAX_JSON)
 
     def exists(self, name: str) -> bool:
-        return self.client.size(name) is not None
+        return self.client.head(name) is not None
 
     def create(self, name: str, data: bytes) -> None:
         self.client.create(name, data)
@@ -110,58 +111,48 @@ class ObjectStorage(Storage):
         self.client.put(name, data)
 
     def remove(self, names: Iterable[str]) -> None:
-        for name in names:
-            inside = [found.name for found in self.client.objects(name)]
-            self.client.delete(inside or [name])
+        self.client.delete(list(names))
+
+    def objects(self, folder: str) -> Iterable[Found]:
+        return self.client.objects(folder)
+
+    def clock(self) -> float:
+        self.client.put(_CLOCK, b"")
+        found = self.client.head(_CLOCK)
+        if found is None:
+            raise StorageError("was put, but is not there", source=self.place(_CLOCK))
+        return found.changed
 
     # Stores of shards
 
-    def missing(self, stores: Iterable[str], version: int) -> str | None:
-        made = [store for store in stores if f"/v{version}-" in store]
-        sizes = self.client.each(self.client.size, map(list_name, made))
-        gone = (store for store, size in zip(made, sizes, strict=True) if size is None)
-        return next(gone, None)
+    def missing(self, names: Iterable[str]) -> str | None:
+        wanted = list(names)
+        found = self.client.each(self.exists, wanted)
+        return next((name for name, there in zip(wanted, found, strict=True) if not there), None)
 
-    def files(self, store: str, checksum: str | None) -> Mapping[str, tuple[int, str]]:
-        parts = self.parts(store, checksum)
-        return {name: (part.size, part.checksum) for name, part in parts.items()}
+    def open(self, store: str, checksum: str) -> OpenStore:
+        folder = self.folder_of(store, self.files(store, checksum))
+        return OpenStore(folder.path, folder.close, self.cache.doubt)
 
-    def open(self, store: str, checksum: str | None) -> OpenStore:
-        return _ObjectStore(self.cache, self._folder_of(store, self.parts(store, checksum)))
-
-    def make(self, store: str, base: tuple[str, str | None] | None) -> MakingStore:
+    def make(self, store: str, base: tuple[str, str] | None) -> MakingStore:
         return _MakingObjectStore(self, store, base)
 
-    def damages(self, store: str, checksum: str) -> Iterator[str]:
-        place = self.place(list_name(store))
-        try:
-            parts = parse_list(self._list(store), store, checksum, place)
-        except JellyError as error:
-            yield f"{list_name(store).rpartition('/')[2]}: {error.message}"
-            return
-        yield from damages(self.client, parts)
+    def wrong(self, store: str, files: Mapping[str, File], seen: set[object]) -> Iterator[str]:  # noqa: ARG002
+        unseen = {name: file for name, file in files.items() if file not in seen}
+        found = list(wrong(self.client, unseen))
+        if not found:
+            seen.update(unseen.values())
+        yield from found
+
+    def needed(self, stores: Iterable[tuple[str, str]]) -> set[str]:
+        lists = self.client.each(lambda each: self.files(*each), stores)
+        return {file.object for files in lists for file in files.values()}
 
     def discard(self, stores: Iterable[str]) -> None:
         # It is left for a vacuum otherwise.
         with suppress(JellyError):
             found = self.client.each(self.client.objects, stores)
             self.client.delete([each.name for objects in found for each in objects])
-
-    def parts(self, store: str, checksum: str | None) -> Mapping[str, Part]:
-        """The files of a store, from the list that a commit names by its checksum.
-
-        :raises RootError: it is not there, or damaged.
-        """
-        if checksum is None:
-            raise RootError(f"{store} has no list of its files", source=self.name)
-        data = self._list(store)
-        return parse_list(data, store, checksum, self.place(list_name(store)))
-
-    def _list(self, store: str) -> bytes:
-        try:
-            return self.client.get(list_name(store), MAX_JSON)
-        except FileNotFoundError:
-            raise RootError("is not there", source=self.place(list_name(store))) from None
 
     def own_folder(self) -> Folder:
         """A folder in the cache.
@@ -171,16 +162,16 @@ class ObjectStorage(Storage):
         try:
             return self.cache.folder()
         except OSError as error:
-            raise StorageError(f"the cache cannot be used: {error}", source=self.name) from error
+            raise _unusable(error.filename or default_folder(), error) from error
 
-    def _folder_of(self, store: str, parts: Mapping[str, Part]) -> Folder:
+    def folder_of(self, store: str, files: Mapping[str, File]) -> Folder:
         """A folder with the files of a store."""
         folder = self.own_folder()
         try:
-            fetch(self.client, self.cache, parts, folder.path)
+            fetch(self.client, self.cache, files, folder.path)
         except OSError as error:
             folder.close()
-            raise StorageError(f"{store} cannot be kept here: {error}", source=self.name) from error
+            raise _unusable(folder.path, error) from error
         except JellyError as error:
             folder.close()
             if error.source is None:
@@ -197,116 +188,45 @@ class ObjectStorage(Storage):
     def checkpoint(self, application: str) -> None:  # noqa: ARG002
         return None
 
-    # Cleaning
-
-    def contents(self) -> Contents:
-        return _ObjectContents(self)
-
-
-class _ObjectStore(OpenStore):
-    """A store whose files were fetched."""
-
-    def __init__(self, cache: Cache, folder: Folder) -> None:
-        self._cache: Final = cache
-        self._folder: Final = folder
-        self.folder = folder.path
-
-    def doubt(self) -> None:
-        self._cache.doubt()
-
-    def close(self) -> None:
-        self._folder.close()
-
 
 class _MakingObjectStore(MakingStore):
     """A store that is made in the cache, and then put."""
 
-    def __init__(self, storage: ObjectStorage, store: str, base: Any) -> None:
+    def __init__(self, storage: ObjectStorage, store: str, base: tuple[str, str] | None) -> None:
         self._storage: Final = storage
         self._store: Final = store
-        self._parts: Mapping[str, Part] = {}
+        self._files: Mapping[str, File] = {}
         self._base: Folder | None = None
         self.base = None
         if base is not None:
-            self._parts = storage.parts(*base)
-            self._base = storage._folder_of(base[0], self._parts)
+            self._files = storage.files(*base)
+            self._base = storage.folder_of(base[0], self._files)
             self.base = self._base.path
         self._folder: Final = storage.own_folder()
         self.folder = self._folder.path / "store"
-
-    def doubt(self) -> None:
-        self._storage.cache.doubt()
+        self.disk = str(self.folder)
 
     def finish(self) -> str:
         storage = self._storage
-        return upload(
-            storage.client, storage.cache, self._store, self.folder, self._parts, self.base
-        )
+        try:
+            return upload(
+                storage.client, storage.cache, self._store, self.folder, self._files, self.base
+            )
+        except OSError as error:
+            raise _unusable(self.folder, error) from error
 
-    def close(self) -> None:
+    def close(self, *, failed: bool) -> None:
+        if failed:
+            self._storage.cache.doubt()
         self._folder.close()
         if self._base is not None:
             self._base.close()
 
 
-class _ObjectContents(Contents):
-    """What an object store has in a root; each folder is listed once."""
-
-    def __init__(self, storage: ObjectStorage) -> None:
-        self._storage: Final = storage
-        self._listed: Final[dict[str, dict[str, list[Found]]]] = {}
-
-    def names(self, folder: str) -> list[str]:
-        if folder not in self._listed:
-            found: dict[str, list[Found]] = {}
-            for each in self._storage.client.objects(folder):
-                name = each.name.removeprefix(f"{folder}/").partition("/")[0]
-                found.setdefault(name, []).append(each)
-            self._listed[folder] = found
-        return sorted(self._listed[folder])
-
-    def changed(self, name: str) -> float:
-        times = (each.changed.timestamp() for each in self._objects(name))
-        return max(times, default=float("inf"))
-
-    def size(self, name: str) -> int:
-        return sum(each.size for each in self._objects(name))
-
-    def is_finished(self, store: str) -> bool:
-        return any(each.name == list_name(store) for each in self._objects(store))
-
-    def sweep(self, stores: Iterable[str], needed: Mapping[str, str | None]) -> Sweep:
-        unused = list(stores)
-        kept: set[str] = set()
-        if unused:
-            lists = self._storage.client.each(
-                lambda each: self._storage.parts(*each), needed.items()
-            )
-            kept = {part.object for parts in lists for part in parts.values()}
-        objects = {
-            store: [each for each in self._objects(store) if each.name not in kept]
-            for store in unused
-        }
-        return _ObjectSweep(self._storage.client, objects)
-
-    def _objects(self, name: str) -> list[Found]:
-        folder, _, last = name.rpartition("/")
-        self.names(folder)
-        return self._listed[folder].get(last, [])
-
-
-class _ObjectSweep(Sweep):
-    """Objects of stores that no list names which is needed."""
-
-    def __init__(self, client: Client, objects: Mapping[str, list[Found]]) -> None:
-        self._client: Final = client
-        self._objects: Final = objects
-        self.sizes = {
-            store: sum(each.size for each in found) for store, found in objects.items() if found
-        }
-
-    def run(self) -> None:
-        self._client.delete([each.name for found in self._objects.values() for each in found])
+def _unusable(place: object, error: OSError) -> StorageError:
+    """The error of a disk that is full, or else: it is not the bucket that lacks something."""
+    message = f"the cache cannot be used: {error.strerror or error}"
+    return StorageError(message, source=str(error.filename or place))
 
 
 def _cache_bytes(given: Any) -> int:

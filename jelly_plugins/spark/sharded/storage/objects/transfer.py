@@ -1,4 +1,4 @@
-"""Files of a store from an object store, through the cache, into a folder that has all of them."""
+"""Files of a store between an object store, the cache, and a folder that has all of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from typing import Final, TypeAlias
 import xxhash
 
 from .....errors import JellyError
+from ...documents import checksum_in
 from ...errors import RootError, StorageError
+from ..files import PACK, File, list_name, survey, to_list
 from .cache import Cache
 from .client import Client
-from .lists import Part
 
 #: Files of one object are fetched together if this many times their bytes are all that lie there.
 _DENSE: Final = 2
 
 #: Files of one object, in order, by name.
-_Run: TypeAlias = list[tuple[str, Part]]
+_Run: TypeAlias = list[tuple[str, File]]
+
+#: Bytes from which on a file is an object of its own.
+LARGE: Final = 1 << 20
+#: Large files that are put at once.
+UPLOADS: Final = 4
 
 
-def fetch(client: Client, cache: Cache, parts: Mapping[str, Part], folder: Path) -> None:
+def fetch(client: Client, cache: Cache, parts: Mapping[str, File], folder: Path) -> None:
     """Fill a folder with the files of a store.
 
     :raises RootError: one is not there, or is not what the list says.
@@ -43,7 +49,7 @@ def fetch(client: Client, cache: Cache, parts: Mapping[str, Part], folder: Path)
     client.each(bring, _runs(absent))
 
 
-def read(client: Client, part: Part) -> Iterator[bytes]:
+def read(client: Client, part: File) -> Iterator[bytes]:
     """The bytes of a file.
 
     :raises RootError: in the place of its end: they are not what the list says.
@@ -65,20 +71,20 @@ def _chunks(client: Client, name: str, start: int, size: int) -> Iterator[bytes]
         raise RootError(f"{name}: is not there") from None
     except StorageError:
         # One that ends before they begin is refused by some.
-        there = client.size(name)
-        if there is None or there > start:
+        there = client.head(name)
+        if there is None or there.size > start:
             raise
         raise RootError(f"{name}: ends before byte {start + size}") from None
 
 
-def _check(part: Part, size: int, checksum: str) -> None:
+def _check(part: File, size: int, checksum: str) -> None:
     if size < part.size:
         raise RootError(f"{part.object}: ends before byte {part.offset + part.size}")
     if checksum != part.checksum:
         raise RootError(f"{part.object}: damaged: its checksum does not match")
 
 
-def _runs(parts: Mapping[str, Part]) -> list[_Run]:
+def _runs(parts: Mapping[str, File]) -> list[_Run]:
     """Files of one object, those together that are got by one request."""
     objects: dict[str, _Run] = {}
     for name, part in parts.items():
@@ -97,7 +103,7 @@ def _span(run: _Run) -> tuple[int, int]:
     return run[0][1].offset, max(part.offset + part.size for _, part in run)
 
 
-def _together(client: Client, run: _Run) -> Iterator[tuple[str, Part, bytes]]:
+def _together(client: Client, run: _Run) -> Iterator[tuple[str, File, bytes]]:
     """Files of one object, got with one request, and not compared yet."""
     start, end = _span(run)
     data = b"".join(_chunks(client, run[0][1].object, start, end - start))
@@ -105,7 +111,7 @@ def _together(client: Client, run: _Run) -> Iterator[tuple[str, Part, bytes]]:
         yield name, part, data[part.offset - start :][: part.size]
 
 
-def _bring(client: Client, cache: Cache, run: _Run) -> Iterator[tuple[str, Part]]:
+def _bring(client: Client, cache: Cache, run: _Run) -> Iterator[tuple[str, File]]:
     """Fetch files of one object into the cache, with one request."""
     if len(run) == 1:
         [(name, part)] = run
@@ -118,11 +124,11 @@ def _bring(client: Client, cache: Cache, run: _Run) -> Iterator[tuple[str, Part]
         yield name, part
 
 
-def damages(client: Client, parts: Mapping[str, Part]) -> Iterator[str]:
-    """What is wrong with the files of a store, a text for each that begins with its name."""
+def wrong(client: Client, parts: Mapping[str, File]) -> Iterator[str]:
+    """What is wrong with files, a text for each that begins with its name."""
     found = (
         each
-        for wrong in client.each(lambda run: _wrong(client, run), _runs(parts))
+        for wrong in client.each(lambda run: _wrong_of(client, run), _runs(parts))
         for each in wrong
     )
     for name, error in sorted(found, key=lambda each: each[0]):
@@ -130,7 +136,7 @@ def damages(client: Client, parts: Mapping[str, Part]) -> Iterator[str]:
         yield f"{name}: {where}{error.message}"
 
 
-def _wrong(client: Client, run: _Run) -> list[tuple[str, JellyError]]:
+def _wrong_of(client: Client, run: _Run) -> list[tuple[str, JellyError]]:
     """Files of one object that are not what the list says."""
     wrong: list[tuple[str, JellyError]] = []
     try:
@@ -148,7 +154,7 @@ def _wrong(client: Client, run: _Run) -> list[tuple[str, JellyError]]:
     return wrong
 
 
-def _store(cache: Cache, part: Part, chunks: Iterable[bytes]) -> None:
+def _store(cache: Cache, part: File, chunks: Iterable[bytes]) -> None:
     temporary = cache.coming(part.checksum, part.size)
     try:
         with temporary.open("xb") as file:
@@ -157,3 +163,54 @@ def _store(cache: Cache, part: Part, chunks: Iterable[bytes]) -> None:
         cache.come(part.checksum, part.size, temporary)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def upload(
+    client: Client,
+    cache: Cache,
+    store: str,
+    folder: Path,
+    base: Mapping[str, File],
+    base_folder: Path | None,
+) -> str:
+    """Put the files of a store that is complete and closed, and last of all their list.
+
+    :param store: its name, which no other attempt has.
+    :param base: the files of the store that it is a copy of.
+    :param base_folder: where those are.
+    :return: the list's checksum.
+    :raises StorageError: something cannot be put.
+    """
+    there = {(part.size, part.checksum): part for part in base.values()}
+    parts: dict[str, File] = {}
+    large: list[str] = []
+    pack: list[bytes] = []
+    offset = 0
+    for name, (size, checksum) in survey(folder, base_folder, base).items():
+        before = there.get((size, checksum))
+        # Nothing is in any object; it is not to keep one.
+        if before is not None and size:
+            parts[name] = before
+        elif size >= LARGE:
+            parts[name] = File(size, checksum, f"{store}/{name}", 0)
+            large.append(name)
+        else:
+            parts[name] = File(size, checksum, f"{store}/{PACK}", offset)
+            pack.append((folder / name).read_bytes())
+            offset += size
+
+    def put(name: str) -> None:
+        client.put(parts[name].object, folder / name)
+        found = client.head(parts[name].object)
+        if found is None or found.size != parts[name].size:
+            raise StorageError(f"{parts[name].object}: was put, but its size differs")
+
+    client.each(put, large, UPLOADS)
+    if pack:
+        client.put(f"{store}/{PACK}", b"".join(pack))
+    data = to_list(parts)
+    client.put(list_name(store), data)
+    for name, part in parts.items():
+        if part.object.startswith(f"{store}/"):
+            cache.take(part.checksum, part.size, folder / name)
+    return checksum_in(data)
