@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import xxhash
 
-from .documents import parse_json, to_json
+from .documents import parse_json, seal
 from .errors import RootError
 from .settings import whole_number
 from .storage import AnyRoot, storage_at
@@ -97,6 +97,8 @@ def open_root(root: AnyRoot) -> Root:
 
 
 def _problem(found: dict[str, Any], expected: int) -> str | None:
+    if "checksum" not in found:
+        return "damaged: it has no checksum"
     if found.get("format") != expected:
         return f"layout {found.get('format')!r} is not known here: {expected} is"
     if found.get("hash") != HASH:
@@ -155,7 +157,7 @@ def make_root(
             shard_by=shard_by or "subject",
             format=storage.format,
         )
-        storage.put_if_absent(ROOT_FILE, to_json(asdict(wanted)))
+        storage.put_if_absent(ROOT_FILE, seal(asdict(wanted)))
         storage.check_exclusive(ROOT_FILE)
     found = open_root(storage)
     if shard_by not in (None, found.shard_by):

@@ -94,10 +94,25 @@ def test_a_root_of_another_layout_is_refused(
 ) -> None:
     make_root(tmp_path, 4)
     path = tmp_path / "_root.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    found = json.loads(path.read_text())
+    del found["checksum"]
+    path.write_bytes(seal(found | change))
     for opening in (open_root, make_root):
         with pytest.raises(RootError, match=message):
             opening(tmp_path)
+
+
+def test_any_bit_of_the_layout_that_is_flipped_is_found(tmp_path: Path) -> None:
+    make_root(tmp_path, 1)
+    path = tmp_path / "_root.json"
+    data = path.read_bytes()
+    for place in range(len(data)):
+        for bit in range(8):
+            path.write_bytes(data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :])
+            with pytest.raises(RootError):
+                open_root(tmp_path)
+    path.write_bytes(data)
+    assert open_root(tmp_path).shards == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b"null"])
