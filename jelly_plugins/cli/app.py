@@ -75,7 +75,7 @@ def _errors_in_one_line() -> Iterator[None]:
     except KeyboardInterrupt as error:
         raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
-        # Whoever read has had enough.
+        # The reader of the pipe has closed it.
         discard_output()
         raise typer.Exit(EXIT_PIPE_CLOSED) from error
     except OSError as error:

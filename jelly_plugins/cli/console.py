@@ -48,7 +48,7 @@ def open_sources(
     :param doing: what the bar says.
     :param then: what it says once a file is read, if that is not the end.
     :param printing: whether something is printed meanwhile. Where that is on the terminal too, it
-        shows how far things are, and there is no bar that would stand between the lines.
+        shows the progress, and no progress bar appears between the lines.
     """
     sources: list[Source] = [sys.stdin.buffer if name == STANDARD else name for name in names]
     sizes = [_size(name) or 0 for name in names]
@@ -110,7 +110,7 @@ def _progress(*columns: Any, then: str | None = None, **settings: Any) -> Any:
                 # At once: what comes then may keep the interpreter's lock.
                 self.update(task_id, description=then, refresh=True)
 
-    # What is printed is for whoever reads stdout, letter by letter, and none of the bar's business.
+    # Standard output stays as it was printed: the progress bar does not touch it.
     console = Console(stderr=True)
     return Bars(*columns, console=console, transient=True, redirect_stdout=False, **settings)
 
@@ -147,7 +147,7 @@ def destination(name: str, *, force: bool, binary: bool) -> Destination:
 
 
 def require_files(names: list[str]) -> None:
-    """Refuse names of files that are not there, before anything is made for what is in them.
+    """Reject names of missing files, before any output is created.
 
     :raises OSError: one is not.
     """
@@ -203,7 +203,7 @@ def print_fields(fields: Mapping[str, object]) -> None:
 
 
 def note(message: str) -> None:
-    """Say something on stderr that is no error."""
+    """Print a message on stderr that is not an error."""
     print(f"jelly: {message}", file=sys.stderr)
 
 

@@ -77,7 +77,7 @@ To: TypeAlias = Annotated[
         parser=settings.parse_any_format,
         autocompletion=settings.completion((*Format, *LogFormat, *ResultsFormat)),
         metavar=settings.ANY_FORMATS,
-        help="Format to write; by default the output's ending tells, or it is nq or jelly.",
+        help="Format to write; by default from the output's name, or nq or jelly.",
     ),
 ]
 RestartEvery: TypeAlias = Annotated[
@@ -86,7 +86,7 @@ RestartEvery: TypeAlias = Annotated[
         "--restart-every",
         parser=settings.parse_size,
         metavar="SIZE",
-        help="Let readers begin at a frame after each so many bytes; K, M, G may follow.",
+        help="Bytes between restart points, where readers can start; K, M, G allowed.",
     ),
 ]
 PhysicalOption: TypeAlias = Annotated[
@@ -101,7 +101,7 @@ LogicalOption: TypeAlias = Annotated[
     ),
 ]
 Flat: TypeAlias = Annotated[
-    bool, typer.Option("--flat", help="One flat stream, also from one graph per frame.")
+    bool, typer.Option("--flat", help="Write one flat stream, also from one graph per frame.")
 ]
 StreamName: TypeAlias = Annotated[
     str | None, typer.Option("--stream-name", help="Name of the stream written.")
@@ -110,7 +110,7 @@ Delimited: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--delimited/--not-delimited",
-        help="Whether the Jelly written has lengths before frames, or is one frame alone.",
+        help="Write a length before each frame of Jelly, or one frame without a length.",
     ),
 ]
 OptionsFrom: TypeAlias = Annotated[
@@ -118,7 +118,7 @@ OptionsFrom: TypeAlias = Annotated[
     typer.Option(
         "--options-from",
         metavar="FILE",
-        help="Write Jelly with the stream options that a Jelly file has.",
+        help="Write Jelly with the stream options of this Jelly file.",
     ),
 ]
 TakeFrames: TypeAlias = Annotated[
@@ -127,19 +127,19 @@ TakeFrames: TypeAlias = Annotated[
         "--take-frames",
         parser=parse_frames,
         metavar="FROM..TO",
-        help="Read these frames of Jelly only, both counted in, from 0: 2..5, 2.., ..5 or 2.",
+        help="Read only these frames of Jelly, from 0, inclusive: 2..5, 2.., ..5 or 2.",
     ),
 ]
 KeptNamespaces: TypeAlias = Annotated[
-    bool, typer.Option("--namespaces", help="Keep prefixes of Turtle and the like.")
+    bool, typer.Option("--namespaces", help="Keep the prefixes of Turtle and similar formats.")
 ]
 UsedNamespaces: TypeAlias = Annotated[
-    bool, typer.Option("--used-namespaces", help="Keep those that some IRI begins with.")
+    bool, typer.Option("--used-namespaces", help="Keep only the prefixes that are used.")
 ]
 Generalized: TypeAlias = Annotated[
     bool | None,
     typer.Option(
-        "--generalized", show_default=False, help="Take and declare generalized statements."
+        "--generalized", show_default=False, help="Accept and declare generalized statements."
     ),
 ]
 RdfStar: TypeAlias = Annotated[
@@ -152,18 +152,18 @@ RdfStar: TypeAlias = Annotated[
 ]
 MergedBlankNodes: TypeAlias = Annotated[
     BlankNodesChoice,
-    typer.Option("--blank-nodes", help="Of several files: kept apart, or as labelled."),
+    typer.Option("--blank-nodes", help="Relabel blank nodes of each file, or keep labels."),
 ]
 Lossy: TypeAlias = Annotated[
-    bool, typer.Option("--lossy", help="Drop metadata of regrouped frames, and empty graphs.")
+    bool, typer.Option("--lossy", help="Discard metadata of regrouped frames, and empty graphs.")
 ]
 Messages: TypeAlias = Annotated[
     bool,
-    typer.Option("--messages", help="Both sides are message logs in any syntax; keep boundaries."),
+    typer.Option("--messages", help="Convert between message logs, in any syntax."),
 ]
 ToDialect: TypeAlias = Annotated[
     Dialect | None,
-    typer.Option("--to-dialect", help="Delimiters of the message log written."),
+    typer.Option("--to-dialect", help="Delimiters of the output message log."),
 ]
 
 
@@ -203,10 +203,11 @@ def convert(
     context: settings.ContextFiles = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Convert between Jelly and other RDF formats, and between those.
+    """Convert between Jelly and other RDF formats.
 
-    Or Jelly to other Jelly, and several files, of whatever formats, to one. Formats are told by the
-    files' endings (.gz, .bz2 and .zst after them compress). Memory stays flat. jelly-text is Jelly
+    Also converts Jelly to other Jelly, and merges several files of any formats into one. Formats
+    are detected from the file names (.gz, .bz2 and .zst compress). Memory use is constant.
+    jelly-text is Jelly
     in the text form of Protocol Buffers. With --messages the files are RDF Message
     Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly. Results of SPARQL
     queries become other results: jellys (Jelly-SPARQL), srt, srp, srj, srx, tsv, csv.

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def inspect(
     source: settings.SourceArgument,
     frames: Annotated[
-        bool, typer.Option("--frames", help="Print a line for each frame, as it is read.")
+        bool, typer.Option("--frames", help="Print one line per frame, as it is read.")
     ] = False,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
     messages: Annotated[
-        bool, typer.Option("--messages", help="Count the messages of a log, also in Jelly.")
+        bool, typer.Option("--messages", help="Count the messages of a message log.")
     ] = False,
     from_: settings.FromLog = None,
     from_dialect: settings.FromDialect = None,

@@ -71,14 +71,14 @@ LogArguments: TypeAlias = Annotated[
 ]
 LogFrom: TypeAlias = Annotated[
     LogFormat | None,
-    typer.Option("--from", help="Format of the log; by default its content tells."),
+    typer.Option("--from", help="Format of the log; by default detected from its content."),
 ]
 LogTo: TypeAlias = Annotated[
     LogFormat | None,
-    typer.Option("--to", help="Format to write; by default the output's ending tells."),
+    typer.Option("--to", help="Format to write; by default from the output's name."),
 ]
 Generalized: TypeAlias = Annotated[
-    bool, typer.Option("--generalized", help="Take generalized statements from text.")
+    bool, typer.Option("--generalized", help="Accept generalized statements in text.")
 ]
 
 app = typer.Typer(
@@ -110,40 +110,41 @@ def apply(
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Adding what is there, or deleting what is not, is wrong."),
+        typer.Option("--strict", help="Reject operations that change nothing."),
     ] = False,
     check_blank_nodes: Annotated[
         bool,
         typer.Option(
             "--check-blank-nodes/--no-check-blank-nodes",
-            help="Whether each deletion of a statement with a blank node must match one.",
+            help="Require each deletion of a statement with a blank node to match.",
         ),
     ] = True,
     check_prev: Annotated[
         bool,
         typer.Option(
-            "--check-prev/--no-check-prev", help="Whether each patch must follow the one before."
+            "--check-prev/--no-check-prev", help="Require each patch to follow the previous one."
         ),
     ] = True,
     name: Annotated[
         str | None,
-        typer.Option("--name", help="What the store calls the log; by default its first id."),
+        typer.Option("--name", help="Name of the log in the store; by default its first id."),
     ] = None,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", metavar="IRI", help="Graph in place of the default graph."),
+        typer.Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
     ] = None,
     group: Annotated[
         int,
-        typer.Option("--group", min=1, help="Transactions that are applied together at most."),
+        typer.Option("--group", min=1, help="Maximum number of transactions to apply at once."),
     ] = 100,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Apply a log to an Oxigraph store on disk.
 
-    Each transaction is applied whole or not at all, and once: the store remembers where it stands
-    in the log, and the same command again goes on from there. The store is made if it is not there.
+    Each transaction is applied once, as a whole or not at all. The store records its position in
+    the log: running the same command again continues from there. The store is created if it is
+    missing.
     """
     if follow and log == STANDARD:
         raise WrongUsageError("--follow needs a file with a name")
@@ -199,10 +200,10 @@ def _unchanged(folder: str) -> Iterator[Filling]:
 
 @contextmanager
 def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
-    """The log to read, and what shows how far it was applied, if anything does: of a file that
-    grows, no share can be told."""
+    """The log to read, and a progress display if there is one: the size of a file that
+    grows is not known."""
     if follow:
-        # Whoever follows a log sees each transaction within a tenth of a second.
+        # Followers of a log see each transaction within a tenth of a second.
         with console.counting("apply", "operation", refreshes=25) as show:
             yield log, show
     else:
@@ -239,7 +240,7 @@ def _position_text(position: Position) -> str:
 
 @app.command()
 def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
-    """Show where an Oxigraph store on disk stands in its logs."""
+    """Show the positions of an Oxigraph store on disk in its logs."""
     refuse_no_store(store)
     opened_store = open_to_read(store)
     from ..oxigraph import count, namespaces, positions
@@ -272,14 +273,14 @@ def convert(
     to: LogTo = None,
     force: settings.Force = False,
     stream_type: Annotated[
-        StreamType | None, typer.Option("--type", help="Type of the Jelly-Patch stream written.")
+        StreamType | None, typer.Option("--type", help="Stream type of the Jelly-Patch written.")
     ] = None,
     triples: Annotated[
         bool | None,
         typer.Option(
             "--triples/--quads",
             show_default=False,
-            help="Whether statements have graphs; text that is read does not tell.",
+            help="Statement type of RDF Patch text, which does not declare it.",
         ),
     ] = None,
     generalized: Generalized = False,
@@ -296,8 +297,8 @@ def convert(
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
-    Or to other Jelly-Patch. Several logs become one: ids are kept, or made and chained where there
-    are none. Memory stays flat.
+    Also converts to other Jelly-Patch. Several logs become one: ids are kept, or created and
+    chained where missing. Memory use is constant.
     """
     from ..patch.logs.conversion import PatchOptionChanges
     from ..patch.logs.conversion import convert as convert_
@@ -339,7 +340,7 @@ def diff(
             metavar="OLD", help="RDF file, compressed or not, or folder of an Oxigraph store."
         ),
     ],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The same.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="RDF file or store, as OLD.")],
     output: settings.Output = STANDARD,
     from_: settings.From = None,
     to: LogTo = None,
@@ -356,7 +357,7 @@ def diff(
         typer.Option(
             "--blank-nodes",
             help="Give the blank nodes of files canonical labels and keep those of stores (auto), "
-            "keep all labels, make all canonical, or refuse blank nodes.",
+            "keep all labels, make all canonical, or reject blank nodes.",
         ),
     ] = DiffBlankNodes.AUTO,
     base: settings.Base = None,
@@ -364,8 +365,8 @@ def diff(
 ) -> None:
     """Write the patch that makes OLD into NEW.
 
-    Blank nodes of files get canonical labels: apply the patch to a store that load --blank-nodes
-    canonicalize has filled. Memory holds OLD and what is new.
+    The blank nodes of files get canonical labels: apply the patch to a store that load
+    --blank-nodes canonicalize has filled. Memory holds OLD and what is new.
     """
     from ..patch import diff as diff_
     from ..patch import write_patches
@@ -440,8 +441,8 @@ def invert(
 ) -> None:
     """Write the log that undoes a log.
 
-    That is the inverse of each patch, the last one first; it follows the log. It gives the old data
-    back if each addition added something and each deletion deleted something.
+    The result is the inverse of each patch, the last one first; it follows the log. It restores the
+    data if each addition added something and each deletion deleted something.
     """
     from ..patch import write_patches
     from ..patch.logs.whole import invert_log
@@ -463,16 +464,16 @@ def compact(
         bool,
         typer.Option(
             "--exact",
-            help="Leave out what is added and deleted again. Right if each addition added "
+            help="Omit what is added and deleted again. Right if each addition added "
             "something and each deletion deleted something.",
         ),
     ] = False,
     generalized: Generalized = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Write one patch that does what a log does in the end.
+    """Write one patch with the same effect as a log.
 
-    Or what several do, in their order.
+    With several logs, the effect of all of them in their order.
     """
     from ..patch import compact as compact_
     from ..patch import write_patches
@@ -560,8 +561,8 @@ def check(
     """Check a log: its syntax, the order of its rows, its chain.
 
     In a chain each patch names the one before as the one that it follows.
-    What other tools write though it is not valid, and that has one sensible reading, is named.
-    Exit code 0: nothing is wrong; 1: something is.
+    Known deviations of other tools from the specification are reported.
+    Exit code 0: no problems; 1: problems.
     """
     from ..patch import check as check_
 
@@ -625,15 +626,15 @@ def _format(choice: LogFormat | None) -> PatchFormat | None:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name tells that a log is text."""
+    """Whether a file name indicates RDF Patch text."""
     from ..patch.formats import PatchFormat, format_of
 
     return format_of(name) is PatchFormat.RDF_PATCH
 
 
 def log_target(output: str, to: LogFormat | None, *, text_sources: bool = False) -> PatchFormat:
-    """The format to write. On stdout it is text, unless that is what is read; in a file whose name
-    does not tell it is Jelly-Patch."""
+    """The format to write. On stdout it is text unless the input is text; in a file whose name does
+    not indicate a format it is Jelly-Patch."""
     from ..patch.formats import PatchFormat, format_of
 
     if (told := _format(to) or format_of(output)) is not None:

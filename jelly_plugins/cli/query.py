@@ -47,7 +47,7 @@ def query(
     form = form or ResultsFormat.TSV
     if "://" in store or not is_store(store):
         if "://" not in store and not os.path.isdir(store):
-            raise WrongUsageError(f"there is no folder {store}")
+            raise WrongUsageError(f"folder {store} does not exist")
         from ..spark.sharded import ShardedStore
         from ..spark.sharded.queries import Scope
 

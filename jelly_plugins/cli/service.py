@@ -21,11 +21,11 @@ from .store import open_store, refuse_other_folder
 if TYPE_CHECKING:
     from ..grpc import ClientTls, ServerTls, Subscription
 
-#: Names of the loopback: whoever is not on this machine does not reach it.
+#: Names of the loopback: other machines cannot reach it.
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 #: gRPC's usual port.
 _PORT: Final = 50051
-#: Where a token may stand, since others see a command's line.
+#: Environment variable of the token, since other users can see a command line.
 _TOKEN: Final = "JELLY_TOKEN"
 
 TokenFile: TypeAlias = Annotated[
@@ -33,25 +33,25 @@ TokenFile: TypeAlias = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help=f"File with the token that clients show; {_TOKEN} in the environment is one, too.",
+        help=f"File with the clients' token; {_TOKEN} in the environment also sets it.",
     ),
 ]
 Tls: TypeAlias = Annotated[
-    bool, typer.Option("--tls", help="The server has TLS, with a certificate of a known authority.")
+    bool, typer.Option("--tls", help="Use TLS, with a server certificate of a trusted authority.")
 ]
 TlsCa: TypeAlias = Annotated[
     str | None,
-    typer.Option("--tls-ca", metavar="FILE", help="Authority of the server's certificate (PEM)."),
+    typer.Option("--tls-ca", metavar="FILE", help="CA of the server's certificate (PEM)."),
 ]
 TlsCert: TypeAlias = Annotated[
-    str | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate to show (PEM).")
+    str | None, typer.Option("--tls-cert", metavar="FILE", help="Client certificate (PEM).")
 ]
 TlsKey: TypeAlias = Annotated[
     str | None, typer.Option("--tls-key", metavar="FILE", help="Its private key (PEM).")
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
-    typer.Option("--timeout", metavar="SECONDS", min=0, help="How long it may take; no bound."),
+    typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout; none by default."),
 ]
 
 
@@ -62,7 +62,7 @@ def serve(
         typer.Option(
             "--topic",
             metavar="NAME[=FILE]",
-            help="A topic that streams a Jelly file, or what the store has.",
+            help="Topic that streams a Jelly file, or the contents of the store.",
         ),
     ] = None,
     store: Annotated[
@@ -70,7 +70,7 @@ def serve(
         typer.Option(
             "--store",
             metavar="DIR",
-            help="Folder of the Oxigraph store that published streams go into; made if missing.",
+            help="Oxigraph store for published streams; created if missing.",
         ),
     ] = None,
     live: Annotated[
@@ -78,24 +78,24 @@ def serve(
         typer.Option(
             "--live",
             metavar="NAME[=TYPE]",
-            help="A topic of what is published under this name: of triples, quads or graphs.",
+            help="Topic that broadcasts the streams published to it: triples, quads or graphs.",
         ),
     ] = None,
     rdf_star: Annotated[
-        bool, typer.Option("--rdf-star", help="Let live topics have quoted triples.")
+        bool, typer.Option("--rdf-star", help="Allow quoted triples in live topics.")
     ] = False,
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
     ] = _LOOPBACK[0],
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")
     ] = _PORT,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Take nothing into the store.")
+        bool, typer.Option("--read-only", help="Do not load published streams into the store.")
     ] = False,
     per_frame: Annotated[
         bool,
-        typer.Option("--per-frame", help="Load each frame as it comes, not streams as a whole."),
+        typer.Option("--per-frame", help="Load frames as they arrive, not whole streams."),
     ] = False,
     patience: Annotated[
         float,
@@ -103,7 +103,7 @@ def serve(
             "--patience",
             metavar="SECONDS",
             min=0,
-            help="How long a slow subscriber of a live topic holds up the others before it is cut.",
+            help="Seconds to wait for a slow subscriber of a live topic before disconnecting it.",
         ),
     ] = 10.0,
     token_file: TokenFile = None,
@@ -114,11 +114,11 @@ def serve(
         typer.Option(
             "--tls-client-ca",
             metavar="FILE",
-            help="Authority of the certificates that clients have to show (PEM).",
+            help="CA of the client certificates that the server requires (PEM).",
         ),
     ] = None,
     max_streams: Annotated[
-        int, typer.Option("--max-streams", min=1, help="Streams that are served at once.")
+        int, typer.Option("--max-streams", min=1, help="Maximum number of concurrent streams.")
     ] = 200,
     max_bytes: Annotated[
         int,
@@ -126,12 +126,12 @@ def serve(
             "--max-bytes",
             parser=settings.parse_size,
             metavar="SIZE",
-            help="Bytes of a published stream.",
+            help="Maximum size of a published stream in bytes.",
         ),
     ] = "4G",  # type: ignore[assignment]
     max_seconds: Annotated[
         float | None,
-        typer.Option("--max-seconds", min=0.001, help="How long a stream may last; no bound."),
+        typer.Option("--max-seconds", min=0.001, help="Maximum duration of a stream."),
     ] = None,
     max_idle: Annotated[
         float,
@@ -139,19 +139,19 @@ def serve(
             "--max-idle",
             metavar="SECONDS",
             min=0,
-            help="How long a client may neither send nor read what is due; 0 for no bound.",
+            help="Seconds after which an idle client is disconnected; 0 for never.",
         ),
     ] = 300,
     grace: Annotated[
         float,
-        typer.Option("--grace", min=0, help="Seconds that streams have to end, when stopped."),
+        typer.Option("--grace", min=0, help="Seconds for streams to finish at shutdown."),
     ] = 10.0,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Serve topics by gRPC, and take published streams into a store.
 
-    Only this machine reaches the usual address. With another --host, whoever reaches it may read
-    and publish, unless there are --tls-cert and a token. Ends at SIGINT or SIGTERM.
+    By default, only this machine can connect. With another --host, every host that can reach the
+    address can read and publish, unless --tls-cert and a token are set. Ends at SIGINT or SIGTERM.
     """
     if not topics and not store and not live:
         raise WrongUsageError("nothing to serve: --topic, --live or --store is needed")
@@ -194,7 +194,7 @@ def serve(
             lacking = " and ".join(
                 what for what, there in (("TLS", tls), ("a token", token)) if there is None
             )
-            console.note(f"without {lacking}, {server.address} is open to whoever reaches it")
+            console.note(f"without {lacking}, any client that reaches {server.address} is accepted")
         print(f"serving on {server.address}", flush=True)
         server.wait()
 
@@ -221,7 +221,7 @@ def _topics(
 def publish(
     source: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="Any format that convert reads; - for stdin."),
+        typer.Argument(metavar="FILE", help="File in any format that convert reads; - for stdin."),
     ],
     to: Annotated[str, typer.Option("--to", metavar="HOST:PORT", help="The server.")],
     topic: Annotated[
@@ -342,7 +342,7 @@ def _token(file: str | None) -> str | None:
     if file is None:
         token = os.environ.get(_TOKEN)
     else:
-        # What is not ASCII is refused below.
+        # Text that is not ASCII is rejected below.
         token = Path(file).read_text(encoding="ascii", errors="surrogateescape").strip()
     if token is None:
         return None

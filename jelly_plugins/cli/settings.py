@@ -74,7 +74,7 @@ def completion(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
-    """The syntax of a message log that was asked for, or that its name tells."""
+    """The syntax of a message log: the requested one, or by file name."""
     if given is not None and given not in set(LogFormat):
         raise WrongUsageError(f"{given} is not a syntax of message logs")
     told = format_of(name) if given is None else LogFormat(given)
@@ -128,7 +128,7 @@ Force: TypeAlias = Annotated[
 ]
 Strict: TypeAlias = Annotated[
     bool,
-    typer.Option("--strict", help="Refuse what others write though it is not valid."),
+    typer.Option("--strict", help="Reject common deviations from the specification."),
 ]
 Rdf12: TypeAlias = Annotated[
     bool,
@@ -145,7 +145,7 @@ From: TypeAlias = Annotated[
         parser=parse_format,
         autocompletion=completion(Format),
         metavar=FORMATS,
-        help="Format of the source; by default its ending tells.",
+        help="Format of the source; by default from its name.",
     ),
 ]
 FromLog: TypeAlias = Annotated[
@@ -155,32 +155,32 @@ FromLog: TypeAlias = Annotated[
         parser=parse_any_format,
         autocompletion=completion((*Format, *LogFormat, *ResultsFormat)),
         metavar=ANY_FORMATS,
-        help="Format of the source; by default its ending tells.",
+        help="Format of the source; by default from its name.",
     ),
 ]
 FromDialect: TypeAlias = Annotated[
     Dialect | None,
-    typer.Option("--from-dialect", help="Delimiters of the message log that is read."),
+    typer.Option("--from-dialect", help="Delimiters of the input message log."),
 ]
 ContextFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--context",
         metavar="IRI=FILE",
-        help="File of a remote JSON-LD context, for message logs. None is fetched.",
+        help="Local file for a remote JSON-LD context of a message log. None is fetched.",
     ),
 ]
 StoreFolder: TypeAlias = Annotated[
     str, typer.Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
 ]
 Base: TypeAlias = Annotated[
-    str | None, typer.Option("--base", metavar="IRI", help="What relative IRIs belong to.")
+    str | None, typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs.")
 ]
 FrameRows: TypeAlias = Annotated[
-    int | None, typer.Option("--frame-rows", min=1, help="Rows after which a frame ends.")
+    int | None, typer.Option("--frame-rows", min=1, help="Rows per frame.")
 ]
 FrameBytes: TypeAlias = Annotated[
-    int | None, typer.Option("--frame-bytes", min=1, help="Bytes after which a frame ends.")
+    int | None, typer.Option("--frame-bytes", min=1, help="Bytes per frame.")
 ]
 TablePreset: TypeAlias = Annotated[
     Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
@@ -197,7 +197,7 @@ TableDatatypes: TypeAlias = Annotated[
 Concatenated: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--concatenated", help="Options that open a frame start a new stream, as after cat."
+        "--concatenated", help="Treat options at a frame's start as a new stream, as after cat."
     ),
 ]
 LimitSettings: TypeAlias = Annotated[
@@ -205,7 +205,7 @@ LimitSettings: TypeAlias = Annotated[
     typer.Option(
         "--limit",
         metavar="NAME=NUMBER",
-        help="Believe more or less of the input. Names and usual values: "
+        help="Override an input limit. Names and defaults: "
         + ", ".join(f"{f.name}={getattr(DEFAULT_LIMITS, f.name)}" for f in fields(Limits))
         + ".",
     ),
@@ -232,7 +232,7 @@ def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> L
         name, _, value = setting.partition("=")
         if name not in known:
             hint = did_you_mean(name, known) or f": there are {', '.join(sorted(known))}"
-            raise WrongUsageError(f"--limit {setting}: there is no limit {name!r}{hint}")
+            raise WrongUsageError(f"--limit {setting}: unknown limit {name!r}{hint}")
         if not value.isdecimal():
             told = f"{value!r} is not a number, and " if value else ""
             raise WrongUsageError(f"--limit {setting}: {told}NAME=NUMBER is needed")

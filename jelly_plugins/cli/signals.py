@@ -27,7 +27,7 @@ class TerminatedError(KeyboardInterrupt):
 def end_at_signals() -> None:
     """Raise :class:`TerminatedError` in the main thread once the process is asked to end.
 
-    A signal that whoever started the process has ignored (``nohup``) stays ignored.
+    A signal that the parent process ignores (``nohup``) stays ignored.
     """
     for number in _numbers():
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -43,7 +43,7 @@ def load(
     store: StoreFolder,
     from_: settings.From = None,
     graph: Annotated[
-        str | None, typer.Option("--graph", metavar="IRI", help="Graph that triples go into.")
+        str | None, typer.Option("--graph", metavar="IRI", help="Target graph for triples.")
     ] = None,
     blank_nodes: Annotated[
         LoadedBlankNodes,
@@ -63,7 +63,7 @@ def load(
     base: settings.Base = None,
     reify: Annotated[
         bool,
-        typer.Option("--reify", help="Reify quoted triples that are no objects; else refuse them."),
+        typer.Option("--reify", help="Reify quoted triples outside the object position."),
     ] = False,
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
@@ -72,7 +72,7 @@ def load(
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
-    The store is made if it is not there. An interrupt that comes once the last file is in the store
+    The store is created if it is missing. An interrupt after the last file was loaded
     is reported on stderr, and the exit code is 0.
     """
     refuse_other_folder(store)
@@ -154,7 +154,7 @@ def dump(
             parser=settings.parse_format,
             autocompletion=settings.completion(Format),
             metavar=settings.FORMATS,
-            help="Format to write; by default the output's ending tells, or it is jelly.",
+            help="Format to write; by default from the output's name, or jelly.",
         ),
     ] = None,
     force: settings.Force = False,
@@ -196,13 +196,13 @@ def is_store(folder: str) -> bool:
 
 
 def refuse_no_store(folder: str) -> None:
-    """Refuse a folder that has no store."""
+    """Reject a folder without a store."""
     if not is_store(folder):
         raise WrongUsageError(f"{folder} is not an Oxigraph store")
 
 
 def refuse_other_folder(folder: str) -> None:
-    """Refuse a folder that has something else than a store, where one may be made."""
+    """Reject a folder with other contents than a store; an empty one is accepted."""
     if os.path.isdir(folder) and os.listdir(folder) and not is_store(folder):
         raise WrongUsageError(f"{folder} is neither an Oxigraph store nor empty")
 
@@ -225,7 +225,7 @@ def open_store(folder: str) -> Any:
             "the store is locked: another process has it open, and one at a time can write to it",
             source=folder,
         ) from error
-    # Nobody else writes to the store, so that whoever has begun these files is gone.
+    # No other process writes to the store, so the one that began these files is gone.
     for name in glob(os.path.join(escape(folder), _LEFT_BY_LOADS)):
         with suppress(OSError):
             os.unlink(name)

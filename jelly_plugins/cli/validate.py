@@ -1,4 +1,4 @@
-"""``jelly validate``: is a stream valid, and does it say what it should?"""
+"""``jelly validate``: check a stream, and compare its statements with those of RDF files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def validate(
         typer.Option(
             "--against",
             metavar="FILE",
-            help="RDF file that the stream should say the same as. With --frames, a file for each "
+            help="RDF file that the stream must be equal to. With --frames, one file for each "
             "frame in order, or a folder of such files, taken by name.",
         ),
     ] = None,
@@ -38,31 +38,31 @@ def validate(
             parser=settings.parse_format,
             autocompletion=settings.completion(Format),
             metavar=settings.FORMATS,
-            help="Format of those files; by default their endings tell.",
+            help="Format of those files; by default from their names.",
         ),
     ] = None,
     ordered: Annotated[
-        bool, typer.Option("--ordered", help="Compare the order and number of statements too.")
+        bool, typer.Option("--ordered", help="Also compare the order and number of statements.")
     ] = False,
     frames: Annotated[
-        bool, typer.Option("--frames", help="Print a line for each frame; compare by frame.")
+        bool, typer.Option("--frames", help="Print one line per frame; compare frame by frame.")
     ] = False,
     base: Annotated[
         str | None,
-        typer.Option("--base", metavar="IRI", help="What relative IRIs in those files belong to."),
+        typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs in those files."),
     ] = None,
     held_by: Annotated[
         str | None,
         typer.Option(
             "--held-by",
             metavar="BACKEND",
-            help="Compare what a backend (rdflib, oxigraph) holds of both: it may rewrite terms.",
+            help="Compare both as a backend (rdflib, oxigraph) stores them: it may rewrite terms.",
         ),
     ] = None,
     terms: Annotated[
         bool,
         typer.Option(
-            "--terms", help="Look at IRIs (relative, illegal) and language tags (malformed) too."
+            "--terms", help="Also check IRIs (relative, illegal) and language tags (malformed)."
         ),
     ] = False,
     as_json: settings.AsJson = False,
@@ -72,8 +72,8 @@ def validate(
 ) -> None:
     """Check a Jelly stream, and compare it with RDF files.
 
-    It is read strictly to its end. Without --ordered, RDF graphs or datasets are compared; blank
-    nodes are mapped either way. Exit code 0: valid, and the same; 1: not. Query results
+    The stream is read strictly to its end. Without --ordered, RDF graphs or datasets are compared;
+    blank nodes are mapped either way. Exit code 0: valid and equal; 1: not. Query results
     (Jelly-SPARQL and other formats) are read to their end.
     """
     if results.are_meant([source], console.STANDARD, None, None):

@@ -85,7 +85,7 @@ def test_query(tmp_path: Path) -> None:
     assert_failed(jelly("query", "nonsense", "--store", folder), 2, "not well-formed")
     assert_failed(jelly("query", "CONSTRUCT WHERE {?s ?p ?o}", "--store", folder), 2, "SELECT")
     assert_failed(jelly("query", query, "--store", folder, "-o", tmp_path / "x.nt"), 2, "--to")
-    assert_failed(jelly("query", query, "--store", tmp_path / "none"), 2, "there is no folder")
+    assert_failed(jelly("query", query, "--store", tmp_path / "none"), 2, "does not exist")
 
 
 def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:

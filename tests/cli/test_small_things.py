@@ -141,7 +141,7 @@ def test_a_limit_that_there_is_not(tmp_path: Path) -> None:
     assert_failed(
         jelly("validate", path, "--limit", "frame_row=3"),
         2,
-        "there is no limit 'frame_row'; did you mean frame_rows?",
+        "unknown limit 'frame_row'; did you mean frame_rows?",
     )
     assert_failed(jelly("validate", path, "--limit", "frame_rows=x"), 2, "'x' is not a number")
     assert_failed(jelly("validate", path, "--limit", "frame_rows"), 2, "NAME=NUMBER is needed")
