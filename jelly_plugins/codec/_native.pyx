@@ -1,11 +1,12 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True,
+# initializedcheck=False, allow_none_for_extension_args=False
 """The compiled kernel: the same codec as the Python modules beside it, which are its reference.
 
 Same interface, same limits, same errors, same bytes; tests/fuzz compares the two. The kernel holds
 no rules of its own: its tables are made from the reference's when it is loaded (``load_…``), and
-what is rare is left to the reference altogether (options, metadata, the reasons for a refusal).
+what is rare is left to the reference altogether (options, metadata, the reasons for a rejection).
 
-Memory, for whoever changes it:
+Memory, for maintainers:
 
 1. What is read is never trusted. Each read is preceded by a comparison with the end of what may be
    read, and lengths are compared with what is left, never added to a position first.
@@ -14,17 +15,17 @@ Memory, for whoever changes it:
 3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted
    (kernel/common/terms.pxi). The one place where a Term owns a Python object is ``Term.object``; it
    is given up in ``sweep``.
-4. What is kept is owned. The bytes of a frame, or of a piece of text, are the caller's, and held for
-   as long as it takes to read them: by the call, or, where what comes of a frame is given out piece
-   by piece, by the decoder. What points into them is forgotten when that ends (``end_frame``,
-   ``end_text``). A Term's Slices lie behind its own structure, or in the bytes that are its
+4. What is kept is owned. The bytes of a frame, or of a chunk of text, are the caller's, and held
+   for as long as it takes to read them: by the call, or, where the output of a frame is yielded
+   chunk by chunk, by the decoder. What points into them is forgotten when that ends (``end_frame``,
+   ``end_text``). A Term's Slices lie after its own structure, or in the bytes that are its
    ``object``; only a long one of which an object is made borrows from the frame, and no longer than
    that takes (``borrow``). Nor does anything else that outlives a call point into a caller's bytes:
    its Slices point to what the same object owns, or to a constant of the module. A build with
    JELLY_POISON=1 works on copies that are overwritten and freed at the end
    (kernel/common/borrowed.pxi).
-5. A decoder or encoder is for one thread at a time; a second one that enters is refused. Different
-   ones share nothing that changes.
+5. A decoder or encoder is for one thread at a time; a second one that enters gets an error.
+   Different ones share nothing that changes.
 """
 
 import os

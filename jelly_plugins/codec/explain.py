@@ -1,6 +1,7 @@
-"""Why the compiled kernel refuses a row: the reference reads it again and says so.
+"""Why the compiled kernel rejects a row: the reference reads it again and raises the error.
 
-The kernel only knows that a row is bad. Errors and their messages stand once, in the reference.
+The kernel only knows that a row is bad. Errors and their messages are defined once, in the
+reference.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Before:
     """A decoder's state before a row.
 
     :ivar names: the name lookup, by id; likewise ``prefixes`` and ``datatypes``.
-    :ivar next_ids: the ids that an entry id of 0 stands for: name, prefix, datatype.
+    :ivar next_ids: the ids that an entry id of 0 denotes: name, prefix, datatype.
     :ivar given: a bit for each position that some statement has set.
     """
 
@@ -51,7 +52,7 @@ def reason(
     limits: Limits,
     before: Before,
 ) -> JellyError:
-    """The error with which the reference refuses a row.
+    """The error that the reference raises for a row.
 
     :param row: the row, and what follows it where the row's end is not known.
     :param options: of the stream, None before they were read.
@@ -69,7 +70,7 @@ def patch_reason(
     limits: Limits,
     before: Before,
 ) -> JellyError:
-    """The error with which the reference refuses a row of a patch; see :func:`reason`."""
+    """The error that the reference raises for a row of a patch; see :func:`reason`."""
     limits = replace(limits, frame_expansion=_NO_LIMIT)
     decoder = PatchDecoder(factory, limits=limits)
     return _error(decoder, options, before, PatchState(before.state), row, PatchFrame(0))

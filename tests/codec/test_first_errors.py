@@ -29,7 +29,7 @@ MALFORMED = w.row(2, b"\x0a\xff")
 MALFORMED_QUAD = w.row(3, b"\x0a\xff")
 DOUBLE = "http://www.w3.org/2001/XMLSchema#double"
 
-NO_SCHEME = "Oxigraph refuses the IRI 'relative': No scheme found in an absolute IRI"
+NO_SCHEME = "Oxigraph rejects the IRI 'relative': No scheme found in an absolute IRI"
 NOT_QUOTED = "Oxigraph cannot hold a blank node as predicate of a quoted triple"
 NOT_HELD = "Oxigraph cannot hold a blank node as predicate"
 CUT = "a number ends after its message"

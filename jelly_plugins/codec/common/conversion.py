@@ -17,8 +17,8 @@ def convert(
     """A term as one of a factory.
 
     :param describe: takes the term apart; a generic one by default.
-    :param depth: quoted triples that it stands in.
-    :raises TermError: it is no term, or the factory's backend cannot hold it.
+    :param depth: number of quoted triples around it.
+    :raises TermError: it is not a term, or the factory's backend cannot hold it.
     :raises LimitError: quoted triples are nested too deeply.
     """
     kind, *parts = describe(term)
@@ -44,7 +44,7 @@ _CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]
 
 
 def check_text(part: Any) -> None:
-    """Refuse a part of a term that is no text.
+    """Reject a part of a term that is not a string.
 
     :raises TermError: it is not.
     """

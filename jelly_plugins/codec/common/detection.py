@@ -35,7 +35,7 @@ _TELLING = {
 
 
 def kind_of(opening: bytes) -> StreamKind | None:
-    """The kind of stream that opens so; None if its options do not tell.
+    """The kind of a stream by its start; None if its options do not show it.
 
     :param opening: the first bytes of a source, delimited or not; those of its first row at least.
 

@@ -1,7 +1,7 @@
-"""Frames in a byte stream: delimited ones, or a single bare one; told apart by three bytes.
+"""Frames in a byte stream: delimited ones, or a single bare one; distinguished by three bytes.
 
 Reference: Jelly-RDF specification, section "Delimited variant of Jelly". The specification does not
-say how to tell the two apart; all implementations look at the first bytes as this one does.
+say how to distinguish the two; all implementations look at the first bytes as this one does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .wire import MAX_VARINT_BYTES, read_varint, varint
 #: First byte of a row in a frame, and of the options in the first row.
 _ROW: Final = 0x0A
 
-#: Bytes needed to tell delimited from bare.
+#: Bytes needed to distinguish delimited from bare.
 DETECTION_BYTES: Final = 3
 
 
@@ -45,10 +45,10 @@ def delimit(frame: bytes) -> bytes:
 
 
 class FrameSplitter:
-    """Cuts a byte stream into frames, however small its pieces are. For one thread at a time.
+    """Cuts a byte stream into frames, however small its chunks are. For one thread at a time.
 
-    :param limits: a frame longer than ``frame_bytes`` is refused before its bytes are gathered, and
-        ``empty_frames`` bounds how many frames of no bytes follow one another.
+    :param limits: a frame longer than ``frame_bytes`` is rejected before its bytes are gathered,
+        and ``empty_frames`` bounds the number of consecutive empty frames.
 
     >>> splitter = FrameSplitter()
     >>> list(splitter.feed(b"\\x02")), list(splitter.feed(b"\\x0a\\x00\\x00"))
@@ -65,7 +65,7 @@ class FrameSplitter:
         self.delimited: bool | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Take the next piece of the stream and give the frames that it completes.
+        """Process the next chunk of the stream and return the frames that it completes.
 
         :raises LimitError: a frame is longer than allowed.
         :raises WireError: a length is malformed.
@@ -81,7 +81,7 @@ class FrameSplitter:
             return
         pos = 0
         found = self._next(0)
-        # Only once a frame is complete, so that a long one is not copied with each of its pieces.
+        # Only once a frame is complete, so that a long one is not copied with each of its chunks.
         held = b"" if found is None else bytes(buffer)
         size = len(held)
         longest = self._limits.frame_bytes
@@ -113,7 +113,7 @@ class FrameSplitter:
             del buffer[:pos]
 
     def _count(self, frame: bytes) -> None:
-        """Refuse too many frames without a byte.
+        """Reject too many empty frames.
 
         :raises LimitError: there are.
         """

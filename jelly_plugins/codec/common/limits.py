@@ -1,4 +1,4 @@
-"""What a reader believes of an input before it allocates, and a writer before it writes.
+"""Limits that a reader checks before it allocates, and a writer before it writes.
 
 The same limits hold in both directions by default, so that what we write we can read.
 """

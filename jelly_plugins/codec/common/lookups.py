@@ -1,4 +1,4 @@
-"""The lookup tables of both sides, and nothing else.
+"""The lookup tables of reader and writer.
 
 A reader's table is what the stream says it is. A writer's table decides which entry gives way: the
 one used longest ago, except those that the row being written already refers to, because an entry

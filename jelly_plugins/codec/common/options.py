@@ -122,8 +122,8 @@ def write_options(options: object, fields: Mapping[int, str]) -> bytes:
 
 
 def check_types(options: TermOptions) -> None:
-    """Refuse what is no number and no truth value where one is wanted. Which numbers may be, is for
-    a stream to say.
+    """Reject options that are not of their type, number or bool. The allowed numbers are checked by
+    a stream.
 
     :raises OptionsError: there is such a value.
     """

@@ -1,4 +1,4 @@
-"""Positions of terms in a statement, and the kinds of terms that may stand there.
+"""Positions of terms in a statement, and the kinds of terms allowed there.
 
 Jelly-RDF and Jelly-Patch share them: statements have the same fields in both. Numbers are those of
 rdf.proto.
@@ -57,7 +57,7 @@ _STAR_POSITIONS: Final = (SUBJECT, OBJECT)
 
 
 def undeclared(position: int, kind: Kind, generalized: bool, rdf_star: bool) -> str | None:
-    """The option that must be declared before a term of ``kind`` may stand in ``position``,
+    """The option that must be declared before a term of ``kind`` may occur in ``position``,
     or None if it may.
 
     >>> undeclared(PREDICATE, Kind.BLANK_NODE, generalized=False, rdf_star=True)

@@ -56,7 +56,7 @@ class RowReader(ABC, Generic[R, F]):
     ) -> None:
         self._limits = limits
         self._frames = first_frame
-        #: Whether something is read that is no row, so that an error has none to name.
+        #: Whether a field other than a row is being read, so that errors have no row.
         self._outside_rows = False
         self._message = message
         #: Row by its tag on the wire.
@@ -207,7 +207,7 @@ class RowReader(ABC, Generic[R, F]):
         """Read a field of a frame, however it is written.
 
         :return: for a row, which it is, its message's start and end, and the row's end. Other
-            fields are done with here; they are no row, and end at the last of the four.
+            fields are processed here; they are not rows, and end at the last of the four.
         """
         tag, start, stop, _ = read_field(data, pos, end)
         if tag == ROW_TAG:
@@ -216,7 +216,7 @@ class RowReader(ABC, Generic[R, F]):
         return None, start, stop, stop
 
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
-        """Read a field of a frame that is no row. There is none that is known in every frame."""
+        """Read a field of a frame that is not a row. None is known in all frames."""
         if tag >> 3 == ROW_NUMBER:
             raise wrong_type(ROW_NUMBER, f"{self._message}Frame")
 

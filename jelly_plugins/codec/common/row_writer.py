@@ -69,7 +69,7 @@ class RowWriter:
         return self._rows
 
     def _take_ended(self) -> list[bytes]:
-        """The frames that ended since they were last asked for."""
+        """The frames that ended since the last call."""
         frames = self._ended
         self._ended = []
         return frames
@@ -77,7 +77,7 @@ class RowWriter:
     def _take_frame(self, more: bytes = b"") -> bytes:
         """End the frame, empty or not, and return it.
 
-        :param more: fields of the frame that are no rows.
+        :param more: fields of the frame that are not rows.
         :raises LimitError: the frame is larger than a reader would take.
         """
         if self._whole_frames:
@@ -103,7 +103,7 @@ class RowWriter:
         self._frames += ended
 
     def _end_frame(self) -> None:
-        """End a frame without being told to by the caller."""
+        """End a frame without a request by the caller."""
         limits = self._limits
         if self._whole_frames or (
             self._rows <= limits.frame_rows and len(self._buffer) <= limits.frame_bytes

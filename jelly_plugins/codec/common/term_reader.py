@@ -92,7 +92,7 @@ class TermReader:
         self._blank_nodes: dict[bytes, Any] = {}
 
         # The fields that this stream may use: position, its bit and kind of term, by tags as they
-        # stand on the wire.
+        # occur on the wire.
         self._quoted_tags = self._tags(3)
         self._statement_tags = self._tags(width)
 
@@ -406,7 +406,7 @@ class TermReader:
         return given
 
     def _check_unknown(self, tag: int, width: int) -> None:
-        """Pass over a field that RdfTriple and RdfQuad do not have; refuse one that they do."""
+        """Skip a field that RdfTriple and RdfQuad do not have; reject one that they do."""
         number = tag >> 3
         if number not in positions.STATEMENT_FIELDS:
             return

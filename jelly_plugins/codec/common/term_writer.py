@@ -49,7 +49,7 @@ def _sized(payload: bytes) -> bytes:
 
 @lru_cache(maxsize=1 << 14)
 def _sized_iri(prefix_id: int, name_id: int) -> bytes:
-    """The body of an RdfIri with its length before it; ids as they stand on the wire."""
+    """The body of an RdfIri with its length before it; ids as on the wire."""
     return _sized(varint_field(1, prefix_id) + varint_field(2, name_id))
 
 
@@ -91,14 +91,14 @@ class TermWriter:
         self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
         #: Whether IRIs are written whole, under the empty prefix.
         self._whole = False
-        #: Number of the row that is being written; tells which entries it has used.
+        #: Number of the row that is being written; identifies the entries it has used.
         self._row_number = 1
         #: Prefix id and name id that the next IRI's zeros would refer to.
         self.ids = (0, 0)
         self._last: list[Any] = [None, None, None, None]
         #: What :meth:`_describe` made of each term.
         self._described: dict[Any, tuple[Any, ...]] = {}
-        #: Tag of the field for each position, by kind of term; None where it may not stand.
+        #: Tag of the field for each position, by kind of term; None where it is not allowed.
         self._tags = {
             kind: tuple(
                 _TAGS.get((position, kind))
@@ -122,8 +122,8 @@ class TermWriter:
         self._last = [None, None, None, None]
 
     def statement(self, terms: tuple[Any, ...]) -> bytes:
-        """Write the body of an RdfTriple or RdfQuad; a term that stands where it stood in the
-        statement before is left out.
+        """Write the body of an RdfTriple or RdfQuad; a term that repeats the one in the same
+        position of the previous statement is omitted.
 
         :raises StatementError: a term needs an option that was not declared.
         :raises TermError: a term cannot be said with these options.
@@ -144,7 +144,7 @@ class TermWriter:
     def text(self, value: str, what: str) -> bytes:
         """The UTF-8 bytes of a string.
 
-        :raises TermError: it is no string, or one that UTF-8 cannot hold.
+        :raises TermError: it is not a string, or UTF-8 cannot encode it.
         :raises LimitError: it is longer than a reader would take.
         """
         if not isinstance(value, str):
@@ -246,7 +246,7 @@ class TermWriter:
         return _GRAPH_START_TAGS[kind] + self._term(description, 0)
 
     def _check_nesting(self, term: tuple[Any, ...]) -> None:
-        """Refuse a quoted triple that is nested too deeply, or holds more others than a row can,
+        """Reject a quoted triple that is nested too deeply, or holds more others than a row can,
         without recursion: one that is quoted in many places is looked at once on each level."""
         level = {id(term): (term, 1)}
         depth = triples = 0
@@ -265,9 +265,9 @@ class TermWriter:
             level = inner
 
     def _refuse(self, term: Any, error: Exception) -> NoReturn:
-        """Refuse a term that cannot be compared with others, which none that can be written is.
+        """Reject a term that cannot be compared with others; all writable terms can.
 
-        :raises TermError: always; it says what is wrong with a part, if there is something.
+        :raises TermError: always; it reports an invalid part, if there is one.
         """
         self._describe(term)
         raise TermError(f"{term!r} is not a term: {error}") from None

@@ -1,4 +1,4 @@
-"""The generic term model: all that Jelly can say, exactly as it was said, and nothing else.
+"""The generic term model: everything that Jelly can express, unchanged.
 
 Lexical forms, language tags and labels are kept to the letter. The only form that is normalised
 is the spelling of xsd:string: a literal with that datatype and one without any are the same
@@ -46,7 +46,7 @@ class BlankNode:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal: plain (xsd:string), language-tagged, or typed.
+    """A literal: simple (xsd:string), language-tagged, or typed.
 
     >>> Literal("1", datatype="http://www.w3.org/2001/XMLSchema#integer").datatype_iri
     'http://www.w3.org/2001/XMLSchema#integer'
@@ -118,8 +118,8 @@ class TermFactory(Protocol[T]):
     """What a decoder calls to make a backend's terms: once for each distinct term, as far as its
     bounded caches reach.
 
-    A constructor refuses what its backend cannot hold with :class:`~jelly_plugins.TermError` or any
-    ValueError; the decoder adds frame and row.
+    A constructor raises :class:`~jelly_plugins.TermError` or any ValueError for a term that its
+    backend cannot hold; the decoder adds frame and row.
     """
 
     @property
@@ -143,7 +143,7 @@ class TermFactory(Protocol[T]):
         ...
 
     def triple(self, terms: tuple[T, T, T], /) -> Any:
-        """A statement of a stream of triples; return ``terms`` itself for a plain tuple."""
+        """A statement of a stream of triples; return ``terms`` itself for a tuple."""
         ...
 
     def quad(self, terms: tuple[T, T, T, T], /) -> Any:
@@ -222,7 +222,7 @@ class GenericFactory:
 def build(make: Callable[..., T], *parts: Any) -> T:
     """What a method of a :class:`TermFactory` makes.
 
-    :raises TermError: it refuses to.
+    :raises TermError: the factory rejects it.
     """
     try:
         return make(*parts)
@@ -235,7 +235,7 @@ def build(make: Callable[..., T], *parts: Any) -> T:
 def describe(term: object) -> tuple[Any, ...]:
     """Take a term of this module apart, see :data:`Describe`.
 
-    :raises TermError: it is no term of this module, or was made without its parts.
+    :raises TermError: it is not a term of this module, or was made without its parts.
     """
     try:
         if isinstance(term, Iri):

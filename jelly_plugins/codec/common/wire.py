@@ -1,11 +1,11 @@
 """Protocol Buffers on the wire, as far as Jelly needs it: varints, tags, fields.
 
 The codec reads and writes the wire format itself. A message library hides what a strict reader has
-to see (a oneof set twice, a known field of the wrong type, the row an error stands in), and costs
+to see (a oneof set twice, a known field of the wrong type, the row of an error), and costs
 more than the work itself in Python.
 
-Strictness: a field that a message knows must have its wire type and stand once; unknown field
-numbers are skipped, as Protocol Buffers asks; groups are refused.
+Strictness: a field that a message knows must have its wire type and occur once; unknown field
+numbers are skipped, as Protocol Buffers requires; groups are rejected.
 
 Reference: https://protobuf.dev/programming-guides/encoding/
 """
@@ -51,7 +51,7 @@ def read_field(data: bytes, pos: int, end: int) -> tuple[int, int, int, int]:
 
     :return: tag (field number times 8 plus wire type), payload's start, payload's end, and, for
         a varint, its value (otherwise 0).
-    :raises WireError: no whole field of a legal type stands there.
+    :raises WireError: there is no complete field of a legal type.
     """
     tag, pos = read_varint(data, pos, end)
     wire_type = tag & 7
@@ -81,7 +81,7 @@ def read_fields(
 
     :param known: wire type by field number.
     :return: for each known field its number, payload's start and end, and value (for a varint).
-    :raises WireError: malformed, a known field of the wrong type, or one that stands twice.
+    :raises WireError: malformed, a known field of the wrong type, or a repeated one.
     """
     seen = set()
     while pos < end:
@@ -117,7 +117,7 @@ def read_metadata_entry(data: bytes, pos: int, end: int) -> tuple[str, bytes]:
 
 
 def check_empty(data: bytes, pos: int, end: int, message: str) -> None:
-    """Pass over a message that has no fields.
+    """Skip a message that has no fields.
 
     :raises WireError: malformed.
     """
@@ -134,7 +134,7 @@ def wrong_type(number: int, message: str) -> WireError:
 
 
 def uint32(value: int, what: str) -> int:
-    """Refuse a number that does not fit the field's type.
+    """Reject a number that does not fit the field's type.
 
     :raises WireError: it is above 32 bits.
     """

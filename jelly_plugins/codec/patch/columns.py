@@ -1,8 +1,8 @@
 """Jelly-Patch to columns: the statements of operations as ``columns`` has them, and a byte for each
 that says whether it is added; all other rows, with their places, as operations.
 
-Terms are text. A store that has one form for what can be written in many is asked for its text by
-way of its factory of texts; the compiled kernel asks only where a term may have another form.
+Terms are text. If a store normalizes terms, its factory of texts is called for their text; the
+compiled kernel only calls it where a term may have another form.
 
 Reference: Jelly-Patch specification, section "Patch rows".
 """
@@ -113,7 +113,7 @@ class OperationGatherer:
 
 
 def _with_text(row: AnyOperation) -> AnyOperation:
-    """A row that is no operation on statements, its terms as strings.
+    """A row that is not an operation on statements, its terms as strings.
 
     :raises TermError: the graph of a namespace can be no graph's name.
     """
@@ -177,7 +177,7 @@ def text_factory(
 
 
 class _Decoder(PatchDecoder):
-    """Refuses in its row what columns cannot have."""
+    """Rejects rows that columns cannot hold."""
 
     def _read_namespace(self, *row: Any) -> AnyOperation:
         return _with_text(super()._read_namespace(*row))
@@ -194,8 +194,8 @@ class PatchColumnDecoder:
     or ``batch_bytes`` bytes of text.
 
     :param notation: how quoted triples are written; with a validator, as it writes them.
-    :param validator: makes the text of terms, refuses those that its store cannot hold, and does so
-        with statements. Without one, all are taken, and written as N-Triples has them.
+    :param validator: makes the text of terms, and rejects terms and statements that its store
+        cannot hold. Without one, all are accepted, and written as in N-Triples.
     :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param strict: see :class:`~jelly_plugins.codec.PatchDecoder`.
     :raises ValueError: a bound of batches is not between 1 and 2**30.
@@ -246,13 +246,13 @@ class PatchColumnDecoder:
 
     @property
     def inside_patch(self) -> bool:
-        """Whether the stream stands where it may not end, see
+        """Whether the stream may not end here, see
         :attr:`~jelly_plugins.codec.PatchDecoder.inside_patch`."""
         return self._decoder.inside_patch
 
     @property
     def ends_loosely(self) -> bool:
-        """Whether operations outside of any transaction stand last, see
+        """Whether the last rows are operations outside of any transaction, see
         :attr:`~jelly_plugins.codec.PatchDecoder.ends_loosely`."""
         return self._decoder.ends_loosely
 

@@ -62,8 +62,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
 
     :param factory: makes terms and statements.
     :param limits: the limits on untrusted input.
-    :param strict: whether to refuse what other implementations write though it is not valid, and
-        that has one sensible reading.
+    :param strict: whether to reject known deviations of other implementations that have one
+        sensible reading.
     :ivar deviations: what of that was read, as the errors that it would be otherwise: each kind of
         it once, with the place of the first.
 
@@ -97,15 +97,15 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
 
     @property
     def inside_patch(self) -> bool:
-        """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
+        """Whether the stream may not end here: inside a transaction, or, in a stream of
         type PUNCTUATED, after rows that no mark has ended."""
         after = patch_rules.NEXT[self._state]
         return bool(after) and PatchRow.END_OF_STREAM not in after
 
     @property
     def ends_loosely(self) -> bool:
-        """Whether, in a stream of type PUNCTUATED, what stands last is an operation outside of any
-        transaction: if the stream ends here, nothing says that there are no more of them."""
+        """Whether, in a stream of type PUNCTUATED, the last row is an operation outside of any
+        transaction: if the stream ends here, more of them may be missing."""
         return self._state is PatchState.PUNCTUATED_LOOSE
 
     @property
@@ -126,7 +126,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         """Say that no frame follows.
 
         A stream of type PUNCTUATED whose last mark is missing ends its patch here, unless a
-        transaction is open or what stands last promises more (headers, lookup entries), or reading
+        transaction is open or the last rows require more (headers, lookup entries), or reading
         is strict.
 
         :return: END if the end of the stream ends a patch, otherwise nothing.
@@ -149,7 +149,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return [END] if self.options.stream_type is PatchStreamType.FLAT else []
 
     def _deviate(self, error: JellyError) -> None:
-        """Take note of what has one sensible reading; refuse it where reading is strict.
+        """Note a deviation that has one sensible reading; reject it if reading is strict.
 
         :raises JellyError: reading is strict.
         """
@@ -186,7 +186,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
         if self._ends_with_frame:
-            # What stood before the options was patches too.
+            # The rows before the options were patches too.
             frame.operations[:0] = [END] * self._early
             self._early = 0
             frame.operations.append(END)

@@ -54,16 +54,16 @@ class PatchEncoder(RowWriter):
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
     :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
     :param frame_bytes: bytes of a frame after which it ends.
-    :param continues: whether what is written goes behind patches that another encoder wrote, whose
-        options stand there already.
+    :param continues: whether the output continues patches that another encoder wrote, with their
+        options.
     :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
         what was written.
     :raises OptionsError: the options ask for a version that cannot be written.
 
-    What is written refers to nothing that came before it. Streams of the same options, one behind
-    the other, are one stream that any reader takes, options or not: logs grow by appending.
+    The output refers to nothing before it. Concatenated streams with the same options are one
+    stream that any reader reads, with or without the later options: logs grow by appending.
 
-    An operation that is refused leaves the encoder as it was, but for lookup entries that nothing
+    A rejected operation leaves the encoder unchanged, except for lookup entries that nothing
     uses yet. Frames that ended before it come out of the next :meth:`add`, or of :meth:`finish`.
     """
 
@@ -192,7 +192,7 @@ class PatchEncoder(RowWriter):
         self._close_row(row, body, after)
 
     def _after(self, row: PatchRow) -> patch_rules.PatchState:
-        """The state behind a row that may stand here.
+        """The state after a row that is allowed here.
 
         :raises OrderError: it may not.
         """

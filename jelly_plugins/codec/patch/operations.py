@@ -55,7 +55,7 @@ _CODES: Final = {
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    # What is there if nobody says otherwise are generic terms.
+    # The default is generic terms.
     IriT = TypeVar("IriT", covariant=True, default=Iri | None)
     GraphT = TypeVar("GraphT", covariant=True, default=GraphName | None)
     TermT = TypeVar("TermT", covariant=True, default=Term)

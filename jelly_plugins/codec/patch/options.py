@@ -23,7 +23,7 @@ class PatchStatementType(IntEnum):
 
 
 class PatchStreamType(IntEnum):
-    """What one patch is: a frame, the whole stream, or what stands between two marks."""
+    """What one patch is: a frame, the whole stream, or the rows between two marks."""
 
     FRAME = 1
     FLAT = 2
@@ -75,7 +75,7 @@ class PatchOptions(Presets):
                 raise OptionsError(f"{name.replace('_', ' ')} {value} is not valid") from None
 
     def check(self, limits: Limits) -> None:
-        """Refuse options that no stream may have, and tables above ``limits``.
+        """Reject options that no stream may have, and tables above ``limits``.
 
         :raises OptionsError: they are not supported.
         :raises LimitError: a table is larger than allowed.

@@ -2,8 +2,8 @@
 
 Rules of this file:
 1. It is tables. Decoder, encoder and the compiled kernel consult them and hold no copy.
-2. A pair that a table does not list is an error; the reason stands beside the table.
-3. Numbers are those of patch.proto, but for the two ends, which are no rows.
+2. A pair that a table does not list is an error; the reason is next to the table.
+3. Numbers are those of patch.proto, except the two ends, which are not rows.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ class PatchRow(IntEnum):
 
 
 class PatchState(IntEnum):
-    """Where a stream stands between two rows."""
+    """The state of a stream between two rows."""
 
     START = 0
     FRAME = 1
     FRAME_TRANSACTION = 2
     FLAT = 3
     FLAT_TRANSACTION = 4
-    #: Nothing stands after the last mark.
+    #: There is nothing after the last mark.
     BETWEEN_MARKS = 5
-    #: Nothing but a transaction stands last.
+    #: A whole transaction is last.
     PUNCTUATED = 6
     PUNCTUATED_TRANSACTION = 7
     #: The one patch of a flat stream is over.
     OVER = 8
-    #: What stands last promises more: headers, or lookup entries.
+    #: The last rows require more: headers, or lookup entries.
     PUNCTUATED_OPENING = 9
-    #: Operations outside of any transaction stand last.
+    #: Operations outside of any transaction are last.
     PUNCTUATED_LOOSE = 10
 
 
@@ -66,7 +66,7 @@ FIRST_STATE: Final = {
     PatchStreamType.PUNCTUATED: PatchState.BETWEEN_MARKS,
 }
 
-#: Rows of a patch that may stand inside transactions and outside.
+#: Rows of a patch that may occur inside transactions and outside.
 _ANYWHERE: Final = (
     PatchRow.STATEMENT_ADD,
     PatchRow.STATEMENT_DELETE,
@@ -98,8 +98,8 @@ _OUTSIDE_PUNCTUATED: Final = {
     **dict.fromkeys(_PROMISES, PatchState.PUNCTUATED_OPENING),
 }
 
-#: The state after a row or an end, by the state before. In START only options may stand, after
-#: frames without rows; which state comes then is FIRST_STATE's to say.
+#: The state after a row or an end, by the state before. In START only options are allowed, after
+#: frames without rows; FIRST_STATE has the next state.
 NEXT: Final[dict[PatchState, dict[PatchRow, PatchState]]] = {
     PatchState.START: {
         PatchRow.OPTIONS: PatchState.START,

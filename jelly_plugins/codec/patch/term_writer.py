@@ -27,8 +27,8 @@ _IRI_TAG: Final = (2 << 3 | BYTES).to_bytes()
 class PatchTermWriter(TermWriter):
     """Writes what rows of a patch hold. Their graphs share one repeat.
 
-    Ids are written in full where they are the first, so that a reader that has another stream
-    behind it, and state left over from there, reads the same.
+    Ids are written in full where they are the first, so that a reader that reads it after another
+    stream, with state left over from there, gets the same result.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -100,7 +100,7 @@ class PatchTermWriter(TermWriter):
 
 
 def check_width(statement: tuple[Any, ...], width: int) -> None:
-    """Refuse a triple in a stream of quads, and a quad in a stream of triples.
+    """Reject a triple in a stream of quads, and a quad in a stream of triples.
 
     :raises StatementError: the statement does not have ``width`` terms.
     """

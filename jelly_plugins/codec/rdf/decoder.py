@@ -35,7 +35,7 @@ _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    # What is there if nobody says otherwise are generic terms.
+    # The default is generic terms.
     StatementT = TypeVar("StatementT", default=Statement)
     IriT = TypeVar("IriT", default=Iri)
     GraphT = TypeVar("GraphT", default=GraphName)
@@ -91,7 +91,7 @@ def opens_with_options(data: bytes) -> bool:
             if tag == ROW_TAG:
                 return read_field(data, start, pos)[0] == Row.OPTIONS << 3 | BYTES
     except WireError:
-        # What is wrong is for whoever decodes the frame to say, with the row.
+        # Decoding the frame reports the error, with the row.
         pass
     return False
 
@@ -144,7 +144,7 @@ class Decoder(RowReader[Row, AnyFrame]):
         super().__init__(Row, rules, "RdfStream", limits, first_frame)
         self._factory = factory
         self._graph_is_empty = False
-        #: How many statements of the frame stand before the graph.
+        #: Number of statements of the frame before the graph.
         self._graph_start = 0
 
     @property

@@ -57,14 +57,14 @@ class Encoder(RowWriter):
         entries only where they come to more than a reader takes of one frame.
     :param frame_bytes: bytes of a frame after which it ends.
     :param restart_every: bytes of frames after which the next frame is a restart point, see
-        :mod:`~jelly_plugins.codec.rdf.restarts`; by default only those are that :meth:`restart`
-        asks for.
+        :mod:`~jelly_plugins.codec.rdf.restarts`; by default only those requested with
+        :meth:`restart`.
     :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
         what was written.
     :raises OptionsError: the options are inconsistent, or ask for a version that cannot be written.
     :raises ValueError: ``frame_rows``, ``frame_bytes`` or ``restart_every`` is less than 1.
 
-    A statement that is refused leaves the encoder as it was, but for lookup entries that no
+    A rejected statement leaves the encoder unchanged, except for lookup entries that no
     statement uses yet. Frames that ended before it come out of the next :meth:`add`, or of
     :meth:`finish`.
     """
@@ -182,8 +182,8 @@ class Encoder(RowWriter):
         :param metadata: of the frame; keys are text, values any bytes.
         :return: the frame's bytes, without a delimiter.
         :raises LimitError: the frame is larger than a reader would take.
-        :raises TermError: a key is no text, or the one that restart points have.
-        :raises OrderError: frames that ended by themselves, before a statement that was refused,
+        :raises TermError: a key is not a string, or is the key of restart points.
+        :raises OrderError: frames that ended by themselves, before a rejected statement,
             were not taken yet.
         """
         if self._ended:
@@ -266,7 +266,7 @@ class Encoder(RowWriter):
             self.start_graph(graph)
             return self._writer.statement(terms)
         except BaseException:
-            # A graph does not start for a statement that is refused.
+            # A rejected statement does not start a graph.
             self._state, self._graph, self._writer.ids = before
             added = bytes(self._buffer[size:])
             del self._buffer[size:]

@@ -120,7 +120,7 @@ class StreamOptions(Presets):
         return self.base_logical_type in GROUPED
 
     def check(self, limits: Limits) -> None:
-        """Refuse options that no stream may have, and tables above ``limits``.
+        """Reject options that no stream may have, and tables above ``limits``.
 
         :raises OptionsError: they are inconsistent or unsupported.
         :raises LimitError: a table is larger than allowed.
@@ -140,7 +140,7 @@ class StreamOptions(Presets):
         return self.version >= VERSION_1_1
 
     def check_namespaces(self) -> None:
-        """Refuse namespace declarations in a stream of a version that has none.
+        """Reject namespace declarations in a stream of a version that has none.
 
         :raises OptionsError: the version is too low.
         """
@@ -151,7 +151,7 @@ class StreamOptions(Presets):
             )
 
     def check_consistency(self) -> None:
-        """Refuse a logical type that does not go with the physical type.
+        """Reject a logical type that does not match the physical type.
 
         :raises OptionsError: they do not go together.
         """

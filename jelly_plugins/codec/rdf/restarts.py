@@ -1,4 +1,4 @@
-"""Restart points: frames of a stream that need nothing of what stands before them.
+"""Restart points: frames of a stream that do not depend on anything before them.
 
 Jelly's lookups and repeats carry over from frame to frame, so that a file can only be read from its
 start. A restart point says the options and the lookup entries that it needs again, and repeats no
@@ -6,11 +6,11 @@ term of the frames before: a reader may begin there, with the number of the fram
 same statements. To a reader that comes from the start it is a frame like any other.
 
 It is marked in the frame's metadata, under the key :data:`KEY`, with an empty value; the entry
-stands before the frame's rows, so that a search need not pass over those. The encoder writes
+precedes the frame's rows, so that a search need not skip those. The encoder writes
 restart points on request (``restart_every``, ``restart()``). The first frame of a stream is one
 without a mark.
 
-What does not come back after a restart point: namespace declarations that stand before it.
+What does not come back after a restart point: namespace declarations before it.
 
 Reference: Jelly-RDF specification, sections "Stream options" (repeated options) and "Prefix, name,
 and datatype lookups" (entries that are set again).

@@ -2,7 +2,7 @@
 
 Rules of this file:
 1. It is tables. Decoder, encoder and the compiled kernel consult them and hold no copy.
-2. A pair that a table does not list is an error; the reason stands beside the table.
+2. A pair that a table does not list is an error; the reason is next to the table.
 3. Numbers are those of rdf.proto.
 """
 
@@ -29,7 +29,7 @@ class Row(IntEnum):
 
 
 class State(IntEnum):
-    """Where a stream stands between two rows."""
+    """The state of a stream between two rows."""
 
     START = 0
     TRIPLES = 1
@@ -45,11 +45,11 @@ FIRST_STATE: Final = {
     PhysicalType.GRAPHS: State.OUTSIDE_GRAPH,
 }
 
-#: Rows that may stand anywhere after the options and leave the state as it is.
+#: Rows that are allowed anywhere after the options and do not change the state.
 _ANYWHERE: Final = (Row.OPTIONS, Row.NAMESPACE, Row.NAME, Row.PREFIX, Row.DATATYPE)
 
-#: The state after a row, by the state before. In START only options may stand; which state comes
-#: then is FIRST_STATE's to say.
+#: The state after a row, by the state before. In START only options are allowed; FIRST_STATE
+#: has the next state.
 NEXT: Final[dict[State, dict[Row, State]]] = {
     State.START: {Row.OPTIONS: State.START},
     State.TRIPLES: {

@@ -1,8 +1,10 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The compiled half of Jelly-SPARQL. `term_reader`, `column_writer` and `layouts` are its reference.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True,
+# initializedcheck=False
+"""The compiled half of Jelly-SPARQL. `term_reader`, `column_writer` and `layouts` are its
+reference.
 
-Reading: there are no rules here that could differ. Whatever is not of the usual form, or wrong,
-makes a function return None, and the reference reads the column or says what is wrong with it. All
+Reading: there are no rules here that could differ. For an unusual form or an error,
+a function returns None, and the reference reads the column or reports the error. All
 state is the reference's (`ResultsTermReader`), and what was counted is put back first.
 
 Writing: `ColumnWriter` has lookups of its own, those of the codec's other encoders. What is not a

@@ -4,7 +4,7 @@ Bytes in, terms of the caller's factory out. No I/O.
 
 What a stream has, in order: in its first frame the options and either the header (the variables,
 each with its column) or the result of an ASK query; then frames with as many columns of each type
-as the last header had. A later header may move variables to other columns and change nothing else.
+as the last header had. A later header may move variables to other columns but change nothing else.
 
 Reference: sparql.proto.
 """

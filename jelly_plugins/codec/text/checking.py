@@ -24,7 +24,7 @@ _KNOWN: Final = 1 << 12
 
 
 class Checker:
-    """Refuses quads that a syntax cannot express.
+    """Rejects quads that a syntax cannot express.
 
     :param graphs: whether it has named graphs.
     :param quoted: whether it has triple terms.

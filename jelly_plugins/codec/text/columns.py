@@ -1,7 +1,7 @@
 """Jelly-RDF to string columns in the layout of Apache Arrow and back, a row for each statement.
 
-Bytes in, plain buffers out, and the other way round; no library of Arrow is needed, and none is
-known here (``jelly_plugins.arrow`` has that). Terms stand in the columns as N-Triples has them, as
+Bytes in, buffers out, and vice versa; no Arrow library is needed, and none is
+used here (``jelly_plugins.arrow`` does that). Terms in the columns are in N-Triples syntax, as
 ``ntriples.term_text`` writes them and its parser reads them. The compiled kernel does the same
 without making terms.
 
@@ -41,7 +41,7 @@ NOT_ITS_TURN: Final = (
 #: An empty string often means that a name is missing, so that it is not the default graph.
 EMPTY_GRAPH: Final = "graph: an empty string does not name a graph; use null for the default graph"
 
-#: Nothing that is added to less than this comes to more than an offset can say, if it is no longer.
+#: The sum of two sizes below this always fits into an offset.
 _CEILING: Final = 1 << 30
 
 
@@ -159,13 +159,13 @@ class FrameTurns:
 
 
 def longest_term(limits: Limits) -> int:
-    """Bytes that a term may have in a column: those of a line of text, unless offsets have not room
-    for so many."""
+    """Bytes that a term may have in a column: those of a line of text, unless offsets cannot hold
+    so many."""
     return min(limits.frame_bytes, _CEILING)
 
 
 def check_batch(batch_rows: int, batch_bytes: int) -> None:
-    """Refuse bounds of batches that offsets of 32 bits cannot keep."""
+    """Reject bounds of batches that offsets of 32 bits cannot hold."""
     if not (0 < batch_rows <= _CEILING and 0 < batch_bytes <= _CEILING):
         raise ValueError(f"batch_rows and batch_bytes are 1 to {_CEILING}")
 
@@ -333,7 +333,7 @@ class ColumnEncoder(TermEncoder):
         :return: the frames that came to their end.
         :raises WireError: the buffers are not of such columns; nothing of them is written.
         :raises TextError: with row and column, if a cell is not exactly one term, in the syntax of
-            N-Triples, that may stand there. The rows before it are written.
+            N-Triples, that is allowed there. The rows before it are written.
         :raises JellyError: with the row, if a statement cannot be written with these options.
         """
         frames = self._add(columns)
@@ -359,7 +359,7 @@ class ColumnEncoder(TermEncoder):
             raise self._located(error, row) from None
 
     def _located(self, error: JellyError, row: int) -> JellyError:
-        """An error of a row; the frame and the row that it would have stood in say nothing."""
+        """An error of a row of columns, without the frame and row of the stream."""
         error.frame = None
         error.row = self._rows + row
         return error
@@ -390,7 +390,7 @@ class ColumnEncoder(TermEncoder):
 
 
 def check_columns(columns: Columns) -> None:
-    """Refuse columns whose buffers do not hold what they are said to hold.
+    """Reject columns whose buffers do not match their description.
 
     :raises WireError: with the column.
     """
@@ -403,7 +403,7 @@ def check_columns(columns: Columns) -> None:
 
 
 def check_column(column: Column, what: str) -> None:
-    """Refuse a column whose buffers do not hold what they are said to hold.
+    """Reject a column whose buffers do not match its description.
 
     :raises WireError: with ``what`` it is.
     """

@@ -16,7 +16,7 @@ TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _NUMBER: Final = r"(?!-0\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?"
 #: Characters of numbers that come back from the store unchanged.
 LONGEST: Final = {"decimal": 17, "double": 15, "float": 6}
-#: Patterns of what is no such number.
+#: Patterns of text that is not such a number.
 OTHER_FORMS: Final = {
     "boolean": "true|false",
     "integer": r"0|-?[1-9][0-9]{0,16}",
@@ -42,7 +42,7 @@ _FORMS_IN_TEXT: Final = {
 }
 _TEXTS_IN_TEXT: Final = frozenset(datatype.removeprefix(XSD).encode() for datatype in TEXTS)
 
-#: What stands between a lexical form and the name of XML Schema's datatype in N-Quads.
+#: The text between a lexical form and the name of XML Schema's datatype in N-Quads.
 _TYPE: Final = b'"^^<' + XSD.encode()
 
 
@@ -67,8 +67,8 @@ def odd_lines(text: bytes) -> dict[int, int]:
     """
     odd: dict[int, int] = {}
     line = at = 0
-    # In strings the quote is escaped, so that what is before it is no form; and where a form has
-    # an escaped quote in it, the store keeps it, whatever comes after the quote.
+    # In strings the quote is escaped, so that the text before it is not a form; and where a form
+    # has an escaped quote in it, the store keeps it, whatever comes after the quote.
     for before, after in pairwise(text.split(_TYPE)):
         line += before.count(b"\n")
         at += len(before)

@@ -1,4 +1,4 @@
-"""RDF in lines of text: the terminals of its grammars, and reading it line by line, in pieces.
+"""RDF in lines of text: the terminals of its grammars, and reading it line by line, in chunks.
 
 What N-Triples, N-Quads and RDF Patch text have in common. No I/O.
 
@@ -34,7 +34,7 @@ class Pattern(Generic[AnyStr]):
         return re.compile(self._pattern)
 
 
-#: What the parsers take: text as bytes in UTF-8 or as str, at once or in pieces of any size.
+#: Input of the parsers: text as bytes in UTF-8 or as str, at once or in chunks of any size.
 Text: TypeAlias = bytes | str | Iterable[bytes | str]
 
 # Terminals of the grammars. Possessive repeats (*+) keep a failing match linear in time.
@@ -72,19 +72,19 @@ _ESCAPED_CHARACTERS: Final = {
     "\\": "\\",
 }
 
-#: Text is worked on in pieces of about this many bytes.
+#: Text is processed in chunks of about this many bytes.
 PIECE: Final = 1 << 16
 
 
 class LineReader:
-    """Where reading stands in a text, and what is believed of it.
+    """The position of reading in a text, and its limits.
 
     :param limits: ``frame_bytes`` bounds the length of a line.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        #: Line ends before the piece that is worked on.
+        #: Line ends before the current chunk.
         self.line_ends = 0
         #: Bytes of a last line that was not complete, in a text that grows.
         self.pending = 0
@@ -126,7 +126,7 @@ class LineReader:
             raise
 
     def decode(self, data: bytes) -> str:
-        """The text of a piece.
+        """The text of a chunk.
 
         :raises TextError: it is not UTF-8.
         :raises LimitError: a line is too long.
@@ -142,7 +142,7 @@ class LineReader:
         return text
 
     def check_length(self, size: int) -> None:
-        """Refuse a line, or the start of one, that is too long.
+        """Reject a line, or the start of one, that is too long.
 
         :raises LimitError: it is.
         """
@@ -150,9 +150,9 @@ class LineReader:
             raise over(self.limits, "frame_bytes", size, "the length of a line")
 
     def unescape(self, raw: str, text: str, pos: int) -> str:
-        """What ``raw`` stands for, which stands at ``pos`` in ``text``.
+        """The unescaped text of ``raw``, which is at ``pos`` in ``text``.
 
-        :raises TextError: an escape is no character.
+        :raises TextError: an escape is not a character.
         """
         if "\\" not in raw:
             return raw
@@ -162,20 +162,20 @@ class LineReader:
             self.fail(str(error), text, pos)
 
     def fail(self, message: str, text: str, pos: int) -> NoReturn:
-        """Refuse the text because of what stands at ``pos``."""
+        """Reject the text because of what is at ``pos``."""
         before = text[:pos]
         column = pos - max(before.rfind("\n"), before.rfind("\r"))
         raise TextError(message, line=self.line(before), column=column)
 
     def line(self, before: str) -> int:
-        """Number of the line that follows ``before`` in the piece."""
+        """Number of the line that follows ``before`` in the chunk."""
         return self.line_ends + count_line_ends(before) + 1
 
 
 def _as_bytes(text: Text) -> Iterator[bytes]:
-    """The text in UTF-8, in pieces that are not too large."""
+    """The text in UTF-8, in chunks of limited size."""
     for part in (text,) if isinstance(text, bytes | str) else text:
-        # What cannot be encoded is found again, and refused, where it is decoded.
+        # Text that cannot be encoded is found again, and rejected, when it is decoded.
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         for start in range(0, len(data), PIECE):
             yield data[start : start + PIECE]

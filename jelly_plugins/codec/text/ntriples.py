@@ -1,11 +1,12 @@
 """N-Triples and N-Quads: statements in generic terms from text and to text.
 
-Text in pieces goes in, statements come out one by one; no I/O, and memory for no more than a piece
-and a line. Terms keep their exact lexical forms and language tags; and labels, in whose place
-others stand where N-Triples cannot say them, see :func:`written_label`.
+Text goes in by chunks, statements come out one by one; no I/O, and memory for no more than a chunk
+and a line. Terms keep their exact lexical forms and language tags; labels that N-Triples cannot
+express are replaced by others, see :func:`written_label`.
 
-The rules stand once, as the patterns below. A line of a usual form is matched by one of them, which
-is made of the same parts as those that :class:`_Line` reads any other line with, term by term.
+The rules are defined once, as the patterns below. A line of a usual form is matched by one of them,
+which is made of the same parts as those that :class:`_Line` reads any other line with, term by
+term.
 
 Reference: RDF 1.1 N-Triples, RDF 1.1 N-Quads, RDF 1.2 N-Triples (for triple terms and the canonical
 form), RDF-star (for quoted triples), RDF 1.1 Concepts, section 7 (for generalized statements).
@@ -95,9 +96,9 @@ def parse_ntriples(
 ) -> Iterator[Triple]:
     """Read N-Triples.
 
-    :param text: UTF-8 bytes or a str, whole or in pieces.
+    :param text: UTF-8 bytes or a str, whole or in chunks.
     :param dialect: which triples may be terms.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are; N-Triples has none.
     :param base_directions: whether language-tagged strings may have a base direction; it stays a
         part of the language tag.
@@ -137,7 +138,7 @@ def parse_nquads(
 
 
 class LineParser(LineReader):
-    """Reads one text: its options, where it stands, and the terms it has seen."""
+    """Reads one text: its options, its position, and the terms it has seen."""
 
     def __init__(
         self,
@@ -156,7 +157,7 @@ class LineParser(LineReader):
         self.generalized = generalized
         self.relative_iris = relative_iris
         self.quads = quads
-        #: Statements that were read, and taken by whoever asked for them.
+        #: Statements that were read and taken by the caller.
         self.count = 0
         self._iris: dict[str, Iri] = {}
         self._blank_nodes: dict[str, BlankNode] = {}
@@ -176,7 +177,7 @@ class LineParser(LineReader):
         text = self.decode(data)
         for statement in self._statements(text):
             yield statement
-            # Not before: who takes it may refuse it, and then reads no further.
+            # Not before: the caller may reject it, and then reads no further.
             self.count += 1
         self.line_ends += count_line_ends(text)
 
@@ -227,15 +228,15 @@ class LineParser(LineReader):
                 yield Triple(subject, predicate, object_)
 
     def term(self, data: bytes, position: int) -> Term:
-        """Read a term that stands alone, with nothing around it.
+        """Read a single term, with nothing around it.
 
         :param position: that it is to have in a statement.
-        :raises TextError: it is not exactly one term, or one that may not stand there.
+        :raises TextError: it is not exactly one term, or one that is not allowed there.
         """
         self.check_length(len(data))
         return _Line(self, self.decode(data), 0).whole_term(position)
 
-    # Terms. ``text`` and ``pos`` say where the term stands, for an error.
+    # Terms. ``text`` and ``pos`` are the term's position, for an error.
 
     def iri(self, raw: str, text: str, pos: int) -> Iri:
         iri = self._iris.get(raw)
@@ -270,7 +271,7 @@ class LineParser(LineReader):
 class _Line:
     """Reads a line of any form, term by term.
 
-    :ivar pos: where reading stands; after :meth:`statement`, where the next line starts.
+    :ivar pos: the position of reading; after :meth:`statement`, where the next line starts.
     """
 
     def __init__(self, parser: LineParser, text: str, pos: int) -> None:
@@ -294,7 +295,7 @@ class _Line:
         return statement
 
     def whole_term(self, position: int) -> Term:
-        """Read a line that is no more than a term."""
+        """Read a line that is a single term."""
         if self._text.startswith((" ", "\t")):
             self._fail("there is space before the term")
         term = self._term(position, 0)
@@ -318,7 +319,7 @@ class _Line:
             self._fail("more than a comment follows the statement on its line")
 
     def _term(self, position: int, depth: int) -> Term:
-        """Read the term that stands in ``position``, inside ``depth`` quoted triples."""
+        """Read the term in ``position``, inside ``depth`` quoted triples."""
         self._skip()
         parser = self._parser
         text = self._text
@@ -373,7 +374,7 @@ class _Line:
         return triple
 
     def _check(self, position: int, kind: Kind) -> None:
-        """Refuse a kind of term where it may not stand."""
+        """Reject a kind of term that is not allowed in its position."""
         parser = self._parser
         dialect = parser.dialect
         if kind is Kind.TRIPLE and dialect is Dialect.RDF_1_1:
@@ -421,7 +422,7 @@ _SHORT_ESCAPES: Final = {
     '"': '\\"',
     "\\": "\\\\",
 }
-#: Opens the stand-in for a label; see :class:`StandIns`.
+#: Prefix of the stand-in for a label; see :class:`StandIns`.
 STAND_IN: Final = "label-"
 _HEXADECIMAL: Final = re.compile("(?:[0-9a-f]{2})*+")
 
@@ -441,9 +442,9 @@ def term_text(
     r"""A term as N-Triples has it, in canonical form; the default graph is the empty string.
 
     Language tags are written as they are, where RDF 1.2's canonical form has them in lower case.
-    Any IRI can be written: what may not stand in one is escaped.
+    Any IRI can be written: characters that are not allowed in one are escaped.
 
-    :param depth: quoted triples that it stands in.
+    :param depth: number of quoted triples around it.
     :raises TermError: N-Triples cannot express a language tag, a datatype without one or a
         character, or it is not a term.
     :raises LimitError: quoted triples are nested too deeply.
@@ -491,7 +492,7 @@ def statement_text(statement: Statement, notation: Notation = Notation.RDF_1_2) 
 
 
 class StandIns:
-    """Labels that stand for others, where not all labels can be had: ``label-`` and the UTF-8 of
+    """Labels that represent others that cannot be written: ``label-`` and the UTF-8 of
     the other in hexadecimal.
 
     A label has a stand-in if it cannot be had, or is itself a stand-in; no other has one. So each
@@ -524,7 +525,7 @@ class StandIns:
         return written if meant is None else meant
 
     def _meant_by(self, label: str) -> str | None:
-        """What a stand-in stands for; None for any other label."""
+        """The label that a stand-in represents; None for any other label."""
         if not label.startswith(STAND_IN):
             return None
         digits = label[len(STAND_IN) :]
@@ -541,7 +542,7 @@ _LABELS: Final = StandIns(lambda label: _WHOLE_LABEL.compiled.fullmatch(label))
 
 
 def written_label(label: str) -> str:
-    """The label that stands for ``label`` in N-Triples, where not all labels can be written; see
+    """The label that represents ``label`` in N-Triples, where not all labels can be written; see
     :class:`StandIns`.
 
     :raises TermError: the label has a surrogate.

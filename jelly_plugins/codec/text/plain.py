@@ -11,7 +11,7 @@ from .forms import odd_lines
 from .lines import Pattern
 from .ntriples import _TAGGED_DATATYPES
 
-#: What may stand in an IRI behind its scheme and authority, but for a fragment: of what is not in
+#: Characters allowed in an IRI after its scheme and authority, except a fragment: outside
 #: ASCII, the larger part of what RFC 3987 calls ucschar, in UTF-8.
 _PART: Final = (
     rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%[0-9A-Fa-f]{2}|\xC2[\xA0-\xBF]|[\xC3-\xDF][\x80-\xBF]"
@@ -42,7 +42,7 @@ _LINES: Final = Pattern(
 
 
 def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:
-    """Look at text that may be nothing but plain lines, each of which says one triple.
+    """Check whether text consists of plain lines only, each of which is one triple.
 
     The compiled kernel finds fewer texts plain: not those that N-Triples does not allow.
 

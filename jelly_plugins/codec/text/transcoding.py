@@ -18,7 +18,7 @@ from ..rdf.options import PhysicalType, StreamOptions
 from .lines import BLANK_NODE, IRI, LITERAL, Pattern
 from .ntriples import Dialect, LineParser, Notation, term_text
 
-#: Text comes out in pieces of about this many bytes.
+#: Text is yielded in chunks of about this many bytes.
 PIECE: Final = 1 << 18
 
 #: Bytes of a term that is a long one. A few bytes of a frame can repeat such a term, and each
@@ -28,7 +28,7 @@ LONG_TERM: Final = 1 << 10
 #: Characters of a term above which it may be a long one.
 _PERHAPS_LONG: Final = LONG_TERM // 4
 
-#: The terms inside a quoted triple's text, which are no quoted triples themselves.
+#: The terms inside a quoted triple's text, which are not quoted triples themselves.
 _TERMS: Final = Pattern(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
 
 
@@ -64,7 +64,7 @@ class TextFactory:
 
 
 class TermText(str):
-    """A term's text, and the term, as somebody else has made it."""
+    """A term's text, and the term as made by another factory."""
 
     __slots__ = ("term",)
 
@@ -154,9 +154,9 @@ class TextDecoder(PieceDecoder):
     :param limits: the limits on untrusted input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
     :param validator: the factory of a backend that the text is for, and that is strict about terms:
-        what it refuses to make is refused. The compiled kernel only asks it where a term is not
-        plainly well-formed (IRIs by RFC 3987, language tags by BCP 47), and where RDF 1.2 does not
-        have the statement; so the backend need not check terms a second time.
+        terms that it rejects are rejected. The compiled kernel only calls it where a term is not
+        certainly well-formed (IRIs by RFC 3987, language tags by BCP 47), and where RDF 1.2 does
+        not have the statement; so the backend need not check terms a second time.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions, Triple
     >>> encoder = Encoder(StreamOptions())
@@ -179,17 +179,17 @@ class TextDecoder(PieceDecoder):
         self._limits = limits
         #: Number of statements so far, in all frames.
         self.statements = 0
-        #: What the frame that was decoded last has besides statements, once all its pieces were
+        #: What the frame that was decoded last has besides statements, once all its chunks were
         #: taken: namespaces and empty graphs, as text, metadata, and its sizes.
         self.last_frame: AnyFrame | None = None
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """Decode the next frame; its lines come in pieces of any size, never of more than
+        """Decode the next frame; its lines come in chunks of any size, never of more than
         some :data:`PIECE` bytes and a term. All of them must be taken before the next frame is
         decoded.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, whatever is wrong; pieces of the frame may have
+        :raises JellyError: with frame and row, on any error; chunks of the frame may have
             come out before.
         """
         pending: list[str] = []
@@ -243,7 +243,7 @@ class TermEncoder:
 
     :param options: of the stream.
     :param dialect: which triples may be terms.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are.
     :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
         :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
@@ -316,7 +316,7 @@ class TextEncoder(TermEncoder):
         self._encoder.add_namespace(name, iri)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take the next piece of the text.
+        """Process the next chunk of the text.
 
         :return: the frames that came to their end.
         :raises TextError: with the line.

@@ -14,7 +14,7 @@ cdef extern from *:
 
 
 cdef enum:
-    # What stands where nothing may be read any more; no text has it.
+    # A marker for memory that must not be read any more; no text contains it.
     POISON = 0xDD
 
 
@@ -28,7 +28,7 @@ cdef inline bytes held(bytes data):
 
 
 cdef bytes copy_of(const void *source, Py_ssize_t size):
-    """Bytes that are nobody else's, as Python's of a single byte may be."""
+    """Bytes that are not shared, unlike Python's cached bytes of one byte."""
     copied = PyBytes_FromStringAndSize(NULL, size)
     memcpy(PyBytes_AS_STRING(copied), source, size)
     return copied

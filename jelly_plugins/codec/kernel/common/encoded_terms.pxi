@@ -9,7 +9,7 @@ cdef struct Place:
 cdef struct EncodedTerm:
     # A term that is to be written, with the places where its parts were found last.
     int kind
-    # An IRI's characters; of other terms what stands on the wire, without a datatype.
+    # An IRI's characters; of other terms the bytes on the wire, without a datatype.
     Slice text
     size_t characters
     # Of an IRI, its prefix, once it is cut; of a literal, its datatype's IRI, if it has one.

@@ -1,7 +1,7 @@
 # Bytes that grow, and a keyed hash. Nothing here needs the GIL.
 
 cdef struct Slice:
-    # Bytes that somebody else owns.
+    # Borrowed bytes.
     const uint8_t *bytes
     size_t size
 
@@ -14,7 +14,7 @@ cdef struct Buffer:
 
 
 cdef bint reserve(Buffer *buffer, size_t more) noexcept nogil:
-    """Make room for `more` bytes; False where there is no memory."""
+    """Make space for `more` bytes; False if memory is exhausted."""
     cdef size_t capacity
     cdef uint8_t *moved
     if buffer.capacity - buffer.size >= more:
@@ -33,20 +33,20 @@ cdef bint reserve(Buffer *buffer, size_t more) noexcept nogil:
 
 
 cdef inline void put(Buffer *buffer, const void *source, size_t size) noexcept nogil:
-    """Append bytes for which there is room."""
+    """Append bytes; the space is reserved."""
     if size:
         memcpy(buffer.bytes + buffer.size, source, size)
         buffer.size += size
 
 
 cdef inline void put_byte(Buffer *buffer, uint8_t byte) noexcept nogil:
-    """Append a byte for which there is room."""
+    """Append a byte; the space is reserved."""
     buffer.bytes[buffer.size] = byte
     buffer.size += 1
 
 
 cdef inline bint append(Buffer *buffer, const void *source, size_t size) noexcept nogil:
-    """Append bytes; False where there is no memory."""
+    """Append bytes; False if memory is exhausted."""
     if not reserve(buffer, size):
         return False
     put(buffer, source, size)
@@ -54,7 +54,7 @@ cdef inline bint append(Buffer *buffer, const void *source, size_t size) noexcep
 
 
 cdef inline Slice contents(Buffer *buffer) noexcept nogil:
-    """What stands in a buffer, until the next change."""
+    """The contents of a buffer, until the next change."""
     return Slice(buffer.bytes, buffer.size)
 
 
@@ -70,8 +70,8 @@ cdef inline bint same(const uint8_t *left, size_t left_size, const uint8_t *righ
     )
 
 
-# SipHash-1-3. What is hashed comes from outside, and with a hash that can be foreseen somebody
-# could choose terms that all fall together. The key is drawn when the module is loaded.
+# SipHash-1-3. The hashed data is untrusted, and with a predictable hash an attacker
+# could choose terms that all collide. The key is drawn when the module is loaded.
 
 cdef uint64_t HASH_KEY_0, HASH_KEY_1
 

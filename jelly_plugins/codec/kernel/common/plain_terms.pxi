@@ -1,9 +1,9 @@
-# Terms that are plainly well-formed, so that nobody who is strict about terms needs to see them. What
-# may be called plain is less than what the specifications allow. Nothing here needs the GIL.
+# Terms that are certainly well-formed, so that a strict validator need not see them. The terms
+# called plain are a subset of what the specifications allow. Nothing here needs the GIL.
 #
 # Reference: RFC 3987 (IRIs), BCP 47 (language tags), RDF 1.2 Concepts, section "Triples".
 
-# Bytes that may stand anywhere behind an IRI's scheme; 2 for those that take a closer look.
+# Bytes allowed anywhere after an IRI's scheme; 2 for those that need a closer look.
 cdef uint8_t PLAIN_IRI_BYTES[256]
 # Datatypes that need a language tag.
 cdef bytes LANG_STRING, DIR_LANG_STRING
@@ -80,7 +80,8 @@ cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) 
 
 
 cdef bint is_plain_datatype(Slice text) noexcept nogil:
-    """Whether a datatype, as its literals have it, is an IRI as above, and needs no language tag."""
+    """Whether a datatype, as its literals have it, is an IRI as above, and needs no language
+    tag."""
     return is_untagged(Slice(text.bytes + 3, text.size - 4))
 
 
@@ -134,7 +135,7 @@ cdef bint is_plain_langtag(Slice langtag) noexcept nogil:
 
 
 cdef bint is_plain_triple(Term **terms) noexcept nogil:
-    """Whether a quoted triple has its kinds of terms where RDF 1.2 has them, and none that a validator
-    has to see."""
+    """Whether a quoted triple has its kinds of terms where RDF 1.2 has them, and none that a
+    validator has to see."""
     return ((terms[0].kind == IRI or terms[0].kind == BLANK_NODE) and terms[1].kind == IRI
             and not (terms[0].needs_validation or terms[1].needs_validation or terms[2].needs_validation))

@@ -1,8 +1,8 @@
 # From the bytes of a frame to terms and planned statements. Nothing here needs the GIL.
 #
 # Reading stops (see `Status`) where a plan is full, at the end of the frame, at what is rare enough
-# to be left to the reference (options, metadata), and at a row that is refused. Why it is refused
-# is not said here: the reference reads the row again and says it.
+# to be left to the reference (options, metadata), and at a row that is rejected. The reason
+# is not determined here: the reference reads the row again and raises the error.
 
 cdef enum Status:
     READ
@@ -40,7 +40,7 @@ cdef enum Event:
 cdef enum:
     # Statements that are planned before any is made.
     PLAN = 512
-    # Bytes that an entry has room for in itself.
+    # Bytes that fit into an entry itself.
     INLINE_BYTES = 64
     # And bytes of new terms.
     PLAN_BYTES = 1 << 22
@@ -89,7 +89,7 @@ cdef struct Entry:
     Term *term
     # Whether the name was part of an IRI that the cache keeps.
     bint in_cache
-    # Where text is written: whether all of it stands for itself in an IRI.
+    # Where text is written: whether none of it needs an escape in an IRI.
     bint plain
     # Its bytes, if there are more than `inline_bytes` holds.
     uint8_t *heap_bytes
@@ -160,7 +160,7 @@ cdef struct Reader:
     uint64_t repeats
     uint64_t expansion
     bint has_before
-    # The row that is read: where it stands, and what the reader's state was before it.
+    # The row that is read: its position, and the reader's state before it.
     const uint8_t *row
     uint64_t row_number
     bint in_row
@@ -222,7 +222,7 @@ cdef int load_reader_rules() except -1:
     memset(TERM_POSITIONS, -1, sizeof(TERM_POSITIONS))
     for number, (position, kind) in positions.STATEMENT_FIELDS.items():
         if not 0 < number < FIELD_NUMBERS:
-            raise ValueError(f"the kernel has no room for field {number}")
+            raise ValueError(f"the kernel has no slot for field {number}")
         TERM_POSITIONS[<int> number] = position
         TERM_KINDS[<int> number] = kind
     return 0
@@ -243,7 +243,7 @@ cdef bint fail(Reader *reader, Status status) noexcept nogil:
 # Lookups
 
 cdef bint grow_table(Table *table, size_t length) noexcept nogil:
-    """Make room for entries below `length`."""
+    """Make space for entries below `length`."""
     cdef Entry *moved
     cdef size_t larger = table.length * 2
     if larger > table.size + 1:
@@ -273,7 +273,7 @@ cdef inline const uint8_t *bytes_at(Entry *entry) noexcept nogil:
 
 cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
                       const uint8_t *end) noexcept nogil:
-    """Read a lookup entry; NULL if it is refused."""
+    """Read a lookup entry; NULL if it is rejected."""
     cdef Slice value = Slice(NULL, 0)
     cdef uint64_t entry_id = 0
     cdef uint64_t total
@@ -369,7 +369,7 @@ cdef bint set_datatype(Reader *reader, const uint8_t *pos, const uint8_t *end) n
     if entry == NULL:
         return False
     if same(bytes_at(entry), entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
-        # A literal of this datatype is a plain one.
+        # A literal of this datatype is a simple one.
         return True
     entry.term = make_datatype(reader, entry)
     return entry.term != NULL or fail(reader, NO_MEMORY)
@@ -393,7 +393,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
 
 
 cdef inline Py_ssize_t text_length(Reader *reader, Slice text) noexcept nogil:
-    """Number of characters of a text that is not too long; otherwise refused, and -1."""
+    """Number of characters of a text that is not too long; otherwise it is rejected, and -1."""
     cdef Py_ssize_t characters
     if text.size > reader.string_bytes:
         refuse(reader, REFUSED)
@@ -404,7 +404,7 @@ cdef inline Py_ssize_t text_length(Reader *reader, Slice text) noexcept nogil:
     return characters
 
 
-# Terms. Each function returns a new reference, or NULL where the term is refused.
+# Terms. Each function returns a new reference, or NULL if the term is rejected.
 
 cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
     """Have a term made into an object, in its turn."""
@@ -516,7 +516,7 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
 
 cdef bint keep_iri(Reader *reader, Entry *name) noexcept nogil:
     """Let the cache have the IRI that a name was last part of, because the name becomes part of
-    another one; False where there is no memory. Most names have one prefix: so most IRIs are never
+    another one; False if memory is exhausted. Most names have one prefix: so most IRIs are never
     in the cache, and what memory they had is soon used again."""
     name.in_cache = True
     return (find_iri(&reader.iris, name.prefix_serial, name.serial) != NULL
@@ -534,7 +534,7 @@ cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
 
 cdef bint append_entries(Buffer *out, Entry *prefix, Entry *name) noexcept nogil:
     """Append the IRI that a prefix, if there is one, and a name make, as N-Triples has it; False
-    where there is no memory."""
+    if memory is exhausted."""
     if not append(out, <const char *> b"<", 1):
         return False
     if prefix != NULL and not append_entry(out, prefix):
@@ -543,7 +543,7 @@ cdef bint append_entries(Buffer *out, Entry *prefix, Entry *name) noexcept nogil
 
 
 cdef inline bint append_entry(Buffer *out, Entry *entry) noexcept nogil:
-    """Append an entry's characters as IRIs have them; False where there is no memory."""
+    """Append an entry's characters as IRIs have them; False if memory is exhausted."""
     if not entry.plain:
         return append_escaped(out, bytes_at(entry), entry.size, IRI_ESCAPES)
     return append(out, bytes_at(entry), entry.size)
@@ -664,7 +664,7 @@ cdef struct LiteralParts:
 
 cdef bint read_literal_parts(Reader *reader, const uint8_t *pos, const uint8_t *end,
                              LiteralParts *parts) noexcept nogil:
-    """Read an RdfLiteral; False if it is refused."""
+    """Read an RdfLiteral; False if it is rejected."""
     cdef Entry *datatype
     cdef Py_ssize_t characters
     memset(parts, 0, sizeof(LiteralParts))
@@ -721,8 +721,8 @@ cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
 
 
 cdef inline Slice wire_kept(Reader *reader, Slice wire, bint kept) noexcept nogil:
-    """What a term keeps of its bytes: all, where a cache finds it by them, or a validator may ask for
-    it; nothing where an object or a text is all that becomes of it."""
+    """What a term keeps of its bytes: all, where a cache finds it by them, or a validator may ask
+    for it; nothing where an object or a text is all that becomes of it."""
     return wire if kept or reader.validated else Slice(NULL, 0)
 
 
@@ -834,7 +834,7 @@ cdef Term *read_term(Reader *reader, int kind, const uint8_t *pos, const uint8_t
 
 cdef bint is_empty_message(Reader *reader, const uint8_t *pos,
                            const uint8_t *end) noexcept nogil:
-    """Pass over a message that has no fields."""
+    """Skip a message that has no fields."""
     cdef Fields walk
     open_fields(&walk, pos, end, NO_FIELDS)
     return next_field(&walk) == 0 or fail(reader, REFUSED)
@@ -983,14 +983,14 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
 
 
 cdef void begin_plan(Reader *reader) noexcept nogil:
-    """Forget what was planned, and the terms that nobody owns any more."""
+    """Forget what was planned, and the unowned terms."""
     reader.planned = 0
     reader.made_bytes = 0
     sweep(&reader.pool)
 
 
 cdef Status plan_more(Reader *reader) noexcept nogil:
-    """Plan what follows, once what was planned is written; where there is nothing to plan, say what
+    """Plan what follows, once what was planned is written; if there is nothing to plan, return what
     stops reading. For what writes text: nothing has an object."""
     cdef Status status
     begin_plan(reader)
@@ -1006,7 +1006,7 @@ cdef Status plan_more(Reader *reader) noexcept nogil:
 
 
 cdef Status read_row(Reader *reader) noexcept nogil:
-    """Read the field of the frame that stands at `pos`, a row most often."""
+    """Read the field of the frame at `pos`, usually a row."""
     cdef Field field
     cdef int row = 0
     cdef Status status = open_row_at(reader, &field, &row)
@@ -1019,12 +1019,12 @@ cdef Status read_row(Reader *reader) noexcept nogil:
 
 
 cdef inline int state_after(Reader *reader, int row) noexcept nogil:
-    """The state after a row, -1 where it may not stand."""
+    """The state after a row, -1 where it is not allowed."""
     return reader.next_states[reader.state * FIELD_NUMBERS + row]
 
 
 cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noexcept nogil:
-    """Find the row that stands at `pos`: READ if its message, `found`, is to be read."""
+    """Find the row at `pos`: READ if its message, `found`, is to be read."""
     cdef Field field
     cdef const uint8_t *pos = reader.pos
     cdef int row
@@ -1091,7 +1091,7 @@ cdef int find_long_row(Field *field, const int8_t *rows) noexcept nogil:
 
 cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
                         const uint8_t *stop) noexcept nogil:
-    """Do what a row other than options says; False if it is refused."""
+    """Process a row other than options; False if it is rejected."""
     if row == ROW_TRIPLE or row == ROW_QUAD:
         return read_statement(reader, start, stop)
     if row == ROW_NAME:
@@ -1126,7 +1126,7 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
 
 
 cdef void begin_frame(Reader *reader, bytes data):
-    """Stand at the start of a frame, which must stay until `end_frame`."""
+    """Go to the start of a frame, which must stay valid until `end_frame`."""
     reader.pos = <const uint8_t *> PyBytes_AS_STRING(data)
     reader.end = reader.pos + PyBytes_GET_SIZE(data)
     reader.in_row = False

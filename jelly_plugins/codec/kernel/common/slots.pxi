@@ -5,7 +5,7 @@ cdef extern from *:
     """
     #include "structmember.h"
 
-    /* Where objects of a class with __slots__ have a slot; -1 if it is no such slot. */
+    /* The offset of a slot in objects of a class with __slots__; -1 if it is not a slot. */
     static Py_ssize_t slot_offset(PyObject *descriptor) {
         PyMemberDef *member;
         if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {

@@ -1,9 +1,9 @@
 # Terms as a stream says them, and the caches that find one again. Nothing here needs the GIL, but
 # for `sweep` where terms have objects.
 #
-# Who owns a term: `references` counts its cache, the name that it was last made of, each position of
-# the statement before, the graph that was started, and each quoted triple that holds it. A term
-# that nobody owns any more is put aside (`drop`), because statements that are planned but not yet
+# Who owns a term: `references` counts its cache, the name that it was last made of, each position
+# of the statement before, the graph that was started, and each quoted triple that holds it. A term
+# that has no owner any more is put aside (`drop`), because statements that are planned but not yet
 # made may point to it; once they are made, `sweep` frees all that were put aside.
 #
 # Terms come and go by the million, so that their memory is a pool's: what is freed is what is taken
@@ -25,7 +25,7 @@ cdef enum:
     CLASS_BYTES = 32
     CLASSES = 32
     SLAB_BYTES = 1 << 16
-    # Terms that a cache has room for; a power of two. More terms than stay close to the processor
+    # Capacity of a cache in terms; a power of two. More terms than stay close to the processor
     # cost more to find than to make again.
     CACHE_SLOTS = 1 << 11
 
@@ -46,7 +46,7 @@ cdef struct Term:
     # not found again: it has the bytes of the long terms in its text as the first one.
     uint64_t prefix_serial
     uint64_t name_serial
-    # An IRI's characters, or any term as N-Triples has it: behind the structure, or, once a
+    # An IRI's characters, or any term as N-Triples has it: after the structure, or, once a
     # validator has written it, in `object`.
     Slice text
     # Row of the frame in which it was made.
@@ -55,7 +55,7 @@ cdef struct Term:
     uint64_t characters
     Term *next_dead
     # What follows there is not in an IRI or a datatype: see `has_wire`.
-    # Its bytes on the wire, behind the structure; empty where they are not needed any more. Only
+    # Its bytes on the wire, after the structure; empty where they are not needed any more. Only
     # until the object is made, in the same call, may they be in the frame.
     Slice wire
     # A literal's parts, inside `wire`; a language tag of size 0 is none.
@@ -102,8 +102,8 @@ cdef struct Cache:
 
 
 cdef Term *take_term(Pool *pool, size_t fields, size_t more) noexcept nogil:
-    """Memory for a term's fields, which are all zeros, and what lies behind them; NULL where there
-    is none."""
+    """Memory for a term's fields, which are all zeros, and for the bytes after them; NULL if memory
+    is exhausted."""
     cdef size_t size = fields + more
     cdef uint32_t size_class = <uint32_t> ((size + CLASS_BYTES - 1) // CLASS_BYTES)
     cdef Term *term
@@ -155,7 +155,7 @@ cdef void close_pool(Pool *pool) noexcept nogil:
 
 
 cdef Term *new_term(Pool *pool, int kind, Slice wire, Slice text) noexcept nogil:
-    """A term with one reference, and copies of its bytes; NULL where there is no memory."""
+    """A term with one reference, and copies of its bytes; NULL if memory is exhausted."""
     cdef size_t fields = fields_of(kind)
     cdef Term *term = take_term(pool, fields, wire.size + text.size)
     cdef uint8_t *behind
@@ -202,7 +202,7 @@ cdef inline void drop(Term *term, Pool *pool) noexcept nogil:
 
 
 cdef void sweep(Pool *pool) noexcept nogil:
-    """Free the terms that nobody owns. With the GIL, unless none of them has an object."""
+    """Free the unowned terms. With the GIL, unless none of them has an object."""
     cdef Term *term
     while pool.dead != NULL:
         term = pool.dead
@@ -216,7 +216,7 @@ cdef void sweep(Pool *pool) noexcept nogil:
 
 
 cdef inline uint64_t mixed(uint64_t prefix_serial, uint64_t name_serial) noexcept nogil:
-    """A hash of an IRI's serials, which count up and are nobody's to choose."""
+    """A hash of an IRI's serials, which count up and cannot be chosen by an attacker."""
     return (prefix_serial * 0x9E3779B97F4A7C15ULL ^ name_serial) * 0xD6E8FEB86659FD93ULL >> 40
 
 
@@ -235,7 +235,7 @@ cdef Term *find_iri(Cache *cache, uint64_t prefix_serial, uint64_t name_serial) 
 
 
 cdef Term *find_wire(Cache *cache, uint64_t hash, Slice wire) noexcept nogil:
-    """The term that stands on the wire as `wire`, NULL if there is none."""
+    """The term whose bytes on the wire are `wire`, NULL if there is none."""
     cdef size_t at = hash & (CACHE_SLOTS - 1)
     cdef Term *term
     if cache.slots == NULL:
@@ -249,8 +249,8 @@ cdef Term *find_wire(Cache *cache, uint64_t hash, Slice wire) noexcept nogil:
 
 
 cdef bint remember(Cache *cache, uint64_t hash, Term *term, Pool *pool) noexcept nogil:
-    """Keep a term, which is not in the cache yet, in place of the older of two where there is no
-    other; False where there is no memory."""
+    """Keep a term, which is not in the cache yet, replacing the older of two if there is no
+    free place; False if memory is exhausted."""
     cdef size_t at = hash & (CACHE_SLOTS - 1)
     if cache.slots == NULL:
         cache.slots = <Slot *> PyMem_RawCalloc(CACHE_SLOTS, sizeof(Slot))

@@ -1,7 +1,7 @@
-# What is left to the reference: rows of options, and the reasons why a row is refused.
+# What is left to the reference: rows of options, and the reasons why a row is rejected.
 
 cdef uint64_t bounded(limit) except? 0:
-    """A limit as C has it; what is beyond any input is no limit."""
+    """A limit as a C integer; a value beyond any input means no limit."""
     return min(limit, 0xFFFFFFFFFFFF)
 
 
@@ -16,10 +16,10 @@ cdef int set_limits(Reader *reader, limits) except -1:
 
 
 cdef object read_options(Reader *reader, bytes data, known, limits):
-    """Read the options that the reader stands at; `known` are those at the stream's start, or
+    """Read the options at the reader's position; `known` are those at the stream's start, or
     None.
 
-    :raises JellyError: they are refused.
+    :raises JellyError: they are rejected.
     """
     cdef Field *field = &reader.stopped_at
     cdef const uint8_t *start = <const uint8_t *> <const char *> data
@@ -58,7 +58,7 @@ cdef int fill_declared(bint *declared, fields, position, options) except -1:
 
 
 cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -1:
-    """Read the field of a frame that the reader stands at, and that is no row."""
+    """Read the field of a frame at the reader's position that is not a row."""
     cdef Field *field = &reader.stopped_at
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
     reference._read_frame_field(field.tag, data, field.start - start, field.stop - start, frame)
@@ -69,7 +69,7 @@ cdef object refusal(Reader *reader, Status status, options, limits, factory,
                     why=explain.reason):
     """The error for a stop after which there is nothing to read.
 
-    :param why: has the format's reference say what is wrong with a row.
+    :param why: has the format's reference raise the error of a row.
     """
     if status == NO_MEMORY:
         return MemoryError()
@@ -87,12 +87,12 @@ cdef object refusal(Reader *reader, Status status, options, limits, factory,
 
 
 cdef object row_number(Reader *reader):
-    """Number of the row that the reader stands at, None outside rows."""
+    """Number of the row at the reader's position, None outside rows."""
     return reader.row_number if reader.in_row else None
 
 
 cdef object reason(Reader *reader, options, limits, factory, why=explain.reason):
-    """Have the reference read the row again, from the state before it, and say what is wrong."""
+    """Have the reference read the row again, from the state before it, and raise the error."""
     cdef const uint8_t *stop = reader.pos if reader.pos > reader.row else reader.end
     return why(
         (<const char *> reader.row)[:stop - reader.row],

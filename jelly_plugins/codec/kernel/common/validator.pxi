@@ -1,6 +1,7 @@
 # Text for a backend that is strict about terms, but need not check them all again: what is plainly
-# well-formed (kernel/common/plain_terms.pxi) goes out unseen, and of anything else a validator, the backend's
-# own factory, makes a term or refuses to.
+# # well-formed (kernel/common/plain_terms.pxi) is not validated, and of any other a validator, the
+# backend's
+# # own factory, makes a term or rejects it.
 
 cdef object WHOLE_LITERAL = re.compile(lines.LITERAL)
 
@@ -21,7 +22,7 @@ cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
 cdef int validate_made(Reader *reader, validator) except -1:
     """Have the validator make the terms that are not plain, in the order of the stream.
 
-    :raises TermError: it refuses one; with its row.
+    :raises TermError: it rejects one; with its row.
     """
     cdef dict triples = {}
     for at in range(reader.made_count):
@@ -34,7 +35,7 @@ cdef object made_by(validator, Term *term, dict triples):
     """What the validator makes of a term that was read.
 
     :param triples: what it has made of quoted triples since the plan was last empty.
-    :raises TermError: it refuses; with the term's row.
+    :raises TermError: it rejects one; with the term's row.
     """
     try:
         return validated_term(term, validator, triples)
@@ -76,7 +77,7 @@ cdef object refused_graph(Reader *reader, validator):
 cdef object validated_term(Term *term, validator, dict triples):
     """What the validator makes of a term; of a quoted triple once, however many it is quoted in.
 
-    :raises TermError: or ValueError: it refuses.
+    :raises TermError: or ValueError: it rejects one.
     """
     if term.kind == IRI:
         return validator.iri(iri_in(term.text))

@@ -23,8 +23,8 @@ cdef extern from *:
        the inner loop into instructions that check many bytes at a time: 0.3 ns for a byte in place
        of 1, from about fifty bytes on. */
     static ptrdiff_t count_characters(const uint8_t *bytes, size_t size) {
-        int wrong = (bytes[size - 1] >= 0xC0) | (bytes[size - 2] >= 0xE0) | (bytes[size - 3] >= 0xF0)
-            | is_wrong_utf8(bytes[0], 0, 0, 0)
+        int wrong = (bytes[size - 1] >= 0xC0) | (bytes[size - 2] >= 0xE0) | (bytes[size - 3] >=
+            0xF0) | is_wrong_utf8(bytes[0], 0, 0, 0)
             | is_wrong_utf8(bytes[1], bytes[0], 0, 0)
             | is_wrong_utf8(bytes[2], bytes[1], bytes[0], 0);
         ptrdiff_t count = 3 - is_continuation(bytes[1]) - is_continuation(bytes[2]);
@@ -79,7 +79,7 @@ cdef struct Fields:
 
 cdef const uint8_t *read_varint(const uint8_t *pos, const uint8_t *end,
                                 uint64_t *value) noexcept nogil:
-    """Read a varint; return the position after it, NULL if none stands there."""
+    """Read a varint; return the position after it, NULL if there is none."""
     cdef uint64_t result = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -99,8 +99,8 @@ cdef const uint8_t *read_varint(const uint8_t *pos, const uint8_t *end,
 
 cdef const uint8_t *read_field(const uint8_t *pos, const uint8_t *end,
                                Field *field) noexcept nogil:
-    """Read a field's tag and find its payload; return the position after it, NULL if no whole
-    field of a legal type stands there."""
+    """Read a field's tag and find its payload; return the position after it, NULL if there is no
+    complete field of a legal type."""
     cdef uint64_t size
     cdef int wire_type
     pos = read_varint(pos, end, &field.tag)
@@ -134,7 +134,7 @@ cdef const uint8_t *read_field(const uint8_t *pos, const uint8_t *end,
 
 cdef int next_field(Fields *walk) noexcept nogil:
     """Go on to the next known field: 1 if there is one, 0 at the end, -1 if the message is
-    malformed, a known field has the wrong type, or one stands twice."""
+    malformed, a known field has the wrong type, or one is repeated."""
     cdef uint64_t number
     cdef int expected
     while walk.pos < walk.end:
@@ -165,7 +165,7 @@ cdef int fill_known(int8_t *known, wire_types) except -1:
     memset(known, -1, FIELD_NUMBERS)
     for number, wire_type in wire_types.items():
         if not 0 < number < FIELD_NUMBERS:
-            raise ValueError(f"the kernel has no room for field {number}")
+            raise ValueError(f"the kernel has no slot for field {number}")
         known[<int> number] = wire_type
     return 0
 
@@ -236,7 +236,7 @@ cdef Py_ssize_t characters_beyond_ascii(const uint8_t *pos, const uint8_t *end) 
 
 
 cdef inline bint continues(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Whether a byte that continues a character stands at `pos`."""
+    """Whether the byte at `pos` continues a character."""
     return pos < end and pos[0] & 0xC0 == 0x80
 
 
@@ -249,7 +249,7 @@ cdef inline size_t varint_size(uint64_t value) noexcept nogil:
 
 
 cdef inline void put_varint(Buffer *buffer, uint64_t value) noexcept nogil:
-    """Append a varint; there must be room for ten bytes."""
+    """Append a varint; ten bytes must be reserved."""
     while value > 0x7F:
         put_byte(buffer, <uint8_t> (value & 0x7F | 0x80))
         value >>= 7

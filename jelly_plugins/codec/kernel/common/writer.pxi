@@ -2,7 +2,7 @@
 # here needs the GIL.
 
 cdef struct TermTags:
-    # Tag of the field for each position and kind; size 0 where the term may not stand.
+    # Tag of the field for each position and kind; size 0 where the term is not allowed.
     uint8_t bytes[4][5][2]
     uint8_t sizes[4][5]
 
@@ -54,7 +54,7 @@ cdef Written look_up(Writer *writer, WriterTable *table, Slice value, size_t cha
 
 cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t characters,
                    uint64_t hash, uint32_t *entry_id) noexcept nogil:
-    """Make an entry, in place of the least recently used one where the lookup is full, and write
+    """Make an entry, replacing the least recently used one if the lookup is full, and write
     its row."""
     cdef uint64_t given
     cdef uint64_t written
@@ -65,7 +65,7 @@ cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t chara
         writer.found = table.characters + characters
         return found
     written = written_id(table, given)
-    # The row can be written once the entry is set: neither is without the other.
+    # The row can be written once the entry is set: both or none are done.
     if not reserve(&writer.rows, value.size + 48) or not fill_entry(
         table, given, value, characters, hash, writer.row
     ):
@@ -96,7 +96,7 @@ cdef void forget_entries(WriterTable *table) noexcept nogil:
 
 cdef void write_entry(Writer *writer, WriterTable *table, uint64_t written,
                       Slice value) noexcept nogil:
-    """Write the row of an entry, for which there is room."""
+    """Write the row of an entry; the space is reserved."""
     cdef size_t size = 0
     if written:
         size += 1 + varint_size(written)
@@ -115,7 +115,7 @@ cdef void write_entry(Writer *writer, WriterTable *table, uint64_t written,
 # Rows
 
 cdef bint open_row(Writer *writer, uint8_t tag, size_t size) noexcept nogil:
-    """Write what stands before a row's body of `size` bytes, and make room for those; False where
+    """Write the header of a row's body of `size` bytes, and make space for those; False where
     there is no memory."""
     if not reserve(&writer.rows, size + 24):
         return False
@@ -128,7 +128,7 @@ cdef bint open_row(Writer *writer, uint8_t tag, size_t size) noexcept nogil:
 
 
 cdef bint write_row(Writer *writer, uint8_t tag) noexcept nogil:
-    """Write a row of what stands in `body`; False where there is no memory."""
+    """Write a row with the contents of `body`; False if memory is exhausted."""
     if not open_row(writer, tag, writer.body.size):
         return False
     put(&writer.rows, writer.body.bytes, writer.body.size)

@@ -2,11 +2,11 @@
 
 cdef enum Written:
     DONE
-    # `Writer.full` is the lookup that has no room for another entry of this row.
+    # `Writer.full` is the lookup that has no space for another entry of this row.
     NO_ROOM
     # `Writer.full` is the lookup whose entries are too long together, `Writer.found` their length.
     TOO_LONG
-    # The datatype in `Writer.refused` has no lookup to stand in.
+    # The datatype in `Writer.refused` has no lookup for its entry.
     NO_DATATYPES
     # The row is longer than a reader would take.
     ROW_TOO_LONG
@@ -16,7 +16,7 @@ cdef enum Written:
 
 
 cdef struct WriterEntry:
-    # They have the room that `room_for` says.
+    # They have the space that `room_for` returns.
     uint8_t *bytes
     size_t size
     size_t characters
@@ -49,7 +49,7 @@ cdef struct WriterTable:
 
 
 cdef bint grow_writer_table(WriterTable *table) noexcept nogil:
-    """Make room for more entries, and spread them over more buckets."""
+    """Make space for more entries, and spread them over more buckets."""
     cdef size_t length = table.length * 2 if table.length else 64
     cdef WriterEntry *moved
     cdef uint32_t *buckets

@@ -16,7 +16,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
     cdef list others
     # Frame and row of the last transaction's start.
     cdef object begin
-    # What stays of the rows above if the frame is refused.
+    # What stays of the rows above if the frame is rejected.
     cdef Py_ssize_t kept_others
     # Whether all of the frame is gathered.
     cdef bint gathered_all
@@ -54,12 +54,12 @@ cdef class PatchColumnDecoder(PieceDecoder):
 
     @property
     def inside_patch(self):
-        """Whether the stream stands where it may not end; see the reference."""
+        """Whether the stream may not end here; see the reference."""
         return self._placed_reference().inside_patch
 
     @property
     def ends_loosely(self):
-        """Whether operations outside of any transaction stand last; see the reference."""
+        """Whether the last rows are operations outside of any transaction; see the reference."""
         return self._placed_reference().ends_loosely
 
     @property
@@ -70,7 +70,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
     def flush(self):
         """What was gathered, full or not: one batch, or none."""
         if self.busy:
-            raise OrderError("the decoder is at work in another thread")
+            raise OrderError("another thread is using the decoder")
         return [self._batch()] if self.gathered.rows or self.others else []
 
     def finish(self):
@@ -81,18 +81,18 @@ cdef class PatchColumnDecoder(PieceDecoder):
         return self.flush()
 
     cdef object _placed_reference(self):
-        """The reference, where this decoder stands."""
+        """The reference, at this decoder's position."""
         self.reference._state = patch_rules.PatchState(self.reader.state)
         self.reference._frames = self.next_frame
         self.reference._begin = self.begin
         return self.reference
 
     cdef int _note(self, operation) except -1:
-        """Gather a row that is no operation on a statement."""
+        """Gather a row that is not an operation on a statement."""
         self.others.append((self.gathered.rows, operation))
         return 0
 
-    # What a decoder of pieces has.
+    # Methods of a decoder of chunks.
 
     cdef int _begun(self) except -1:
         self.frame = PatchFrame(self.next_frame, size=self.frame.size)
@@ -178,7 +178,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
     cdef int _settle_made(self) except -1:
         """Have the validator make those terms that are not plain, or may have another text.
 
-        :raises JellyError: it refuses one; with its row.
+        :raises JellyError: it rejects one; with its row.
         """
         cdef Reader *reader = &self.reader
         cdef dict triples = {}
@@ -202,7 +202,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
         return 0
 
     cdef int _check(self, Term *term, uint64_t size) except -1:
-        """Refuse a text of the validator's that is too long."""
+        """Reject a text of the validator's that is too long."""
         if size > self.reader.term_bytes:
             try:
                 self.factory._check(size)

@@ -8,7 +8,7 @@ if not (is_bare_tuple(Operation) and is_bare_tuple(Header)):
 cdef object ADD_KIND = OperationKind.ADD
 cdef object DELETE_KIND = OperationKind.DELETE
 cdef dict PATCH_STATE_OF = {int(state): state for state in patch_rules.PatchState}
-# Where a frame's end leaves a stream, by the state before, in streams whose frames are no patches.
+# The state after a frame's end, by the state before, in streams whose frames are not patches.
 cdef dict FRAME_END_STATES = {
     int(state): int(following[patch_rules.PatchRow.END_OF_FRAME])
     for state, following in patch_rules.NEXT.items()
@@ -40,13 +40,13 @@ cdef class PatchDecoder(ObjectDecoder):
 
     @property
     def inside_patch(self):
-        """Whether the stream stands where it may not end: inside a transaction, or, in a stream of
+        """Whether the stream may not end here: inside a transaction, or, in a stream of
         type PUNCTUATED, after rows that no mark has ended."""
         return self._placed_reference().inside_patch
 
     @property
     def ends_loosely(self):
-        """Whether operations outside of any transaction stand last; see the reference."""
+        """Whether the last rows are operations outside of any transaction; see the reference."""
         return self._placed_reference().ends_loosely
 
     @property
@@ -61,7 +61,7 @@ cdef class PatchDecoder(ObjectDecoder):
         return ended
 
     cdef object _placed_reference(self):
-        """The reference, where this decoder stands."""
+        """The reference, at this decoder's position."""
         self.reference._state = PATCH_STATE_OF[self.reader.state]
         self.reference._frames = self.frames
         self.reference._begin = self.begin
@@ -103,7 +103,7 @@ cdef class PatchDecoder(ObjectDecoder):
                               explain.patch_reason)
 
     cdef int _take_options(self, bytes data, frame) except -1:
-        """Read the options that the reader stands at."""
+        """Read the options at the reader's position."""
         self.options = read_patch_options(
             &self.reader, self.reference, data, self.options, self.taken
         )
@@ -177,8 +177,8 @@ cdef inline object new_pair(type, first, second):
 
 
 cdef object read_patch_options(Reader *reader, reference, bytes data, known, list taken):
-    """Read the options that the reader stands at; `known` are those at the stream's start, or None.
-    What stood before them goes to `taken`."""
+    """Read the options at the reader's position; `known` are those at the stream's start, or None.
+    The rows before them go to `taken`."""
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
     reference._read_options(
         data, reader.stopped_at.start - start, reader.stopped_at.stop - start
@@ -187,7 +187,7 @@ cdef object read_patch_options(Reader *reader, reference, bytes data, known, lis
         return known
     set_patch_options(reader, reference.options)
     if reference._ends_with_frame:
-        # What stood before the options was patches too.
+        # The rows before the options were patches too.
         taken += [END] * reference._early
     reference._early = 0
     reader.state = reference._state

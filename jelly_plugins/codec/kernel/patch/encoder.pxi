@@ -38,9 +38,9 @@ cdef class PatchTermWriter(TermWriter):
 
     def add_operations(self, encoder, operations, Py_ssize_t width):
         """Write operations as rows of an encoder, and end its frames where they end."""
-        # Whether the encoder stands behind a statement, which another one leaves as it is.
+        # Whether the encoder's state is that after a statement, which another one does not change.
         cdef bint ready = False
-        # Not while the caller's iterator is at work: its errors are not of a row.
+        # Not while the caller's iterator runs: its errors are not of a row.
         cdef bint writing = False
         self._enter()
         try:
@@ -84,7 +84,7 @@ cdef class PatchTermWriter(TermWriter):
     cdef int _add_lines(self, encoder, kind, bytes data, parser, after) except -1:
         """Write the statements of whole lines, the last of which are not handed over yet.
 
-        :param after: the encoder's state behind a statement.
+        :param after: the encoder's state after a statement.
         """
         encoder._kind_of_lines = kind
         try:
@@ -92,14 +92,14 @@ cdef class PatchTermWriter(TermWriter):
                 encoder, data, parser, (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES
             )
         finally:
-            # Rows of a line that was refused are entries.
+            # The rows of a rejected line are entries.
             if self.lines_written:
                 encoder._state = after
                 encoder._ended_patch = False
         return 0
 
     def add_transaction(self, encoder, headers, statements, parser):
-        """Write a patch of one transaction as rows of an encoder that stands between marks."""
+        """Write a patch of one transaction as rows of an encoder that is between marks."""
         cdef bytes data
         cdef bint writing = True
         self._enter()
@@ -307,7 +307,7 @@ cdef class PatchTermWriter(TermWriter):
 
     cdef Written _tagged(self, Description description, int position,
                          dict field_tags) except? OUT_OF_MEMORY:
-        """Write a term that is no statement's."""
+        """Write a term that is not part of a statement."""
         cdef int kind = description.encoded.kind
         if self.tags.sizes[position][kind] == 0:
             raise self.reference._refusal(position, Kind(kind))

@@ -1,5 +1,5 @@
-# From the bytes of a patch's frame to terms and planned rows, with the reader of `common/reader.pxi`.
-# Nothing here needs the GIL.
+# From the bytes of a patch's frame to terms and planned rows, with the reader of
+# `common/reader.pxi`. Nothing here needs the GIL.
 #
 # Reading stops besides at namespaces and headers, which are rare next to statements, and at no end
 # of a patch: marks are planned, and what the end of a frame means is the decoder's to say.
@@ -61,7 +61,7 @@ cdef Status read_patch_rows(Reader *reader) noexcept nogil:
 
 
 cdef Status read_patch_row(Reader *reader) noexcept nogil:
-    """Read the field of the frame that stands at `pos`, a row most often."""
+    """Read the field of the frame at `pos`, usually a row."""
     cdef Field field
     cdef int row = 0
     cdef Status status = open_row_at(reader, &field, &row)
@@ -78,7 +78,7 @@ cdef Status read_patch_row(Reader *reader) noexcept nogil:
 
 cdef bint read_patch_row_body(Reader *reader, int row, const uint8_t *start,
                               const uint8_t *stop) noexcept nogil:
-    """Do what a row other than options says; False if it is refused."""
+    """Process a row other than options; False if it is rejected."""
     if row == PATCH_ADD or row == PATCH_DELETE:
         reader.plan[reader.planned].kind = row
         return read_statement(reader, start, stop)

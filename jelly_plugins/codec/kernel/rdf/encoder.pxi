@@ -49,15 +49,15 @@ cdef class Description:
     cdef object datatype
     # A quoted triple's terms, three of them.
     cdef tuple parts
-    # Whether it describes a generic term, so that it says all that equality asks for.
+    # Whether it describes a generic term, so that it has all that equality requires.
     cdef bint generic
     # The equality cache it is in; two of the same that are not identical are of different terms.
     cdef uint64_t generation
 
 
 cdef class TermWriter:
-    """See :class:`jelly_plugins.codec.common.term_writer.TermWriter`, which this is the compiled form
-    of."""
+    """See :class:`jelly_plugins.codec.common.term_writer.TermWriter`, which this is the compiled
+    form of."""
 
     cdef Writer writer
     cdef object reference
@@ -66,7 +66,7 @@ cdef class TermWriter:
     cdef object take_apart
     # Names of the lookups, by the row that sets an entry.
     cdef dict table_names
-    # Rows and bytes that are left of the encoder's frame, once they were asked for.
+    # Rows and bytes left in the encoder's frame, once computed.
     cdef bint asked
     cdef uint64_t room_rows
     cdef uint64_t room_bytes
@@ -80,7 +80,7 @@ cdef class TermWriter:
     # For text; made when it is first given any.
     cdef LineReader lines
     # Of the text that was given last, lines that became a row here; the last one may have been
-    # refused for its frame.
+    # rejected for its frame.
     cdef uint64_t lines_written
     # Whether `lines.last` has the terms of the statement before, and `last` has not.
     cdef bint previous
@@ -93,9 +93,9 @@ cdef class TermWriter:
     cdef list last
     cdef list last_described
     cdef list describing
-    # How often the thread `owner`, which is at work, has entered. Rows may lead to other rows (of a graph's start, of lines
-    # that only the reference reads), so that the same thread may enter again, but not in the
-    # middle of a row, where only the caller's own code could ask for it.
+    # How often the running thread `owner` has entered. Rows may lead to other rows (of a graph's
+    # start, of lines that only the reference reads), so that the same thread may enter again, but
+    # not in the middle of a row, where only the caller's own code could ask for it.
     cdef int entered
     cdef unsigned long owner
     cdef bint in_row
@@ -140,7 +140,7 @@ cdef class TermWriter:
         """Begin to write; each time is followed by a `_leave`."""
         cdef unsigned long thread = PyThread_get_thread_ident()
         if self.in_row or (self.entered and self.owner != thread):
-            raise OrderError("the encoder is at work already")
+            raise OrderError("the encoder is already in use")
         self.owner = thread
         self.entered += 1
         return 0
@@ -190,7 +190,7 @@ cdef class TermWriter:
     def add(self, encoder, statements, uint8_t tag, Py_ssize_t width, bint in_graphs):
         """Write statements as rows of an encoder, and end its frames where they end."""
         cdef tuple terms
-        # Not while the caller's iterator is at work: its errors are not of a row.
+        # Not while the caller's iterator runs: its errors are not of a row.
         cdef bint writing = False
         self._enter()
         try:
@@ -283,7 +283,7 @@ cdef class TermWriter:
         self.lines_written = 0
         self._begin_text(parser)
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
-            # The reference says what is wrong with the whole of it before it reads any of it.
+            # The reference reports errors of the whole term before it reads any part of it.
             self._speak()
             encoder._add_unusual(parser.statements(data))
             return 0
@@ -339,7 +339,7 @@ cdef class TermWriter:
                     try:
                         encoder._end_full_frame()
                     except JellyError as error:
-                        # What is refused is the line that filled it.
+                        # The rejected line is the one that filled it.
                         count -= 1
                         raise error.locate(row=encoder._rows)
         finally:
@@ -411,7 +411,7 @@ cdef class TermWriter:
     cdef int _begin_text(self, parser) except -1:
         """Get ready for lines or columns."""
         begin_text(&self.lines, parser.quads, parser.relative_iris, self.string_bytes)
-        # Where one may not stand, the reference says so.
+        # The reference rejects one that is not allowed.
         self.lines.triples = (
             parser.dialect is not ntriples.Dialect.RDF_1_1 and self.tags.sizes[2][TRIPLE] > 0
             and self.nesting >= 1 and self.row_bytes >= LEAST_TRIPLE
@@ -496,7 +496,7 @@ cdef class TermWriter:
         return self._single_row((Iri(value),), WRITE_IRI)
 
     cdef bytes _single_row(self, tuple terms, int what):
-        """Write the body of a row that is no statement."""
+        """Write the body of a row that is not a statement."""
         self._enter()
         try:
             self._row(terms, what)
@@ -664,7 +664,7 @@ cdef class TermWriter:
         return self._payload(description, 0)
 
     cdef int _check_nesting(self, term) except -1:
-        """Refuse a quoted triple that is nested too deeply; most hold no other."""
+        """Reject a quoted triple that is nested too deeply; most hold no other."""
         for part in <tuple> term:
             if PyTuple_Check(part):
                 self.reference._check_nesting(term)
@@ -729,7 +729,7 @@ cdef class TermWriter:
         try:
             known = self.described.get(term)
         except (TypeError, AttributeError) as error:
-            # The reference says what is wrong with a part, if there is something.
+            # The reference reports an invalid part, if there is one.
             self._from_caller(term)
             raise TermError(f"{term!r} is not a term: {error}") from None
         if known is not None:
@@ -1004,7 +1004,7 @@ cdef list said_terms(Slice said):
 
 
 cdef void skip_size(Slice *slice) noexcept nogil:
-    """Pass over the varint that a slice opens with."""
+    """Skip the varint at the start of a slice."""
     cdef uint64_t size
     cdef const uint8_t *end = slice.bytes + slice.size
     slice.bytes = read_varint(slice.bytes, end, &size)

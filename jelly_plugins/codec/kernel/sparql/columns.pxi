@@ -64,7 +64,7 @@ cdef bint read_iri_ids(Span span, Ids *ids) noexcept nogil:
 
 
 cdef inline bint follow(Ids *ids, Ids found) noexcept nogil:
-    """Resolve the zeros of an IRI's ids; False if there is no next name."""
+    """Resolve the zeros of an IRI's ids; False if no name follows."""
     if found.prefix:
         ids.prefix = found.prefix
     if found.name == 0 and ids.name == <uint32_t> -1:

@@ -1,5 +1,5 @@
-# Columns of query results as Arrow's buffers: text is copied from the frame and the lookups straight
-# into place. `ResultsColumnDecoder` is the reference.
+# Columns of query results as Arrow's buffers: text is copied from the frame and the lookups
+# straight into place. `ResultsColumnDecoder` is the reference.
 
 cdef enum:
     # What a byte of text may be part of without an escape.
@@ -92,7 +92,7 @@ cdef inline Slice entry_text(list values, uint32_t entry_id):
 cdef class Texts:
     """The run values of one column, in the order in which they are read.
 
-    What is not plain is made by the reference, and held here.
+    Other terms are made by the reference, and held here.
     """
 
     cdef object reader

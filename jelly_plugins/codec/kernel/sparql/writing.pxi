@@ -341,7 +341,7 @@ cdef class ColumnWriter:
 
     cdef int enter(self, int lookup, uint32_t entry_id, Slice text, size_t characters,
                    uint64_t hash) except -1:
-        """Set an entry and write it: neither is done without the other."""
+        """Set an entry and write it: both or none are done."""
         cdef WriterTable *table = &self.tables[lookup]
         cdef Buffer *into = &self.last_entries[lookup]
         cdef uint64_t written = written_id(table, entry_id)
@@ -422,14 +422,14 @@ cdef inline size_t text_size(Slice text) noexcept nogil:
 
 
 cdef inline void put_number(Buffer *into, uint8_t tag, uint64_t value) noexcept nogil:
-    """Append a field for which there is room."""
+    """Append a field; the space is reserved."""
     if value:
         put_byte(into, tag)
         put_varint(into, value)
 
 
 cdef inline void put_text(Buffer *into, uint8_t tag, Slice text) noexcept nogil:
-    """Append a field for which there is room."""
+    """Append a field; the space is reserved."""
     if text.size:
         put_byte(into, tag)
         put_varint(into, text.size)

@@ -1,5 +1,5 @@
-# The column decoder of `text/columns.py`: what the reader plans becomes rows of four columns, without
-# the GIL.
+# The column decoder of `text/columns.py`: what the reader plans becomes rows of four columns,
+# without the GIL.
 
 cdef struct Gathered:
     # The rows that are gathered. Offsets are 32-bit numbers; the last says where the next row
@@ -12,12 +12,12 @@ cdef struct Gathered:
     uint64_t bytes
     uint64_t batch_rows
     uint64_t batch_bytes
-    # What stands around a quoted triple's terms.
+    # The text around a quoted triple's terms.
     Slice opening
     Slice closing
     # The statement that is next in the plan.
     size_t next
-    # Where the frame that is decoded begins: what stays if it is refused.
+    # Sizes at the start of the current frame, restored if it is rejected.
     uint64_t kept_rows
     size_t kept_data[4]
     bint kept_graphs
@@ -28,7 +28,7 @@ cdef inline bint is_full(Gathered *gathered) noexcept nogil:
 
 
 cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
-    """Say where the next row of a column starts; False where there is no memory."""
+    """Set the start of the next row of a column; False if memory is exhausted."""
     # No batch comes to more than that: see `text.columns.check_batch`.
     cdef int32_t offset = <int32_t> gathered.data[column].size
     if not reserve(&gathered.offsets[column], 4):
@@ -38,7 +38,7 @@ cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
 
 
 cdef bint append_text(Gathered *gathered, Buffer *out, Term *term) noexcept nogil:
-    """Append a term; False where there is no memory. As deep as the limit of nesting allows."""
+    """Append a term; False if memory is exhausted. As deep as the limit of nesting allows."""
     if term.kind != TRIPLE:
         return append(out, term.text.bytes, term.text.size)
     if not append(out, gathered.opening.bytes, gathered.opening.size):
@@ -52,7 +52,7 @@ cdef bint append_text(Gathered *gathered, Buffer *out, Term *term) noexcept nogi
 
 
 cdef bint start_graphs(Gathered *gathered) noexcept nogil:
-    """Let the graph of every row before be null; False where there is no memory."""
+    """Let the graph of every row before be null; False if memory is exhausted."""
     cdef size_t offsets = 4 * (gathered.rows + 1)
     cdef size_t bits = (gathered.rows + 7) // 8
     # One byte more, so that there is something to fill where no row was before.
@@ -68,13 +68,13 @@ cdef bint start_graphs(Gathered *gathered) noexcept nogil:
 
 
 cdef inline bint put_term(Gathered *gathered, int column, Term *term) noexcept nogil:
-    """Add the next row of a column; False where there is no memory."""
+    """Add the next row of a column; False if memory is exhausted."""
     gathered.bytes += text_size(term)
     return append_text(gathered, &gathered.data[column], term) and put_offset(gathered, column)
 
 
 cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
-    """Add the next row's graph; False where there is no memory."""
+    """Add the next row's graph; False if memory is exhausted."""
     cdef bint named = graph.kind != DEFAULT_GRAPH
     if not gathered.has_graphs:
         if not named:
@@ -92,7 +92,7 @@ cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
 
 
 cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
-    """Gather what is planned, or as much of it as makes a batch; False where there is no memory."""
+    """Gather what is planned, or as much of it as makes a batch; False if memory is exhausted."""
     cdef Planned *planned
     while gathered.next < reader.planned and not is_full(gathered):
         planned = &reader.plan[gathered.next]
@@ -109,7 +109,7 @@ cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
 
 
 cdef bint begin_batch(Gathered *gathered) noexcept nogil:
-    """Forget all rows; False where there is no memory."""
+    """Forget all rows; False if memory is exhausted."""
     for column in range(4):
         gathered.data[column].size = 0
         gathered.offsets[column].size = 0
@@ -188,7 +188,7 @@ cdef class ColumnDecoder(PieceDecoder):
     def flush(self):
         """The rows that were gathered, full or not: one batch, or none if there are no rows."""
         if self.busy:
-            raise OrderError("the decoder is at work in another thread")
+            raise OrderError("another thread is using the decoder")
         return [self._batch()] if self.gathered.rows else []
 
     def finish(self):

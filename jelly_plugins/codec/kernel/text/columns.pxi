@@ -1,10 +1,10 @@
 # The column encoder of `text/columns.py`: cells in N-Triples syntax become rows, without the GIL.
 #
 # As with lines of text, only cells of the usual form are read here; a row with any other is left to
-# the reference, which reads it or says what is wrong with it.
+# the reference, which reads it or reports the error.
 
 cdef struct Given:
-    # A column that somebody else owns; `offsets` and `bits` are those of its first row that counts,
+    # A borrowed column; `offsets` and `bits` are those of its first row that counts,
     # `bits` counted from `validity`'s first. NULL for a column that is not there.
     const uint8_t *offsets
     const uint8_t *data
@@ -92,7 +92,8 @@ cdef inline bint parse_cell(LineReader *lines, Slice cell, int position) noexcep
 cdef class ColumnSource:
     """The columns that are being written, and what holds their buffers.
 
-    :ivar fits: whether they have the layout that the reference asks for; if not, it has to say why.
+    :ivar fits: whether they have the layout that the reference requires; if not, it raises the
+        error.
     """
 
     cdef Given given[4]

@@ -18,18 +18,18 @@ cdef struct LineWriter:
     size_t next
     # A graph that turned out to be empty, until it is taken; NULL otherwise.
     Term *empty_graph
-    # Where writing stands in the statement before: a level for each triple that is quoted in
+    # The position of writing in the previous statement: a level for each triple that is quoted in
     # another. There are never more than the limit of nesting allows.
     Level *levels
     int depth
 
 
 cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
-    """Write what is planned, or as much of it as makes a piece; False where there is no memory.
+    """Write what is planned, or as much of it as makes a chunk; False if memory is exhausted.
 
     All of it is written when `lines.next` has reached the end of the plan and `depth` is 0. An
-    empty graph in the plan is set down, and ends the writing too; so does a statement with which the
-    frame's long terms are too much.
+    empty graph in the plan is set down, and ends the writing too; so does a statement with which
+    the frame's long terms are too much.
     """
     cdef Planned *planned
     while lines.out.size < piece:
@@ -70,7 +70,7 @@ cdef inline uint64_t long_line(Level *level) noexcept nogil:
 
 
 cdef bint write_step(LineWriter *lines) noexcept nogil:
-    """Write a term or what stands around it; False where there is no memory."""
+    """Write a term or the text around it; False if memory is exhausted."""
     cdef Level *level = &lines.levels[lines.depth - 1]
     cdef Term *term
     if level.at == level.count:
@@ -93,7 +93,7 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
 
 
 cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
-    """Read on, and write, until there is a piece (AT_PLAN_END) or something else stops it."""
+    """Read on, and write, until there is a chunk (AT_PLAN_END) or something else stops it."""
     cdef Status status
     while lines.long_bytes <= reader.frame_expansion:
         if not write_planned(reader, lines, piece):
@@ -119,8 +119,8 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
 
 
 cdef class PieceDecoder:
-    """What the decoders that make no terms have in common: the frame that they are in, errors, and
-    that what comes of a frame is given out piece by piece."""
+    """The common part of the decoders that make no terms: the current frame, errors, and the output
+    of a frame chunk by chunk."""
 
     cdef Reader reader
     cdef readonly object options
@@ -135,7 +135,7 @@ cdef class PieceDecoder:
     cdef object frame
     # Its bytes, as long as anything points to them.
     cdef bytes data
-    # Whether a thread is at work on it.
+    # Whether a thread is using it.
     cdef bint busy
 
     def __dealloc__(self):
@@ -166,11 +166,11 @@ cdef class PieceDecoder:
     # What a decoder of its own kind has of these.
 
     cdef Status _read_on(self) noexcept nogil:
-        """Read on until there is a piece (AT_PLAN_END) or something else stops it."""
+        """Read on until there is a chunk (AT_PLAN_END) or something else stops it."""
         return AT_FRAME_END
 
     cdef object _take(self, bint at_frame_end):
-        """The piece that is there; None if there is none to give out."""
+        """The current chunk; None if there is none."""
         return None
 
     cdef int _begun(self) except -1:
@@ -202,16 +202,16 @@ cdef class PieceDecoder:
     cdef int _enter(self, bint begins) except -1:
         """Begin to work on a frame, or go on; is followed by a `_next_piece`."""
         if self.busy:
-            raise OrderError("the decoder is at work in another thread")
+            raise OrderError("another thread is using the decoder")
         if begins and self.frame is not None:
             raise OrderError(reference_columns.NOT_ITS_TURN, frame=self.next_frame)
         self.busy = True
         return 0
 
     cdef object _next_piece(self, bytes data):
-        """The next piece, None at the end of the frame.
+        """The next chunk, None at the end of the frame.
 
-        :param data: a frame that begins with this piece; None for the one that was begun.
+        :param data: a frame that begins with this chunk; None for the one that was begun.
         """
         piece = None
         try:
@@ -278,12 +278,12 @@ cdef class PieceDecoder:
                     self.last_frame = self.frame
                     self.frame = None
                     self.next_frame += 1
-                # After the last piece the next call finds nothing more.
+                # After the last chunk the next call finds no more.
                 return piece
 
 
 cdef class _Pieces:
-    """What comes of one frame, piece by piece."""
+    """The output of one frame, chunk by chunk."""
 
     cdef PieceDecoder decoder
     # The frame, before it is begun.
@@ -301,7 +301,7 @@ cdef class _Pieces:
         piece = None
         if not self.ended:
             data = self.data
-            # It changes nothing if this is refused.
+            # It changes nothing if this is rejected.
             self.decoder._enter(data is not None)
             self.data = None
             self.ended = True
@@ -313,8 +313,8 @@ cdef class _Pieces:
 
 
 cdef class TextDecoder(PieceDecoder):
-    """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`, which this is the compiled form
-    of."""
+    """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`, which this is the compiled
+    form of."""
 
     cdef LineWriter lines
     # What the writer's slices point into.

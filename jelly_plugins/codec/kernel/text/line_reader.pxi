@@ -1,9 +1,9 @@
 # Lines of N-Triples and N-Quads, read term by term without the GIL.
 #
 # Only lines of the usual form are read here: IRIs, blank nodes and literals where RDF 1.1 has them,
-# triple terms of those as objects, nothing wrong with them. Any other line (nested or RDF-star's
-# triples, errors, what a limit refuses) is left to the reference's parser, which reads it or says
-# what is wrong with it.
+# triple terms of those as objects, without errors. Any other line (nested or RDF-star's
+# triples, errors, what exceeds a limit) is left to the reference's parser, which reads it or
+# reports the error.
 
 cdef enum Line:
     LINE_WRITTEN
@@ -28,7 +28,7 @@ cdef struct LineReader:
     # Whether triple terms are read, see `parse_triple_term`.
     bint triples
     uint64_t string_bytes
-    # The terms of the line, and what they point to where it does not stand in the line.
+    # The terms of the line, and what they point to where it is not in the line.
     EncodedTerm encoded[4]
     # The terms of the triple that is the object, and all that they say.
     EncodedTerm quoted[3]
@@ -40,7 +40,7 @@ cdef struct LineReader:
     PreviousTerm last[4]
 
 
-# Bytes that may stand in an IRI and in a string without an escape; 2 for those beyond ASCII.
+# Bytes allowed in an IRI and in a string without an escape; 2 for those beyond ASCII.
 cdef uint8_t IRI_BYTES[256]
 cdef uint8_t STRING_BYTES[256]
 cdef uint8_t SHORT_ESCAPES[256]
@@ -135,7 +135,7 @@ cdef const uint8_t *parse_label(LineReader *lines, const uint8_t *pos, const uin
         return NULL
     value[0] = Slice(start, pos - start)
     if opens_as_stand_in(value[0]):
-        # The reference knows what it may stand for.
+        # The reference decodes it.
         return NULL
     return pos if is_label(value[0]) and value.size <= lines.string_bytes else NULL
 
@@ -176,7 +176,7 @@ cdef const uint8_t *parse_string(LineReader *lines, const uint8_t *pos, const ui
 
 cdef const uint8_t *parse_escape(Buffer *out, const uint8_t *pos,
                                 const uint8_t *end) noexcept nogil:
-    """Read the escape that starts at `pos`, and append the character that it stands for."""
+    """Read the escape that starts at `pos`, and append its character."""
     cdef int digits
     cdef uint32_t code = 0
     cdef int digit
@@ -275,7 +275,7 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
 
 cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                               int position, EncodedTerm *encoded) noexcept nogil:
-    """Read any term that may stand in a position of a statement."""
+    """Read any term allowed in a position of a statement."""
     lines.repeated[position] = False
     if pos < end and pos[0] == c"<" and is_same_iri(&lines.last[position], pos, end):
         # What was heard before needs no second look.
@@ -304,7 +304,7 @@ cdef const uint8_t *parse_triple_term(LineReader *lines, const uint8_t *pos, con
 
 
 cdef bint say(Buffer *out, EncodedTerm *encoded) noexcept nogil:
-    """Append all that makes a term this one; False where there is no memory."""
+    """Append all that makes a term this one; False if memory is exhausted."""
     if not reserve(out, encoded.text.size + encoded.datatype.size + 22):
         return False
     put_byte(out, <uint8_t> encoded.kind)
@@ -319,7 +319,7 @@ cdef bint say(Buffer *out, EncodedTerm *encoded) noexcept nogil:
 
 cdef const uint8_t *parse_part(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                int position, EncodedTerm *encoded) noexcept nogil:
-    """Read a term that is no triple."""
+    """Read a term that is not a triple."""
     if pos == end:
         return NULL
     encoded.prefix_place.serial = 0
@@ -339,7 +339,7 @@ cdef const uint8_t *parse_part(LineReader *lines, const uint8_t *pos, const uint
 
 cdef inline bint is_same_iri(PreviousTerm *previous, const uint8_t *pos,
                              const uint8_t *end) noexcept nogil:
-    """Whether the IRI of the statement before stands at `pos`, letter by letter."""
+    """Whether the text at `pos` is the IRI of the previous statement, byte by byte."""
     cdef size_t size = previous.text.size
     return (previous.kind == IRI and <size_t> (end - pos) >= size + 2 and pos[size + 1] == c">"
             and same(pos + 1, size, previous.text.bytes, size))
@@ -412,7 +412,7 @@ cdef uint64_t line_ends_in(const uint8_t *pos, const uint8_t *end) noexcept nogi
 
 cdef uint64_t count_bytes(const uint8_t *pos, const uint8_t *end, uint8_t byte,
                           uint8_t but_before) noexcept nogil:
-    """How often a byte stands in a text, without those before another byte."""
+    """How often a byte occurs in a text, without those before another byte."""
     cdef uint64_t count = 0
     while pos < end:
         pos = <const uint8_t *> memchr(pos, byte, end - pos)

@@ -40,12 +40,12 @@ cdef void open_plain(LineReader *reader) noexcept nogil:
 
 
 cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
-    """Whether a term is no literal, or one that stays as it is."""
+    """Whether a term is not a literal, or one that stays as it is."""
     cdef Slice lex = Slice(NULL, 0)
     if encoded.kind != LITERAL or not encoded.typed:
         return True
     if encoded.text.size:
-        # Behind a tag and a length, which has one byte where the form is one that is known.
+        # After a tag and a length, which has one byte where the form is one that is known.
         lex = Slice(encoded.text.bytes + 2, encoded.text.size - 2)
     return is_kept_form(lex, encoded.datatype)
 
@@ -67,7 +67,7 @@ cdef const uint8_t *parse_plain(LineReader *lines, Slice *sound, const uint8_t *
 
 cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const uint8_t *pos,
                                        const uint8_t *end, int position) noexcept nogil:
-    """Read a term that is well-formed for sure, and the space behind it; return the position after
+    """Read a term that is certainly well-formed, and the space after it; return the position after
     that, NULL if it is another one.
 
     :param sound: what was found well-formed in the text.
@@ -100,8 +100,8 @@ cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const ui
 
 
 cdef inline Slice *place_of(Slice *sound, Slice part) noexcept nogil:
-    """Where a part is kept: what recurs is told by its length and by one of its last characters,
-    most often."""
+    """Where a part is kept: repeats are usually found by their length and one of their last
+    characters."""
     return &sound[(part.size + part.bytes[part.size - 2]) % SOUND_PARTS]
 
 
@@ -110,7 +110,7 @@ cdef inline bint is_known_part(Slice *known, Slice part) noexcept nogil:
 
 
 cdef bint is_sound(Slice part) noexcept nogil:
-    """Whether an IRI, or what stands behind the quotes of a literal, is well-formed for sure. There
+    """Whether an IRI, or the text after the quotes of a literal, is certainly well-formed. There
     are no escapes in these."""
     if part.bytes[0] == c"<":
         return is_plain_iri(part)

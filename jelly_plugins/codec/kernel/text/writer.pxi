@@ -5,7 +5,7 @@ cdef extern from *:
     #include <stdint.h>
     #include <stddef.h>
 
-    /* 0 for a text that stands for itself in a string: of ASCII, with nothing to escape. Most texts
+    /* 0 for a text that needs no escape in a string: of ASCII, with nothing to escape. Most texts
        do; without an early end the loop is done many bytes at a time. */
     static inline int string_needs_care(const uint8_t *bytes, size_t size) {
         uint8_t found = 0;
@@ -40,7 +40,7 @@ cdef extern from *:
 
 
 cdef struct Escape:
-    # What stands for a character that may not stand for itself; size 0 for one that may.
+    # The escape of a character; size 0 for one that needs none.
     char bytes[8]
     uint8_t size
 
@@ -91,7 +91,7 @@ cdef int fill_escapes(Escape *escapes, special, escape) except -1:
 
 
 cdef int fill_ranges(Ranges *ranges, pattern) except -1:
-    """Take in what stands between the brackets of a regular expression."""
+    """Read the characters between the brackets of a regular expression."""
     whole = re.compile(f"[{pattern}]")
     for code in range(128):
         ranges.ascii[<int> code] = whole.match(chr(code)) is not None
@@ -99,7 +99,7 @@ cdef int fill_ranges(Ranges *ranges, pattern) except -1:
     for found in re.finditer(r"\\?(.)(?:-(.))?", pattern, re.DOTALL):
         if ord(found[1]) >= 128:
             if ranges.count == 32:
-                raise ValueError("the kernel has no room for so many ranges")
+                raise ValueError("the kernel has no space for so many ranges")
             ranges.low[ranges.count] = ord(found[1])
             ranges.high[ranges.count] = ord(found[2] or found[1])
             ranges.count += 1
@@ -116,7 +116,7 @@ cdef bint is_in(Ranges *ranges, uint32_t code) noexcept nogil:
 
 
 cdef const uint8_t *read_character(const uint8_t *pos, uint32_t *code) noexcept nogil:
-    """The character of valid UTF-8 that stands at `pos`; return the position after it."""
+    """The character of valid UTF-8 at `pos`; return the position after it."""
     cdef uint8_t first = pos[0]
     if first < 0x80:
         code[0] = first
@@ -135,7 +135,7 @@ cdef const uint8_t *read_character(const uint8_t *pos, uint32_t *code) noexcept 
 
 cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end,
                                       uint64_t *beyond) noexcept nogil:
-    """Pass over what needs no escape in a string, eight bytes at a time; `beyond` has bits of
+    """Skip characters that need no escape in a string, eight bytes at a time; `beyond` has bits of
     BEYOND_ASCII where some of it is not of ASCII."""
     cdef uint64_t word
     cdef uint64_t quote
@@ -158,7 +158,7 @@ cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end,
     return pos
 
 
-# Each of these appends to a buffer, and returns False where there is no memory.
+# Each of these appends to a buffer, and returns False if memory is exhausted.
 
 cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
                          Escape *escapes) noexcept nogil:
@@ -167,7 +167,7 @@ cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
     cdef const uint8_t *run = pos
     cdef uint64_t beyond = 0
     cdef Escape *escape
-    # Room for all of it as it is; escapes make more as they come.
+    # Space for the unescaped text; escapes reserve more.
     if not reserve(out, size):
         return False
     while True:
@@ -256,8 +256,8 @@ cdef inline bint opens_as_stand_in(Slice label) noexcept nogil:
 
 
 cdef inline int is_stand_in(Slice label) noexcept nogil:
-    """Whether a label stands for another, see `ntriples.written_label`; -1 if there is no memory to
-    find out."""
+    """Whether a label is a stand-in, see `ntriples.written_label`; -1 if memory is
+    exhausted."""
     return stands_for_another(label) if opens_as_stand_in(label) else 0
 
 
@@ -288,7 +288,7 @@ cdef int stands_for_another(Slice label) noexcept nogil:
     if characters_in(decoded, decoded + meant.size) < 0:
         found = 0
     else:
-        # What can be written as it is has no stand-in.
+        # A label that can be written unchanged has no stand-in.
         found = is_stand_in(meant) if is_label(meant) else 1
     PyMem_RawFree(decoded)
     return found
