@@ -9,9 +9,9 @@ Knows pyoxigraph and the codec, nothing of rdflib. What a store changes, and no 
 - Language tags are lower-cased, already in pyoxigraph's terms.
 - A statement is held once, however often the stream has it.
 
-What it cannot hold is refused, with frame and row: generalized statements, IRIs that are not
+What it cannot hold raises an error with frame and row: generalized statements, IRIs that are not
 absolute or not well-formed, language tags that are not well-formed. Quoted triples are held as
-objects (triple terms of RDF 1.2); elsewhere they are refused, or reified on request.
+objects (triple terms of RDF 1.2); elsewhere they are rejected, or reified on request.
 
 >>> import io
 >>> from pyoxigraph import Literal, NamedNode, Quad, Store

@@ -23,7 +23,7 @@ _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 
 def _short_number(longest: int) -> str:
-    """The numbers that have room on both sides of the point: a pattern without look-ahead."""
+    """Numbers whose digits fit on both sides of the point: a pattern without look-ahead."""
     whole = (longest - 2) // 2
     part = rf"\.[0-9]{{0,{longest - whole - 3}}}[1-9]"
     return rf"0|-?[1-9][0-9]{{0,{whole - 1}}}(?:{part})?|-?0{part}"
@@ -40,7 +40,7 @@ _FORMS_IN_TERMS: Final = "".join(
 #: strings with a short language tag or none, and most of the forms above. Like the pattern that
 #: follows, it is one for RE2, which Arrow has.
 KEPT_TERM: Final = rf'(?s)^(?:_.*|<[^<].*|".*"(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS})$'
-#: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be refused.
+#: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be rejected.
 KNOWN_DATATYPE: Final = rf'"\^\^<(?:{re.escape(XSD)}|{re.escape(_RDF)})'
 #: Other forms that say the same as one of those above.
 _INTEGER: Final = r"[+-]?[0-9]{1,40}"
@@ -116,7 +116,7 @@ def _asked(literal: Literal) -> Literal:
 
 
 def _ask(literals: list[Literal]) -> list[Literal]:
-    # A new store, because it never forgets what it was told.
+    # A new store, because a store never forgets its strings.
     store = Store()
     nodes = [NamedNode(f"{_INDEX}{number}") for number in range(len(literals))]
     store.extend(

@@ -1,7 +1,7 @@
 """Blank node labels: from any string that Jelly allows to one that Oxigraph takes.
 
-Both mappings are functions of the label alone (and of a secret, for fresh nodes), so that reading a
-stream of any length needs no table of the labels seen.
+Both mappings are functions of the label alone (and of a secret, for relabelled nodes), so that
+reading a stream of any length needs no table of the labels seen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..codec.text.ntriples import written_label
 def kept(label: str) -> BlankNode:
     """The blank node of a label that is kept.
 
-    It has the label that stands for it in N-Quads, see
+    It has its label in N-Quads, see
     :func:`~jelly_plugins.codec.text.ntriples.written_label`; Oxigraph takes all of those. Different
     labels stay different, the same label is always the same node, here and in text, and what comes
     out of a store has the label that went in (``terms.describe`` has ``ntriples.read_label``).
@@ -31,8 +31,8 @@ def kept(label: str) -> BlankNode:
 class Fresh:
     """Makes new blank nodes, the same one for the same text.
 
-    Their labels are hashes of 124 bits under a random key: as unlikely to meet others as Oxigraph's
-    own, which are random numbers of that size, and stored in as little room.
+    Their labels are hashes of 124 bits under a random key: as unlikely to equal others as
+    Oxigraph's own, which are random numbers of that size, and stored in as few bytes.
 
     :param key: up to 64 bytes; by default a random one. Equal keys give equal nodes.
 

@@ -3,7 +3,7 @@
 pyoxigraph writes quads far faster than their terms can be had one by one. But what it writes of
 terms that it has never checked (``pyoxigraph.parse`` with ``lenient=True`` gives such) may be read
 as something else: an IRI with ``>`` in it, as another statement. Or not at all: a relative IRI. So
-text is used only if it is plain: lines of three terms that are well-formed for sure.
+text is used only if it is plain: lines of three terms that are certainly well-formed.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def plain_text(
     """Quads in the form that the store gives them, with their text, and what had another form.
 
     :param graphs: the graphs that they are in, or more.
-    :return: the quads, graph by graph; their text, None if it is not plain; and by quads of before
-        what became of them, where that is another one.
+    :return: the quads, graph by graph; their text, None if it is not plain; and, by original quad,
+        the stored quad, where it differs.
 
     >>> quad = Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))
     >>> plain_text([quad], {DEFAULT_GRAPH})[1:]
@@ -109,7 +109,7 @@ def _line(statement: Quad | Triple) -> str:
 
 
 def _exchanged(text: bytes, starts: list[int], others: bytes) -> bytes:
-    """Lines, with others in the place of those that begin there."""
+    """Lines, with replacements for those that begin there."""
     parts: list[bytes] = []
     end = 0
     for start, line in zip(starts, others.splitlines(keepends=True), strict=True):
@@ -128,8 +128,8 @@ def _by_graph(quads: list[Quad], graphs: set[GraphName]) -> Mapping[GraphName, l
 
 
 def line_of(quad: Quad) -> bytes | None:
-    """The line of N-Quads of a quad as most are: its text is plain, it has no blank nodes, and its
-    literal is in the form that the store gives it. None if it is not sure that it is one.
+    """The line of N-Quads of an ordinary quad: its text is plain, it has no blank nodes, and its
+    literal is in the form that the store gives it. None for any other quad.
 
     >>> line_of(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"), NamedNode("urn:g")))
     b'<urn:s> <urn:p> "o" <urn:g> .\\n'
@@ -215,7 +215,7 @@ def rows_of(quads: Collection[Quad], text: PlainText) -> list[Row]:
         name = graph_text(graph)
         members = _of_graph(graph, quads, text)
         for quad, line in zip(members, lines.decode().split("\n")[:-1], strict=True):
-            # Without the dot; there is no space but between terms and in a literal.
+            # Without the dot; spaces occur only between terms and in a literal.
             subject, predicate, object_ = line[:-2].split(" ", 2)
             if subject[0] == "_":
                 subject = text_of(quad.subject)
@@ -226,7 +226,7 @@ def rows_of(quads: Collection[Quad], text: PlainText) -> list[Row]:
 
 
 def check_terms(quads: Iterable[Quad]) -> None:
-    """Refuse terms whose text would be read as something else, or not at all.
+    """Reject terms whose text would be parsed as something else, or not at all.
 
     :raises TermError: there is one.
     """

@@ -2,10 +2,10 @@
 
 A term is its text in the syntax of N-Triples, made by pyoxigraph of a term that pyoxigraph has
 checked, and in the form that the store would give it: two rows are one quad in the store if and
-only if they are equal. Nothing else may become part of a SPARQL update; that, not escaping after
+only if they are equal. Only rows become part of a SPARQL update; that, not escaping after
 the fact, is what keeps data from being read as SPARQL.
 
-What SPARQL text cannot say is a blank node that exists already: such terms are :class:`Opaque`.
+SPARQL text cannot express a blank node that exists already: such terms are :class:`Opaque`.
 Long ones are :class:`Long`: of many rows with the same one, the text would have a copy for each.
 """
 
@@ -42,18 +42,18 @@ Row: TypeAlias = tuple[str, str, str, str]
 
 
 class Opaque(TermText):
-    """The text of a term that is not to stand in SPARQL, and the term itself."""
+    """The text of a term that must not occur in SPARQL, and the term itself."""
 
     __slots__ = ()
 
 
 class Long(Opaque):
-    """The text of a long term, which may stand in SPARQL if there are few of them."""
+    """The text of a long term, which may occur in SPARQL if there are few of them."""
 
     __slots__ = ()
 
 
-#: What lets a term stand in each position: how its text begins.
+#: How the text of a term may begin in each position.
 _OPENINGS: Final = (("<", "_"), ("<",), ("<", "_", '"'), ("<", "_", ""))
 _QUOTED: Final = "<<("
 
@@ -68,7 +68,7 @@ _ESCAPED: Final = bytes((*range(0x20), *b'"\\\x7f'))
 #: Characters of rows that are parsed together.
 _TOGETHER: Final = 1 << 20
 
-#: RDF 1.2's way to write a base direction behind a language tag.
+#: RDF 1.2's way to write a base direction after a language tag.
 _DIRECTION: Final = re.compile(r"(.+)--(ltr|rtl)")
 _DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
 
@@ -82,7 +82,7 @@ class RowFactory:
     A language tag with a base direction, as in ``en--ltr``, makes a literal with a base direction:
     Jelly itself has no other place for it.
 
-    :param graph: the graph in the place of the default graph; the default graph itself by default.
+    :param graph: the graph used instead of the default graph; the default graph itself by default.
     :param named_graphs: whether there may be any other.
 
     >>> factory = RowFactory()
@@ -99,7 +99,7 @@ class RowFactory:
         try:
             NamedNode(value)
         except ValueError:
-            # It says what is wrong with it.
+            # The constructor's error has the reason.
             return str(_TERMS.iri(value))
         text = f"<{value}>"
         return text if len(text) <= LONG_TERM else Long.of(text, NamedNode(value))
@@ -167,7 +167,7 @@ def _has_blank_node(term: Any) -> bool:
 
 
 def _term_of(text: str) -> Any:
-    """The term that a text of pyoxigraph's stands for."""
+    """The term of a text written by pyoxigraph."""
     [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
     return quad.object
 
@@ -204,7 +204,7 @@ def literal_text(literal: Literal) -> str:
 def _tag(langtag: str) -> str:
     """What a language tag, with a base direction or not, adds to a lexical form.
 
-    :raises TermError: Oxigraph refuses it.
+    :raises TermError: Oxigraph rejects it.
     """
     language, direction = _language(langtag)
     return str(Literal("", language=language, direction=direction))[2:]
@@ -214,7 +214,7 @@ def _tag(langtag: str) -> str:
 def _language(langtag: str) -> tuple[str | None, BaseDirection | None]:
     """The language of a tag, and the base direction that it may have.
 
-    :raises TermError: Oxigraph refuses it.
+    :raises TermError: Oxigraph rejects it.
     """
     direction = None
     if found := _DIRECTION.fullmatch(langtag):
@@ -227,13 +227,13 @@ def _language(langtag: str) -> tuple[str | None, BaseDirection | None]:
 def _type(datatype: str) -> str:
     """What a datatype adds to a lexical form.
 
-    :raises TermError: Oxigraph refuses it.
+    :raises TermError: Oxigraph rejects it.
     """
     return str(_TERMS.literal("", None, datatype))[2:]
 
 
 def _check(terms: tuple[str, ...], where: str) -> None:
-    """Refuse terms where Oxigraph has none of their kind.
+    """Reject terms of a kind that Oxigraph does not allow in their position.
 
     :raises TermError: it is so.
     """
@@ -247,7 +247,7 @@ def _check(terms: tuple[str, ...], where: str) -> None:
 
 
 def check_graph_text(text: str, where: str) -> None:
-    """Refuse a term's text that can be no graph's name.
+    """Reject a term's text that cannot be a graph name.
 
     :raises TermError: it is so.
     """

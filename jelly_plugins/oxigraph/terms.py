@@ -1,7 +1,7 @@
 """pyoxigraph's terms: made for a decoder, taken apart for an encoder.
 
 pyoxigraph checks what it is given: IRIs and language tags in the constructors of terms, positions
-in those of ``Triple`` and ``Quad``. What it refuses becomes a ``TermError`` that names the term or
+in those of ``Triple`` and ``Quad``. What it rejects becomes a ``TermError`` that names the term or
 its position; the decoder adds frame and row.
 """
 
@@ -30,7 +30,7 @@ GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
 DEFAULT_GRAPH: Final = DefaultGraph()
 
-#: Characters of a refused term that an error shows.
+#: Characters of a rejected term that an error shows.
 _SHOWN: Final = 80
 
 #: The way out for quoted triples, where there is one.
@@ -57,7 +57,7 @@ _HELD: Final[tuple[tuple[type, ...], ...]] = (
 
 
 def check_store(store: object) -> None:
-    """Refuse the path of a store where the store itself is needed.
+    """Reject the path of a store where a store object is required.
 
     :raises TypeError: it is a path.
 
@@ -72,7 +72,7 @@ def check_store(store: object) -> None:
 
 
 def check_graph(graph: object) -> None:
-    """Refuse what is no name of a graph, such as a string.
+    """Reject an invalid graph name, such as a string.
 
     :raises TypeError: it is none.
 
@@ -81,13 +81,13 @@ def check_graph(graph: object) -> None:
     TypeError: graph is a NamedNode, a BlankNode or a DefaultGraph, not 'urn:g'
     """
     if not isinstance(graph, GraphName):
-        raise TypeError(f"graph is a NamedNode, a BlankNode or a DefaultGraph, not {graph!r}")
+        raise TypeError(f"graph must be a NamedNode, BlankNode or DefaultGraph (got {graph!r})")
 
 
 def describe(term: object) -> tuple[Any, ...]:
     """Take a term of pyoxigraph apart, see ``codec.Describe``.
 
-    :raises TermError: it is no term, or a literal with a base direction (Jelly has none).
+    :raises TermError: it is not a term, or a literal with a base direction (Jelly has none).
 
     >>> describe(Literal("1", datatype=NamedNode("urn:d")))
     (<Kind.LITERAL: 2>, '1', None, 'urn:d')
@@ -131,7 +131,7 @@ def may_have_blank_nodes(quad: Quad) -> bool:
 class OxigraphFactory:
     """Makes pyoxigraph's terms for one reading; statements are its ``Triple`` and ``Quad``.
 
-    :param blank_nodes: ``"fresh"`` makes a new node for each label of this reading, ``"keep"``
+    :param blank_nodes: ``"fresh"`` relabels each node of this reading, ``"keep"``
         keeps the labels as far as Oxigraph takes them, see :func:`.labels.kept`.
     """
 
@@ -139,14 +139,14 @@ class OxigraphFactory:
 
     def __init__(self, *, blank_nodes: BlankNodes = "fresh") -> None:
         if blank_nodes not in get_args(BlankNodes):
-            raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
+            raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
         self.blank_node = Fresh() if blank_nodes == "fresh" else kept
 
     def iri(self, value: str) -> Any:
         try:
             return NamedNode(value)
         except ValueError as error:
-            raise TermError(f"Oxigraph refuses the IRI {_short(value)}: {error}") from error
+            raise TermError(f"Oxigraph rejects the IRI {_short(value)}: {error}") from error
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         if langtag is not None:
@@ -154,14 +154,14 @@ class OxigraphFactory:
                 return Literal(lex, language=langtag)
             except ValueError as error:
                 raise TermError(
-                    f"Oxigraph refuses the language tag {_short(langtag)}: {error}"
+                    f"Oxigraph rejects the language tag {_short(langtag)}: {error}"
                 ) from error
         if datatype is None:
             return Literal(lex)
         try:
             return Literal(lex, datatype=_datatype(datatype))
         except ValueError as error:
-            raise TermError(f"Oxigraph refuses the datatype {_short(datatype)}: {error}") from error
+            raise TermError(f"Oxigraph rejects the datatype {_short(datatype)}: {error}") from error
 
     def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
         return make_triple((subject, predicate, object_), quoted=True)
@@ -267,7 +267,7 @@ def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: s
 
     :param quoted: whether errors are to say that it is a quoted one.
     :param way_out: what an error adds for a quoted triple as subject.
-    :raises TermError: a term stands where Oxigraph has none of its kind.
+    :raises TermError: Oxigraph does not allow a term of this kind in its position.
     """
     try:
         return Triple(*terms)
@@ -279,7 +279,7 @@ def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
     """A quad of these terms; three are one in the default graph.
 
     :param way_out: what an error adds for a quoted triple as subject.
-    :raises TermError: a term stands where Oxigraph has none of its kind.
+    :raises TermError: Oxigraph does not allow a term of this kind in its position.
     """
     # pyoxigraph tries one type of graph name after the other, and the default graph's last.
     if terms[-1] is DEFAULT_GRAPH:

@@ -84,5 +84,5 @@ def test_what_to_do_with_quoted_triples_is_known() -> None:
 
 def test_errors_name_the_row() -> None:
     good = numbered(3)
-    with pytest.raises(TermError, match=r"<bytes>: frame 1, row \d+: Oxigraph refuses the IRI"):
+    with pytest.raises(TermError, match=r"<bytes>: frame 1, row \d+: Oxigraph rejects the IRI"):
         list(read_quads(write_bytes([*good, Triple(Iri("bad"), P, O)], frame_rows=5)))

@@ -368,7 +368,7 @@ def test_a_store_that_somebody_else_has_moved(store: ox.Store, path: Path) -> No
         other = dataclasses.replace(position, patch="<urn:other>", number=2)
         set_position(store, other)
         size = path.stat().st_size
-        with pytest.raises(ChainError, match=r"stands at patch <urn:other> in log .* at work"):
+        with pytest.raises(ChainError, match=r"is at patch <urn:other> in log .* has changed it"):
             recorder.add(quad(2))
         assert path.stat().st_size == size
         assert data(store) == {str(quad(1))}

@@ -81,7 +81,7 @@ def test_directions() -> None:
 )
 def test_what_oxigraph_refuses(langtag: str | None, datatype: str | None) -> None:
     for _ in range(2):
-        with pytest.raises(TermError, match="Oxigraph refuses"):
+        with pytest.raises(TermError, match="Oxigraph rejects"):
             RowFactory().literal("x", langtag, datatype)
 
 

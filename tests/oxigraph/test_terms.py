@@ -97,7 +97,7 @@ def test_statements_are_triples_and_quads() -> None:
     ],
 )
 def test_terms_that_oxigraph_refuses(term: Any, says: str) -> None:
-    with pytest.raises(TermError, match="Oxigraph refuses ") as caught:
+    with pytest.raises(TermError, match="Oxigraph rejects ") as caught:
         list(read_frames(to_jelly(Triple(S, P, term)), factory=OxigraphFactory()))
     assert says in str(caught.value)
     assert caught.value.frame == 0
@@ -147,7 +147,7 @@ def test_labels_are_kept(label: str) -> None:
     assert kept(label).value == label
 
 
-#: Labels that Oxigraph refuses, or that it could not read back from its own N-Quads.
+#: Labels that Oxigraph rejects, or that it could not read back from its own N-Quads.
 ODD_LABELS = [
     "",
     "a b",

@@ -100,7 +100,7 @@ def test_terms_that_oxigraph_cannot_hold() -> None:
     file = io.BytesIO()
     write_results(["s"], rows, file, format="jellys")
     solutions = read_solutions(file.getvalue())
-    with pytest.raises(TermError, match="Oxigraph refuses the IRI") as caught:
+    with pytest.raises(TermError, match="Oxigraph rejects the IRI") as caught:
         list(solutions)  # type: ignore[arg-type]
     assert caught.value.frame == 7
 

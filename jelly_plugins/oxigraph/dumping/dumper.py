@@ -89,7 +89,7 @@ def dump(
     if graph is not None:
         check_graph(graph)
     if order not in get_args(Order):
-        raise ValueError(f"order is 'store' or 'subject', not {order!r}")
+        raise ValueError(f"order must be 'store' or 'subject' (got {order!r})")
     options = _options(graph, options)
     again = None if options.rdf_star else _restarter(dst)
     if again is None and not options.rdf_star and _has_triple_terms(store, graph):

@@ -26,7 +26,7 @@ _LITERAL: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?:\^\^<([^>]*+)>)?
 
 
 def in_text(pieces: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
-    """Pieces of N-Triples or N-Quads, each of whole lines, with other lexical forms."""
+    """Chunks of N-Triples or N-Quads, each of whole lines, with other lexical forms."""
 
     def rewritten(found: re.Match[bytes]) -> bytes:
         if found[2] is None:

@@ -35,7 +35,7 @@ from .nquads_reader import NQuadsReader, text_of
 from .quad_reader import QuadReader, QuotedTriples, check_settings
 from .relabelling import LoadedBlankNodes, read_as, relabelled
 
-#: Told how many statements and how many bytes of frames there were so far.
+#: Called with the number of statements and of bytes of frames so far.
 Progress: TypeAlias = Callable[[int, int], object]
 
 _Part = TypeVar("_Part")
@@ -75,7 +75,7 @@ class StatementReader(Protocol):
         """The quads of parts.
 
         :param graph: the graph that was named for the source.
-        :param fresh: whether blank nodes get new labels.
+        :param fresh: whether blank nodes are relabelled.
         """
         ...
 
@@ -113,7 +113,7 @@ def load(
     lacks some empty graphs. (Streams of quads have no empty graphs.)
 
     A process that is killed during an atomic load of millions of statements may leave files
-    ``bulk-*.sst`` in the store's folder, which Oxigraph does not clear away. They are no part of
+    ``bulk-*.sst`` in the store's folder, which Oxigraph does not remove. They are not part of
     the store and can be deleted while it is closed.
 
     An interrupt (Ctrl-C) that comes while the store ends its work is raised after that. If the
@@ -122,11 +122,11 @@ def load(
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param graph: the graph that a stream of triples goes into, by default the default graph. A
-        stream of quads is refused with one. Streams of graphs and datasets go into the same
+        stream of quads is rejected with one. Streams of graphs and datasets go into the same
         graphs whole, whatever frame a statement is from.
-    :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label meets one that
+    :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
         the store has from elsewhere. ``"keep"`` keeps labels, so that loading a source again adds
-        nothing; a label that Oxigraph refuses is mapped, see :func:`.labels.kept`. The scope
+        nothing; a label that Oxigraph rejects is mapped, see :func:`.labels.kept`. The scope
         of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
         statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
         with blank nodes are held in memory, and equal nodes of two sources become one.
@@ -135,26 +135,26 @@ def load(
         1.5 GB, in memory up to half of what the store itself takes. With False, batches of 50,000
         quads, each all or nothing, follow one another in constant memory, and those before an
         error stay.
-    :param quoted_triples: ``"refuse"`` those that are not objects, or ``"reify"`` them: a
-        blank node takes the place of the quoted triple, and ``_:node rdf:reifies <<( s p o )>>`` is
-        added in the same graph. A triple that is quoted again has the same node.
+    :param quoted_triples: ``"refuse"`` raises an error for those that are not objects, ``"reify"``
+        reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
+        )>>`` is added in the same graph. A triple that is quoted again has the same node.
     :param progress: called every 10,000 statements and at the end, with the number of statements
         and of bytes so far (those of frames, unpacked). With ``atomic`` nothing of it is in the
         store then, but for the last call. It may read the store but must not change it. An
         exception that it raises ends the load, as an error in the source would.
     :param limits: the limits on untrusted input.
-    :param concatenated: options that stand first in a frame start a new stream.
-    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param concatenated: whether options at the start of a frame start a new stream.
+    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
         store has no place for them.
-    :param bookkeeping: take the graph :data:`.BOOKKEEPING` too, which a dump can have: the store
-        then believes that it stands where the dumped one did. It is refused otherwise.
+    :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
+        the store then has the positions of the dumped one. Otherwise the graph is rejected.
     :param lexical_form: rewrites literals that have a datatype other than ``xsd:string``: called
         with the lexical form and the IRI of the datatype, it returns the form to store.
     :return: number of statements in the source, repeats included. The store may grow by less,
         because it has a statement once, and by more, because of ``"reify"``.
-    :raises JellyError: with source, frame and row, whatever is wrong with the source, and where it
-        says what the store cannot hold.
+    :raises JellyError: with source, frame and row: the source is invalid, or has data that
+        the store cannot hold.
     :raises ChainError: a process that recorded changes to the store has ended without closing its
         log, see :func:`jelly_plugins.oxigraph.record`.
     :raises OSError: the store cannot be written.
@@ -247,7 +247,7 @@ def add_statements(
             store.add_graph(empty)
         if progress is not None:
             progress(reader.statements, reader.bytes)
-        # Here, since Python may handle a signal when it is asked for.
+        # Created here, since Python may handle a signal at this point.
         statements = reader.statements
     except BaseException as error:
         if stored.all and not isinstance(error, Exception):
@@ -324,9 +324,9 @@ def _noting_end(quads: Iterable[Quad], stored: _Stored) -> Iterator[Quad]:
 
 
 def _in_memory(store: Store) -> bool:
-    """Whether a store has no folder; pyoxigraph tells it nowhere but here.
+    """Whether a store has no folder; pyoxigraph has no other way to find out.
 
-    A backup to a folder without a name is always refused, with another reason for each kind.
+    A backup to a folder without a name always fails, with a different reason for each kind.
     """
     try:
         store.backup("")

@@ -28,7 +28,7 @@ from .lexical_forms import LexicalForm, in_text
 #: Bytes of a line that Oxigraph's parser takes, at most.
 LONGEST_LINE: Final = (1 << 24) - 1
 
-#: Pieces up to this size are not searched for lines that are too long.
+#: Chunks up to this size are not searched for lines that are too long.
 _LONG_PIECE: Final = 1 << 20
 
 _LINE_END: Final = b" .\n"
@@ -38,7 +38,7 @@ _RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
 
 
 class NQuadsReader:
-    """Reads a source; an iterator of pieces of N-Triples, or N-Quads for a stream that has graphs.
+    """Reads a source; an iterator of chunks of N-Triples, or N-Quads for a stream that has graphs.
 
     The other side of :class:`.quad_reader.QuadReader`, with the same attributes.
 
@@ -62,7 +62,7 @@ class NQuadsReader:
         self.has_graphs = options.physical_type is not PhysicalType.TRIPLES
         check_target(src, options, graph)
         self._on_namespace = on_namespace
-        # Labels are kept in the text; the validator's nodes are for nothing but to be refused.
+        # Labels are kept in the text; the validator's nodes only serve to reject labels.
         validator = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
         self._text = TextPieces(
             src, notation=Notation.RDF_1_2, validator=validator, limits=limits, on_frame=self._take
@@ -79,7 +79,7 @@ class NQuadsReader:
         return self._text.frame
 
     def __iter__(self) -> Iterator[bytes]:
-        """The text in pieces, each of whole lines."""
+        """The text in chunks, each of whole lines."""
         rest: list[bytes] = []
         size = 0
         with self._text as pieces:
@@ -99,21 +99,21 @@ class NQuadsReader:
                 yield whole
 
     def has_reserved(self, piece: bytes) -> bool:
-        """Whether a statement of a piece is in the reserved graph."""
+        """Whether a statement of a chunk is in the reserved graph."""
         # A line has one end, and no term contains another.
         return self.has_graphs and _RESERVED_LINE in piece
 
     def rewritten(self, pieces: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
-        """Pieces with other lexical forms."""
+        """Chunks with other lexical forms."""
         return in_text(pieces, form)
 
     def quads(
         self, pieces: Iterable[bytes], graph: GraphName | None, *, fresh: bool = False
     ) -> Iterator[Quad]:
-        """The statements of pieces as quads.
+        """The statements of chunks as quads.
 
         :param graph: the graph that was named for the source.
-        :param fresh: whether blank nodes get new labels; otherwise they keep theirs.
+        :param fresh: whether blank nodes are relabelled; otherwise they keep their labels.
         :raises SourceError: Oxigraph's parser rejects what the validator has accepted. It should
             not; if it does, the error has no row.
         """
@@ -127,7 +127,7 @@ class NQuadsReader:
             raise self._rejected(error) from error
 
     def load(self, pieces: Iterable[bytes], store: Store, graph: BlankNode) -> None:
-        """Have a store load pieces into a graph, all or nothing, with new labels for blank nodes.
+        """Have a store load chunks into a graph, all or nothing, with relabelled blank nodes.
 
         This is for a blank node as the graph, which :meth:`quads` would rename, too.
 
@@ -153,7 +153,7 @@ class NQuadsReader:
         return SourceError(f"Oxigraph rejects this as N-Quads: {error}", source=self._text.name)
 
     def _check(self, size: int) -> None:
-        """Refuse a line that Oxigraph's parser does not take.
+        """Reject a line that Oxigraph's parser does not accept.
 
         :raises LimitError: it is too long.
         """
@@ -231,7 +231,7 @@ def text_of(
     """The source as text; None where that cannot be, and the source is as it was.
 
     It cannot be without the kernel; without options that can be read; and where a blank node that
-    names a graph has to be known outside the text: with labels kept as ``graph``, and with fresh
+    names a graph has to be known outside the text: with labels kept as ``graph``, and with new
     ones in physical type GRAPHS, where it may name an empty graph.
     """
     options = src.peek_options() if native else None

@@ -22,7 +22,7 @@ from .lexical_forms import LexicalForm, in_quads
 from .nquads_reader import check_target, text_of
 from .reify import ReifyingFactory
 
-#: What becomes of quoted triples that are no objects: an error, or a reifier in their place.
+#: How quoted triples outside the object position are handled: an error, or a reifier.
 QuotedTriples = Literal["refuse", "reify"]
 
 
@@ -32,7 +32,7 @@ def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -
     :raises ValueError: or TypeError: it is nothing that can be chosen.
     """
     if quoted_triples not in get_args(QuotedTriples):
-        raise ValueError(f"quoted_triples is 'refuse' or 'reify', not {quoted_triples!r}")
+        raise ValueError(f"quoted_triples must be 'refuse' or 'reify' (got {quoted_triples!r})")
     if blank_nodes not in get_args(BlankNodes):
         raise ValueError(
             "blank_nodes must be 'fresh', 'keep' or, in a load, 'canonicalize' "
@@ -46,7 +46,7 @@ class QuadReader:
     """Reads a source; an iterator of one list of quads per frame.
 
     :param graph: where the triples of a stream of triples go; None for the default graph. A stream
-        of quads names its graphs itself and is refused with one.
+        of quads names its graphs itself and is rejected with one.
     :param on_namespace: called with the name and the IRI of each namespace that is declared.
     :raises JellyError: while iterating, with source, frame and row.
 
@@ -163,15 +163,16 @@ def read_quads(
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param graph: the graph of the triples in a stream of triples, by default the default graph. A
-        stream of quads is refused with one.
+        stream of quads is rejected with one.
     :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
-        of a file give equal quads; a label that Oxigraph refuses is mapped, see
+        of a file give equal quads; a label that Oxigraph rejects is mapped, see
         :func:`.labels.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
         the same labels stay apart.
-    :param quoted_triples: ``"refuse"`` those that are not objects, or ``"reify"`` them, see
+    :param quoted_triples: ``"refuse"`` raises an error for those that are not objects, ``"reify"``
+        reifies them, see
         :func:`.load`.
     :param limits: the limits on untrusted input.
-    :param concatenated: options that stand first in a frame start a new stream.
+    :param concatenated: whether options at the start of a frame start a new stream.
     :raises JellyError: while iterating, with source, frame and row.
 
     >>> from jelly_plugins import Iri, Literal, Triple

@@ -1,6 +1,7 @@
 """What a store has to remember of the logs that were replayed into it, kept in one of its graphs.
 
-The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactions that it tells of:
+The graph ``<urn:jelly-plugins:bookkeeping>`` has the following quads, and changes in the
+transactions that it records:
 
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
@@ -13,7 +14,7 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has, and changes in the transactio
 - for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
   graph that it was declared for, or ``<urn:jelly-plugins:default>``.
 
-Names are percent-encoded. Nothing else may touch this graph, see ``reserved``.
+Names are percent-encoded. No other code may change this graph, see ``reserved``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, bookkeeping_iri
 from ..rows import Row, graph_text, row_of
 from ..terms import DEFAULT_GRAPH, GraphName
 
-#: The graph that is no data.
+#: The graph that is not data.
 BOOKKEEPING: Final = NamedNode(BOOKKEEPING_IRI)
 
 _LOG: Final = bookkeeping_iri("log:")
@@ -70,13 +71,13 @@ def count(store: Store) -> int:
 
 
 def noted_positions(store: Store) -> list[Position]:
-    """The positions that a store has in its bookkeeping, which may lag behind it: where it stands
-    is for ``lag.positions`` to say."""
+    """The positions in a store's bookkeeping, which may be older than its data; use
+    ``lag.positions`` for the current position."""
     return list(_furthest(_quads(store)).values())
 
 
 def positions_in(store: Store, graph: str) -> list[Position]:
-    """Where a store stands in the logs that were replayed into a graph.
+    """The positions of a store in the logs that were replayed into a graph.
 
     :param graph: text of its name; that of the default graph is empty.
     """
@@ -95,7 +96,7 @@ def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str], Position]:
 
 
 def recordings(store: Store) -> dict[str, Position]:
-    """The positions of a store that may have more of their logs, by log: a recorder is at work, or
+    """The positions of a store that may have more of their logs, by log: a recorder is active, or
     was when its process ended."""
     found: dict[str, Position] = {}
     certain: dict[str, Position] = {}
@@ -112,7 +113,7 @@ def recordings(store: Store) -> dict[str, Position]:
 
 
 def _positions(quads: Iterable[Quad]) -> Iterator[tuple[Position, bool]]:
-    """The positions that quads tell, and whether the store may have more of the log."""
+    """The positions in quads, and whether the store may have more of the log."""
     for subject, predicate, value, _ in quads:
         if not predicate.value.startswith(_POSITION):
             continue
@@ -137,7 +138,7 @@ def _positions(quads: Iterable[Quad]) -> Iterator[tuple[Position, bool]]:
 
 
 def position_quad(position: Position, *, recording: bool = False) -> Quad:
-    """The quad that tells a position.
+    """The quad of a position.
 
     :param recording: whether the store may have more of the log.
     """
@@ -191,7 +192,7 @@ def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]
 
 
 def namespace_rows(store: Store, graph: str, name: str) -> set[Row]:
-    """The rows that tell a namespace, none if there is none.
+    """The rows of a namespace, none if there is none.
 
     :param graph: text of the name of the graph that it was declared for.
     """

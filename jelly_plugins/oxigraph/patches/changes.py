@@ -40,7 +40,7 @@ _BATCH: Final = 4096
 class NetChanges(Changes):
     """The net effect of operations on statements: the last one on a quad counts.
 
-    :param graph: text of the name of the graph in the place of the default graph.
+    :param graph: text of the name of the graph used instead of the default graph.
     :ivar net: whether a row is there in the end; of all rows that were touched. Large ones are used
         up by :meth:`write`.
     :ivar namespaces: operations on namespaces, in order.
@@ -61,7 +61,7 @@ class NetChanges(Changes):
         self._deleted: list[Row] = []
         self._unmatched_node: Row | None = None
         self.namespaces: list[AnyOperation] = []
-        #: Of the rows; None before it was asked for.
+        #: Of the rows; None until it is computed.
         self._characters: int | None = None
 
     @property
@@ -183,7 +183,7 @@ class NetChanges(Changes):
         return update
 
     def check(self, store: Store) -> None:
-        """Refuse changes that say more than the net effect. See :class:`StrictChanges`."""
+        """Reject changes beyond the net effect. See :class:`StrictChanges`."""
 
 
 class StrictChanges(NetChanges):
@@ -226,7 +226,7 @@ class StrictChanges(NetChanges):
         super().join(following)
 
     def check(self, store: Store) -> None:
-        """Refuse operations that do not change anything.
+        """Reject operations that change nothing.
 
         :raises ConflictError: there is one.
         """
@@ -274,11 +274,11 @@ def _statement_text(row: Row) -> str:
 class StoreTarget:
     """A store that logs are replayed into; see ``patch.replay.target.Target``.
 
-    :param graph: the graph in the place of the default graph.
+    :param graph: the graph used instead of the default graph.
     :param strict: whether each operation on a statement must change something.
     :param check_blank_nodes: whether each deletion with a blank node must.
     :param limits: ``frame_expansion`` bounds what the rows of a transaction repeat of long terms.
-    :raises TypeError: the graph is no name of one.
+    :raises TypeError: the graph is not a graph name.
     """
 
     def __init__(
@@ -303,7 +303,7 @@ class StoreTarget:
         self._recordings: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
-        """Where the store stands."""
+        """The store's position."""
         catch_up(self._store)
         self._recordings = recordings(self._store)
         return positions_in(self._store, self.graph)
@@ -316,8 +316,8 @@ class StoreTarget:
         """Change data, namespaces and position in one transaction. The changes are used up.
 
         :return: number of deletions of statements that were not there.
-        :raises ChainError: the store does not stand where it did: somebody else has moved it.
-        :raises ConflictError: an operation does nothing, and that is not to be.
+        :raises ChainError: another process has moved the store's position.
+        :raises ConflictError: an operation changes nothing, which is not allowed.
         :raises LimitError: the rows repeat too much of long terms.
         :raises TermError: a statement is in the graph of the bookkeeping.
         """
@@ -327,7 +327,7 @@ class StoreTarget:
             raise over(self._limits, "frame_expansion", repeated, what)
         for graph in {row[3] for row in changes.net}:
             refuse_graph(graph)
-        # Whoever else replays into the store waits here, and then finds that it has moved.
+        # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
             catch_up(self._store)
             if is_left(self._store):
@@ -363,7 +363,7 @@ class StoreTarget:
         return known is not None and position.number < known.number + LAG
 
     def end(self, position: Position | None) -> None:
-        """Have the store say exactly where it stands in a log, which was replayed to its end."""
+        """Write the store's exact position in a log, which was replayed to its end."""
         if position is None or self.graph or position.log not in self._recordings:
             return
         with lock_of(self._store):
@@ -377,8 +377,9 @@ class StoreTarget:
         :raises ChainError: they are not those of ``before``.
         """
         if self._reached is not None and self._reached[0] in self._store:
-            # Whoever moves the store takes it away. A look at all that the store has of a log takes
-            # longer the more it had before: Oxigraph's memory keeps what was deleted for a while.
+            # The code that moves the store removes it. A look at all that the store has of a log
+            # takes longer the more it had before: Oxigraph's memory keeps what was deleted for a
+            # while.
             return {self._reached[1]}
         quads = position_quads(self._store, after.log, self.graph)
         found = position_of(quads)

@@ -1,13 +1,13 @@
-"""Positions that lag behind the store: what makes recording many small transactions cheap.
+"""Deferred positions, which make recording many small transactions cheap.
 
-To keep its position takes a store longer than to add a statement. So a recorder does not have it
-kept with each small transaction: it says ``recording`` in its place, which means that the store has
-what the log says up to there, and may have more. How much more is bounded by :data:`LAG`.
+Writing its position takes a store longer than adding a statement. So a recorder does not write it
+with each small transaction. The position in the store is marked ``recording``: the store has the
+log up to there, and may have more. How much more is bounded by :data:`LAG`.
 
-Nothing is lost by that: patches say what is there and what is not, so that to apply the last ones
-again, all of them and in their order, leads to the same. But nobody else may change the store in
-between, or the change might be undone. So whoever is to change a store, or tells of its positions,
-has the recorder at work write the exact one first (:func:`catch_up`); and where the process of the
+Nothing is lost by that: patches state what is there and what is not, so that applying the last ones
+again, all of them and in their order, gives the same result. But no other change to the store may
+come between, or it might be undone. So code that changes a store, or reports its positions,
+has the active recorder write the exact one first (:func:`catch_up`); and where the process of the
 recorder has ended before it could, nothing but its own log is applied until the store is as far as
 that (:func:`check_recorded`).
 """
@@ -27,7 +27,7 @@ from ..terms import check_store
 from .bookkeeping import noted_positions, position_quad, position_quads, recordings
 from .transaction import apply
 
-#: Patches that a store may have behind the position that it says.
+#: Maximum number of patches that a store may have after its recorded position.
 LAG: Final = 100
 
 
@@ -45,21 +45,21 @@ _LAGGING: Final[dict[int, ref[Lagging]]] = {}
 
 
 def lags(store: Store, recorder: Lagging) -> None:
-    """Note that the position of a store lags, of the log of this recorder."""
+    """Note that a store's position in this recorder's log is deferred."""
     known = _LAGGING.get(id(store))
     if known is None or known() is not recorder:
         _LAGGING[id(store)] = ref(recorder)
 
 
 def catches_up(store: Store) -> None:
-    """Note that it does not lag any more."""
+    """Note that it is exact again."""
     _LAGGING.pop(id(store), None)
 
 
 def catch_up(store: Store, *, but: Lagging | None = None) -> None:
     """Have a store say exactly how far it is in the log that is being recorded, if there is one.
 
-    :param but: the recorder whose position may lag on.
+    :param but: the recorder whose position may stay deferred.
     """
     known = _LAGGING.get(id(store))
     if known is None:
@@ -76,20 +76,20 @@ def catch_up(store: Store, *, but: Lagging | None = None) -> None:
 
 
 def is_alone(store: Store, recorder: Lagging) -> bool:
-    """Whether the position of a store lags because of this recorder, and of nothing else."""
+    """Whether a store's position is deferred by this recorder and by no other."""
     known = _LAGGING.get(id(store))
     return known is not None and known() is recorder
 
 
 def is_left(store: Store) -> bool:
-    """Whether the recorder of a store was dropped and not closed, and the store lags."""
+    """Whether the recorder of a store was dropped without closing it, with a deferred position."""
     known = _LAGGING.get(id(store))
     return known is not None and known() is None
 
 
 def positions(store: Store) -> list[Position]:
-    """Where a store stands in the logs that were replayed into it, or recorded: for each log and
-    each graph in the place of the default graph one position.
+    """The positions of a store in the logs that were replayed into it, or recorded: for each log
+    and each graph used instead of the default graph one position.
 
     After a recorder that was not closed, the store may be further.
 
@@ -102,7 +102,7 @@ def positions(store: Store) -> list[Position]:
 
 
 def set_position(store: Store, position: Position) -> None:
-    """Say where a store stands in a log, in place of what it says itself.
+    """Set a store's position in a log, replacing its own.
 
     For a store that was filled otherwise: from a copy of another one, for example.
     """
@@ -114,7 +114,7 @@ def set_position(store: Store, position: Position) -> None:
 
 
 def check_recorded(store: Store, log: str | None = None) -> None:
-    """Refuse to change a store that has more of some log than it says.
+    """Refuse to change a store that may have more of a log than its position says.
 
     :param log: the log that may be that one.
     :raises ChainError: its recorder has ended without closing it.

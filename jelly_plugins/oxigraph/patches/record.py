@@ -7,7 +7,7 @@ store never say different things for longer than that.
 The position in the log changes together with the data, but not with each small transaction, see
 ``lag``: after the end of a process that has not closed its log, the last patches are applied again.
 
-What is recorded is, unless told otherwise, what changes: statements that go and that come. Where a
+By default, only effective changes are recorded: statements that go and that come. Where a
 change does nothing, there is no patch, so that a patch can be undone by doing its opposite.
 """
 
@@ -83,7 +83,7 @@ class _Begun(NamedTuple):
     :ivar place: where the log ended before it.
     :ivar changes: what is deleted and what is added, once the store is being changed.
     :ivar reached: the position that the store gets with it, if it gets one.
-    :ivar lags: whether the position may stay behind what follows.
+    :ivar lags: whether the position may be deferred.
     """
 
     place: Place
@@ -105,7 +105,7 @@ def record(
     """Change a store through an object that writes each change to a log.
 
     Patches that the log has and the store has not are applied first. After a process that has ended
-    without closing the log, nothing else may be done to the store before: it may have up to 99
+    without closing the log, the store must not be changed before that: it may have up to 99
     small patches more than it says, which are applied again. The log must be the one that was
     written: of an older copy of it, or one that a failure of power has cut, it is not found out
     then that the store has more. With ``sync`` neither can be.
@@ -113,13 +113,13 @@ def record(
     :param log: path of the log; made if there is none. Only one recorder at a time may have it.
     :param name: what the store calls the log, see :func:`.replay`.
     :param exact: leave out additions of what is there and deletions of what is not, which takes a
-        look at the store for each. Without it, what is asked for is recorded: replaying the log
-        gives the same data all the same, but the opposite of a patch may take away what was there
-        before it. Deletions of statements with blank nodes that are not there are always left out:
-        a replay rejects them.
+        look at the store for each. Without it, all requested changes are recorded: replaying the
+        log gives the same data all the same, but the opposite of a patch may take away what was
+        there before it. Deletions of statements with blank nodes that are not there are always left
+        out: a replay rejects them.
     :param options: of a new log; by default a Jelly-Patch stream of quads with ``rdf_star``.
     :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`. The store is flushed too.
-    :param limits: what is believed of the log that is there.
+    :param limits: the limits on an existing log.
     :raises ChainError: the log is not one of this store.
     :raises JellyError: the log cannot be read, or not be written to.
 
@@ -193,7 +193,7 @@ class Recorder:
         self._log = None if position is None else position.log
         #: What the store has of its position.
         self._stale = [] if position is None else position_quads(store, position.log)
-        #: Patches since the store has got its position; None if that may not stay behind.
+        #: Patches since the store has got its position; None if it may not be deferred.
         self._behind: int | None = None
         #: The exact position, while the store gets it.
         self._exact_position: Quad | None = None
@@ -210,7 +210,7 @@ class Recorder:
             known = next((each for each in positions_in(store, "") if each.log == name), None)
             if known is not None:
                 raise ChainError(
-                    f"the store stands at patch {known.patch} of log {name}, and the log is empty",
+                    f"the store is at patch {known.patch} of log {name}, and the log is empty",
                     expected=known.patch,
                 )
 
@@ -251,7 +251,7 @@ class Recorder:
 
         :raises JellyError: the log cannot say it, or is closed; nothing was changed.
         :raises OSError: the log cannot be written; nothing was changed.
-        :raises TypeError: it is no quad of pyoxigraph.
+        :raises TypeError: it is not a pyoxigraph quad.
         """
         self._change(quad, True)
 
@@ -281,8 +281,8 @@ class Recorder:
                 self._commit(transaction)
 
     def _make_usual(self, quad: Quad, there: bool) -> bool:
-        """Change one quad as the rest of this class would, in the case that is nearly all of them:
-        it is a usual one, and the position stays behind. Nothing happens if it is another one.
+        """Change one quad as the rest of this class would, in the most common case:
+        an ordinary quad, with a deferred position. Does nothing for any other.
 
         :return: whether it is that case.
         """
@@ -334,7 +334,7 @@ class Recorder:
             self._settle()
 
     def _commit(self, transaction: Transaction) -> None:
-        # Whoever else moves the store waits here, and then finds that it has moved.
+        # Another process that moves the store waits here, and then finds that it has moved.
         with self._store_lock:
             self._follow_others()
             deletes, adds = transaction.staged()
@@ -384,9 +384,9 @@ class Recorder:
         self._begun = None
 
     def _check_position(self) -> None:
-        """Refuse to go on where somebody else has moved the store.
+        """Raise an error if another process has moved the store.
 
-        :raises ChainError: it stands elsewhere in the log.
+        :raises ChainError: it is elsewhere in the log.
         """
         # A look at all that the store has of a log takes longer the more it had before.
         if self.position is None or position_quad(self.position) in self.store:
@@ -402,7 +402,7 @@ class Recorder:
 
     @property
     def position(self) -> Position | None:
-        """Where the store stands in the log; None if nothing was recorded yet."""
+        """The store's position in the log; None if nothing was recorded yet."""
         place, position = self._known
         if place is not self._place:
             place = self._place
@@ -411,7 +411,7 @@ class Recorder:
         return position
 
     def _position_at(self, place: Place) -> Position:
-        """Where the store stands once it has the log up to a place."""
+        """The store's position once it has the log up to a place."""
         head = id_text(place.head)
         return Position(
             log=self._log or self._name or id_text(place.root),
@@ -423,7 +423,7 @@ class Recorder:
         )
 
     def write_position(self) -> None:
-        """Have the store say exactly where it stands. Its lock is held."""
+        """Write the store's exact position. Its lock is held."""
         self._settle()
         position = self.position
         if self._behind is None or position is None:

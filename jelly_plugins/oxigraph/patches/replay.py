@@ -37,16 +37,16 @@ def replay(
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Replayed:
-    """Apply a log of patches to a store, from where the store stands in it.
+    """Apply a log of patches to a store, from the store's position in it.
 
-    Each transaction of a patch (TX to TC; what stands outside of any is one too) is one transaction
-    of the store, whatever its size: whatever happens, an error or the end of the process, the store
-    has all of it or none. Transactions that are aborted (TA) leave nothing. The position in the log
-    is kept in the store and moves in the same transaction, so that running the same again continues
-    after the last one. It, and namespaces, are in a graph of their own: see
+    Each transaction of a patch (TX to TC; operations outside of any form one too) is one
+    transaction of the store, whatever its size: whatever happens, an error or the end of the
+    process, the store has all of it or none. Transactions that are aborted (TA) leave nothing. The
+    position in the log is kept in the store and moves in the same transaction, so that running the
+    same again continues after the last one. It, and namespaces, are in a graph of their own: see
     :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
 
-    What the store changes in terms is told in :mod:`jelly_plugins.oxigraph`; labels of blank nodes
+    For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
     are kept, as far as Oxigraph takes them (see ``labels.kept``). Operations on two forms that the
     store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
     operations on one quad.
@@ -73,42 +73,43 @@ def replay(
         that match nothing are counted: see ``Replayed.unmatched``.
     :param check_prev: whether a patch that names the one before it (``prev``) must come after that
         one. Without it, patches are applied in the order of the log. Then a source without
-        ``name`` that begins further back than where the store stands, but not at the beginning of
+        ``name`` that begins before the store's position, but not at the beginning of
         its log, is taken for another log and applied again: give the log a name, or leave this on.
     :param name: what the store calls the log. By default it is known by the id of its first patch,
         or, without ids, by what its first transaction changes; a log that begins with a patch
         whose ``prev`` was applied last, or with that patch itself, continues the log of that one.
     :param until: id of the patch after which to stop: an IRI, or a term in the syntax of N-Triples.
-        It is an error if the store stands further on already.
-        Whether the log has it is found out before anything is applied, where the log can be read
+        It is an error if the store is past it already.
+        Whether the log has it is checked before anything is applied, where the log can be read
         twice (a file, bytes, a list of patches); otherwise, as in a pipe, once it has ended.
     :param follow: apply what is complete and wait for more, in a file given by its path. It is an
         error if the file is deleted or replaced (rotated), or gets shorter than what was read of
         it; what it had is applied then, and a new replay goes on in the new file. One that is
-        rewritten in place and not shorter is not found out: a log is appended to, nothing else.
+        rewritten in place and not shorter is not detected: logs may only be appended to.
     :param interval: seconds between two looks at a file that is followed.
     :param stop: asked before each wait; ends the replay when it says True.
     :param group: how many transactions are applied together at most, up to 10,000 operations and
-        some megabytes in all. Where one of them cannot be applied, those in front of it are, and
-        none behind. What waits for others is applied before more of the source is read, so that
+        some megabytes in all. Where one of them cannot be applied, those before it are, and
+        none after it. What waits for others is applied before more of the source is read, so that
         nothing of a pipe or a growing file waits longer than the source does. By default 100; for
         patches out of anything but a list it is 1, since each may be waited for. With 1 everybody
         who reads the store sees it after each transaction.
     :param dry_run: read the log and check that its patches follow one another and the store's
         position, but change nothing.
-    :param progress: told after each transaction what was done so far. An exception that it raises
-        ends the replay; what was told is applied, and with it the rest of its group, and nothing
-        behind.
+    :param progress: called after each transaction with the result so far. An exception that it
+        raises ends the replay; the reported transactions stay applied, with the rest of their
+        group, and nothing after it.
     :param limits: the limits on untrusted input.
-    :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
-        nothing was applied of that patch and of those behind it. Or an id names two patches; the
-        log has no patch ``until``, or the store is behind it; or another replay has moved on.
+    :raises ChainError: a patch does not follow the previous one, or the log does not follow what
+        was applied; nothing was applied of that patch and of those after it. Or an id names two
+        patches; the log has no patch ``until``, or the store is past it; or another replay has
+        moved on.
     :raises ConflictError: with ``check_blank_nodes`` a deletion, or with ``strict`` an operation,
         changes nothing; nothing was applied of its transaction.
-    :raises JellyError: the log cannot be read, or says what the store cannot hold. What was applied
-        before stays, and the message names the patch. Or ``name`` is empty, or no text, or
-        ``group`` is less than 1.
-    :raises TypeError: ``graph`` is no term of pyoxigraph.
+    :raises JellyError: the log cannot be read, or has data that the store cannot hold. What was
+        applied before stays, and the message names the patch. Or ``name`` is empty or not a string,
+        or ``group`` is less than 1.
+    :raises TypeError: ``graph`` is not a pyoxigraph term.
     :raises OSError: the store cannot be written.
 
     >>> from pyoxigraph import Store

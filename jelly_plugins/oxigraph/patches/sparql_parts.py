@@ -50,7 +50,7 @@ class SparqlOperation:
     """One operation of an update, in parts of its text. What it does not have is empty.
 
     :ivar prologue: the declarations that hold for it.
-    :ivar text: the operation as it stands, without its prologue.
+    :ivar text: the operation unchanged, without its prologue.
     :ivar words: keywords and names of an operation on graphs, keywords in upper case.
     :ivar data: whether the templates are data, without variables.
     :ivar with_graph: ``WITH`` and its IRI.
@@ -220,7 +220,7 @@ def _operation(text: str, tokens: _Tokens, made: SparqlOperation) -> SparqlOpera
 
 
 def with_variables_as(text: str, prefix: str) -> tuple[str, list[str]]:
-    """A template with IRIs in the place of variables: ``prefix`` and the variable's name.
+    """A template with IRIs instead of variables: ``prefix`` and the variable's name.
 
     :return: the template, and the names of its variables.
 

@@ -2,7 +2,7 @@
 
 Additions alone go into the store as they are, by ``Store.extend``, which is one transaction. All
 else becomes a SPARQL update, see ``transaction``. What is deleted is written as text there, and
-what may be read as something else is refused.
+text that could be parsed as something else is rejected.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _MANY_IN_GRAPH: Final = 8
 class Staged(NamedTuple):
     """Quads that are all deleted, or all added, in the form that the store gives them.
 
-    :ivar text: their text, if it is plain.
-    :ivar changed: those that were asked for in another form, by that.
+    :ivar text: their text, if it is well-formed.
+    :ivar changed: those that were requested in another form, by that form.
     """
 
     quads: list[Quad]
@@ -87,7 +87,7 @@ class Transaction:
         """Add a quad.
 
         :raises TermError: it is in the graph that keeps the positions of logs.
-        :raises TypeError: it is no quad of pyoxigraph.
+        :raises TypeError: it is not a pyoxigraph quad.
         """
         self._change([quad], True)
 
@@ -95,7 +95,7 @@ class Transaction:
         """Remove a quad.
 
         :raises TermError: it is in the graph that keeps the positions of logs.
-        :raises TypeError: it is no quad of pyoxigraph.
+        :raises TypeError: it is not a pyoxigraph quad.
         """
         self._change([quad], False)
 
@@ -103,7 +103,7 @@ class Transaction:
         """Add quads.
 
         :raises TermError: one is in the graph that keeps the positions of logs.
-        :raises TypeError: one is no quad of pyoxigraph.
+        :raises TypeError: one is not a pyoxigraph quad.
         """
         self._change(list(quads), True)
 
@@ -111,7 +111,7 @@ class Transaction:
         """Remove quads.
 
         :raises TermError: one is in the graph that keeps the positions of logs.
-        :raises TypeError: one is no quad of pyoxigraph.
+        :raises TypeError: one is not a pyoxigraph quad.
         """
         self._change(list(quads), False)
 
@@ -163,7 +163,7 @@ class Transaction:
             if quad.graph_name != DEFAULT_GRAPH:
                 self._graphs[quad.graph_name] = True
 
-    # What comes of it
+    # Results
 
     def staged(self) -> tuple[Staged, Staged]:
         """What is to be deleted from the store, and what to be added."""

@@ -3,11 +3,12 @@
 pyoxigraph has no transactions but one: whatever a single ``Store.update`` does. So all that is to
 change goes into the text of one SPARQL update.
 
-- Rows without blank nodes are written as ``DELETE DATA`` and ``INSERT DATA``. With nothing else in
-  the text, Oxigraph applies it as one write, without a transaction that could be read from.
+- Rows without blank nodes are written as ``DELETE DATA`` and ``INSERT DATA``. Without other
+  operations in the text, Oxigraph applies it as one write, without a transaction that could be read
+  from.
 - A blank node cannot be named in SPARQL, and a long term is not to be copied for each of many
-  rows. Such a row is a solution of a ``VALUES`` block where a key stands in the term's place, and a
-  custom function gives the term that the key stands for.
+  rows. Such a row is a solution of a ``VALUES`` block where a key replaces the term, and a
+  custom function returns the term of the key.
 - When a custom function fails, Oxigraph drops the row without a word. Such a row therefore adds a
   quad to a graph that must not be there: the ``CREATE GRAPH`` that follows is an error then, and
   undoes everything. The function is a method of a dict, so that no Python code runs in which a
@@ -41,7 +42,7 @@ _NAMES: Final = ("s", "p", "o", "g")
 _BATCH: Final = 4096
 #: Characters of the terms that are handed over in one operation.
 _OPERATION_CHARACTERS: Final = 16 << 20
-#: Characters of rows with long terms that may stand in the text of the quads to delete or to add:
+#: Characters of rows with long terms that the text of the quads to delete or to add may have:
 #: such an update takes Oxigraph two thirds of the time of one that looks for what it changes, but
 #: has copies of them.
 _LONG_CHARACTERS: Final = 16 << 20
@@ -130,7 +131,7 @@ class Update:
 
     def _ground(self, rows: Iterable[Row]) -> tuple[str, list[list[Row]]]:
         """Ground rows as the quads of a DATA operation, and the others by the positions in which
-        terms are opaque."""
+        terms are parameterised."""
         texts: dict[str, list[str]] = {}
         opaque: defaultdict[tuple[bool, ...], list[Row]] = defaultdict(list)
         iterator = iter(rows)
@@ -147,7 +148,7 @@ class Update:
     def _texts(
         self, rows: Iterable[Row], opaque: defaultdict[tuple[bool, ...], list[Row]]
     ) -> dict[str, list[str]]:
-        """The text of ground rows in pieces, by graph; other rows go to ``opaque``."""
+        """The text of ground rows in chunks, by graph; other rows go to ``opaque``."""
         graphs: dict[str, list[str]] = {}
         pieces: list[str] = []
         graph_before: str | None = None
@@ -184,7 +185,7 @@ class Update:
         return self._room >= 0
 
     def _where(self, operation: str, rows: Sequence[Row]) -> str:
-        """One operation for rows whose terms are opaque in the same positions."""
+        """One operation for rows whose terms are parameterised in the same positions."""
         in_graph = rows[0][3] != ""
         width = 4 if in_graph else 3
         opaque = [position for position in range(width) if isinstance(rows[0][position], Opaque)]

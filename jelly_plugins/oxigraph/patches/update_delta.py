@@ -7,7 +7,7 @@ Oxigraph says nowhere what an update changes. So:
 - The solutions of a pattern are had from the store: the pattern is run as an update that hands the
   values of the template's variables to functions, and then fails, so that nothing stays. What the
   operations before it change is part of that update, so that it sees their effects.
-- Each solution in the place of the variables gives the quads, with new blank nodes for each where
+- Each solution, substituted for the variables, gives the quads, with new blank nodes for each where
   the template has some.
 
 The functions are methods of lists: no Python code runs in which a signal could raise an exception,
@@ -63,7 +63,7 @@ class Changing(Protocol):
 
 
 class UpdateDelta:
-    """Finds what an update changes in a store, and tells it to a transaction.
+    """Finds what an update changes in a store, and passes it to a transaction.
 
     :param settings: of ``Store.update``: ``base_iri``, ``prefixes`` and custom functions.
     """
@@ -77,7 +77,7 @@ class UpdateDelta:
         self._settings = settings
 
     def update(self, text: str) -> None:
-        """Tell the transaction what an update changes, one operation after the other.
+        """Pass an update's changes to the transaction, one operation after the other.
 
         :raises SyntaxError: the update is none.
         :raises RuntimeError: an operation fails.
@@ -267,7 +267,7 @@ class _Filling:
         self._nodes: dict[BlankNode, BlankNode] = {}
 
     def __call__(self, quad: Quad) -> Quad | None:
-        """The quad; None if a variable has no value, or one that may not stand there."""
+        """The quad; None if a variable has no value, or one that is not allowed there."""
         try:
             return Quad(*map(self._term, quad))
         except (KeyError, TypeError):
