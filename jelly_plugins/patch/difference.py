@@ -88,7 +88,7 @@ def diff(
     ['TX', 'D', 'A', 'TC']
     """
     if blank_nodes not in get_args(BlankNodes):
-        raise ValueError(f"blank_nodes is one of {get_args(BlankNodes)}, not {blank_nodes!r}")
+        raise ValueError(f"blank_nodes must be one of {get_args(BlankNodes)} (got {blank_nodes!r})")
     quads: set[bool] = set()
     # Whether each old statement is in the new ones too.
     kept = dict.fromkeys(_quads(old, base, blank_nodes, quads), False)
@@ -145,7 +145,7 @@ def _in_runs(
     changes: Iterable[tuple[Callable[[Any], Operation], Quad]],
 ) -> Iterator[tuple[Callable[[Any], Operation], Quad]]:
     """Changes with those of each subject together, and among them those of each predicate: what
-    stands in the place of something stands beside it, and a writer repeats most terms."""
+    replaces something is next to it, and a writer repeats most terms."""
     subjects: dict[Any, dict[Any, list[Any]]] = {}
     for change, quad in changes:
         predicates = subjects.setdefault((quad.graph, quad.subject), {})

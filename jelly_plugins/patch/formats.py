@@ -1,4 +1,4 @@
-"""The formats of patches: their names, and how to tell one from the others."""
+"""The formats of patches: their names and their detection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import WireError
 from ..io.sinks import ending_of
 from ..jena.names import format_of as jena_format_of
 
-#: Bytes of a source that tell its format, or all there are.
+#: Bytes at the start of a source from which its format is detected.
 DETECTION_BYTES: Final = 24
 
 _FIRST_FIELD: Final = 0x0A
@@ -31,7 +31,7 @@ class PatchFormat(StrEnum):
 
 
 def format_of(name: str) -> PatchFormat | None:
-    """The format that a file's name tells, compressed or not; None if it tells none.
+    """The format of a file by its name, compressed or not; None if unknown.
 
     >>> format_of("log.rdfp.gz"), format_of("log")
     (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
@@ -41,8 +41,8 @@ def format_of(name: str) -> PatchFormat | None:
 
 
 def detect(head: bytes, name: str = "") -> PatchFormat | None:
-    """The format of a source by its content, by its name where its content does not tell; None if
-    neither tells.
+    """The format of a source by its content, or by its name if its content is ambiguous; None if
+    unknown.
 
     :param head: the first :data:`DETECTION_BYTES`, or all there are.
     :param name: the source's name.
@@ -66,8 +66,8 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
 
 
 def _opens_jelly(head: bytes) -> bool | None:
-    """Whether a row of options stands first, in a frame with its length before it or without; None
-    if there are too few bytes to tell.
+    """Whether a row of options comes first, in a frame with or without its length before it; None
+    if there are too few bytes.
 
     No RDF Patch text looks like that: nothing may precede a line end there that is two more than
     the character that starts the line after the next.

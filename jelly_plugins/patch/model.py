@@ -67,7 +67,7 @@ class Patch:
 
     Iterating over it gives its operations. If it came from a reader, or was made of an iterator,
     they stream, once, whatever their number; :attr:`operations` reads them into memory instead, and
-    so does asking the reader for the next patch. Headers that stand among the operations join
+    so does requesting the next patch from the reader. Headers among the operations join
     :attr:`headers` as they are read.
 
     :param operations: in order; no headers and no END.
@@ -136,7 +136,7 @@ class Patch:
         yield from self._rows()
 
     def _rows(self) -> Iterator[Operation]:
-        """Operations, and those headers that stand among them and were not known before."""
+        """Operations, and those headers among them that were not known before."""
         if self._operations is not None:
             return iter(self._operations)
         source, self._source = self._source, None
@@ -172,8 +172,8 @@ class Patch:
 def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
     """Patches from rows, each of them ended by END.
 
-    Patches stream: each is to be read before the next is asked for, and is read into memory
-    otherwise. A patch that someone has begun to stream, and left, cannot be read any further.
+    Patches stream: each must be read before the next is requested, and is read into memory
+    otherwise. A partly streamed patch cannot be read any further.
 
     :raises TruncatedError: the rows end inside a patch.
 
@@ -215,7 +215,7 @@ class _Rest(Iterator[AnyOperation]):
         return row
 
     def close(self) -> None:
-        """Pass over what was not read."""
+        """Skip what was not read."""
         if not self._ended:
             for _ in self:
                 pass
@@ -229,7 +229,7 @@ def _next(source: Iterator[AnyOperation]) -> AnyOperation:
 
 
 def check_patches(patches: object) -> None:
-    """Refuse one patch, or the path of a log, where patches are needed.
+    """Reject one patch, or the path of a log, where patches are required.
 
     :raises TypeError: it is one of these.
 

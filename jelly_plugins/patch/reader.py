@@ -30,7 +30,7 @@ from .model import BEHIND_HEADERS, Patch, group
 from .text.reader import PatchTextReader
 from .thrift_rows import PatchRowReader
 
-#: Bytes at the start of a source that are kept to say what it is, if it is no log.
+#: Bytes at the start of a source that are kept for the error if it is not a log.
 _OPENING: Final = 1024
 
 
@@ -39,30 +39,30 @@ class PatchReader(Closing):
     among them; and a context manager that closes the source. For one thread at a time: a second one
     gets Python's own ValueError for a generator that is executing already.
 
-    :param src: path, URL, open binary file or bytes; format and compression are told by content,
-        and by the name where the content does not tell.
-    :param format: the source's format, if it is not to be told.
+    :param src: path, URL, open binary file or bytes; format and compression are detected from the
+        content, or from the name if the content is ambiguous.
+    :param format: the source's format; detected by default.
     :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
-    :param statement_type: for RDF Patch, which does not tell: whether a statement without a graph
-        is a quad in the default graph, or a triple (and then none may have a graph).
-    :param generalized: for RDF Patch, which does not tell: whether generalized statements are
-        taken.
+    :param statement_type: for RDF Patch, which does not declare it: whether a statement without a
+        graph is a quad in the default graph, or a triple (and then none may have a graph).
+    :param generalized: for RDF Patch, which does not declare it: whether generalized statements are
+        accepted.
     :param wait: makes the reader follow a source that grows. It is called where the source ends for
         now, and says whether to look again; if not, iteration ends, and what is not complete yet is
         no error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file, given by
         its path, that is deleted or replaced meanwhile, or gets shorter than what was read, is an
         error; one that is rewritten in place and is as long or longer is read on where it was.
     :param starve: called before more of the source is read, which may take its time.
-    :param strict: whether to refuse what other implementations write though it is not valid, and
-        that has one sensible reading. Without it, :attr:`deviations` names it.
-    :param resumable: whether the same source may be read again, once it has grown, to go on behind
-        whole transactions that were read of it. Operations outside of any transaction must be ended
-        by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
+    :param strict: whether to reject known deviations of other implementations that have one
+        sensible reading. Without it, :attr:`deviations` lists them.
+    :param resumable: whether the same source may be read again, once it has grown, to continue
+        after whole transactions that were read of it. Operations outside of any transaction must be
+        ended by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
     :param limits: the limits on untrusted input.
     :ivar ended: whether the source has ended. The END of a patch that comes then is not in it.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
         inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as
-        Jelly-JVM writes it, does not end inside one if it ends behind an operation or a
+        Jelly-JVM writes it, does not end inside one if it ends after an operation or a
         transaction.
 
     >>> from jelly_plugins.codec import OperationKind
@@ -101,7 +101,7 @@ class PatchReader(Closing):
         self._factory = factory
         #: Reads what is not Jelly-Patch.
         self._text: PatchTextReader | PatchRowReader | None = None
-        #: Whether nothing tells that the source is a log.
+        #: Whether nothing shows that the source is a log.
         self._guessed = False
         self._opening = b""
         #: Whether the source has ended: what ends a patch then is nothing but that.
@@ -123,7 +123,7 @@ class PatchReader(Closing):
 
     @property
     def is_known(self) -> bool:
-        """Whether what was read shows that the source is a log, even if it is torn off there."""
+        """Whether what was read shows that the source is a log, even if it is truncated there."""
         return (
             self._decoder.options is not None
             or self.format is PatchFormat.RDF_PATCH
@@ -157,7 +157,7 @@ class PatchReader(Closing):
     @property
     def batches(self) -> Iterator[Iterable[Operation]]:
         """The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
-        a list. For whoever does not take them one by one."""
+        a list. For callers that process them in batches."""
         return self._batches
 
     def __next__(self) -> Operation:
@@ -167,7 +167,7 @@ class PatchReader(Closing):
         """Close the source, if it was opened here."""
         self._batches.close()
         self._rows = chain()
-        # It may lead back here, and to a store that is closed when nobody has it any more.
+        # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
         self._input.close()
 
@@ -236,14 +236,14 @@ class PatchReader(Closing):
         """
         if self._resumable and self._decoder.ends_loosely:
             raise TruncatedError(
-                "the stream ends behind operations outside a transaction, and no mark says that "
+                "the stream ends after operations outside a transaction, without a mark that "
                 "they are complete",
                 frame=self._decoder.next_frame - 1,
             )
         return self._decoder.finish()
 
     def _peek(self) -> tuple[bytes, Iterator[bytes]]:
-        """The source's first bytes, and all its pieces."""
+        """The source's first bytes, and all its chunks."""
         pieces = self._pieces()
         head = b""
         for piece in pieces:
@@ -281,7 +281,7 @@ def read_patches(
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Patch]:
-    """Read patches, in generic terms unless told otherwise; blank node labels are kept.
+    """Read patches, by default in generic terms; blank node labels are kept.
 
     Patches stream: iterating over one gives its operations as they are read. Asking for the next
     patch reads what was not iterated over into memory. See :class:`PatchReader` for the parameters.

@@ -52,7 +52,7 @@ from .writer import PatchSerializer
 
 try:
     import fcntl
-except ImportError:  # Windows: two writers of one log are not told apart there.
+except ImportError:  # Windows: two writers of one log are not detected there.
     fcntl = None  # type: ignore[assignment]
 
 #: A line of RDF Patch text that ends a transaction or a patch.
@@ -121,8 +121,8 @@ class LogWriter:
         takes some milliseconds; without it, a failure of power may lose patches. A log that was
         deleted, replaced, truncated or written to by others is then detected before each patch;
         otherwise before every hundredth one, and by :meth:`close`.
-    :param limits: what is believed of a log that is there.
-    :raises SourceError: the file cannot be written, or someone else is writing it.
+    :param limits: the limits on an existing log.
+    :raises SourceError: the file cannot be written, or another process is writing it.
     :raises OptionsError: the log is one that nothing can be appended to, or would be.
     :raises JellyError: the log that is there cannot be read.
     """
@@ -155,7 +155,7 @@ class LogWriter:
         #: Ids of the next patches.
         self._ids: list[str] = []
         self._forks = _forks
-        #: Where the log ends, in one piece, so that an interrupt finds all of it or none changed.
+        #: Where the log ends, as one object, so that an interrupt finds all of it or none changed.
         self.place = Place()
         #: Whether there may be more in the file than that.
         self._begun = False
@@ -164,7 +164,7 @@ class LogWriter:
         if self.format is PatchFormat.JELLY_PATCH:
             self._check_grows(self._options)
         try:
-            # Without a buffer: what a full disk has no room for must not be written later.
+            # Without a buffer: what does not fit on a full disk must not be written later.
             self._file = FileIO(path, "a+")
             found = os.fstat(self._file.fileno())
         except OSError as error:
@@ -221,7 +221,7 @@ class LogWriter:
         return self._file.closed
 
     def check_open(self) -> None:
-        """Refuse to go on with a log that was closed, or that another process has opened.
+        """Raise an error if the log was closed, or if another process has opened it.
 
         :raises SourceError: it was.
         """
@@ -285,8 +285,8 @@ class LogWriter:
     def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads.
 
-        :raises TextError: a text is no N-Quads; nothing was written.
-        :raises JellyError: the log cannot say a statement; nothing was written.
+        :raises TextError: a text is not valid N-Quads; nothing was written.
+        :raises JellyError: the log cannot express a statement; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
         both = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
@@ -351,7 +351,7 @@ class LogWriter:
             self._begun = True
             self.place = place
             self._file.truncate(place.size)
-            # What it had told a reader of the log is unsaid.
+            # Undo what was reported to a reader of the log.
             self._serializer = self._new_serializer()
             self._begun = False
 
@@ -423,7 +423,7 @@ class LogWriter:
         return BufferedReader(raw)
 
     def _opening_is_cut(self, size: int) -> bool:
-        """Whether the log is empty, or ends so early that no reader can tell what it is."""
+        """Whether the log is empty, or too short for its format to be detected."""
         opening = self._tail(size)
         if self.format is PatchFormat.RDF_PATCH:
             return opening in (b"", b"H")
@@ -476,7 +476,7 @@ class LogWriter:
         return rows_of_last > 0
 
     def _check_grows(self, options: PatchOptions) -> None:
-        """Refuse options of a log that has one patch."""
+        """Reject options of a log that has one patch."""
         if options.stream_type is PatchStreamType.FLAT:
             raise OptionsError(
                 "the log is one patch, a stream of type FLAT: nothing can follow",

@@ -3,7 +3,7 @@
 Beside ``text_reader`` and ``text_writer``, whose rules for where patches begin and end
 these share: what Z is in text is a row ``txn`` of its own kind here.
 
-Apache Jena's schema has ``RDF_Patch_Row``; there is no such format in Protocol Buffers.
+Apache Jena's schema has ``RDF_Patch_Row``; there is no Protocol Buffers variant.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class PatchRowReader(OpenPatch):
     whose interface this has.
 
     :param factory: makes terms and statements.
-    :param statement_type: what a statement without a graph is. The rows do not tell.
-    :param generalized: whether any kind of term may stand in any position.
+    :param statement_type: what a statement without a graph is. The rows do not declare it.
+    :param generalized: whether any kind of term may occur in any position.
     :param limits: the limits on untrusted input.
 
     >>> from jelly_plugins.codec import GenericFactory

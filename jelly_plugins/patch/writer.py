@@ -53,18 +53,18 @@ _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPAC
 
 
 class PatchSerializer:
-    """Rows to bytes, for whoever has a place of its own to write them to, in one thread at a time.
+    """Encodes rows to bytes, for callers that write them themselves; for one thread at a time.
 
     In a stream of quads a triple is written as a quad in the default graph; in a stream of triples
-    a quad in the default graph is written as a triple, and any other is refused.
+    a quad in the default graph is written as a triple, and any other is rejected.
 
     :param format: of what is written.
     :param options: of a Jelly-Patch stream; text has none.
     :param describe: takes the terms apart, see ``codec.Describe``.
-    :param continues: whether the bytes go behind others of the same format and options, whose last
+    :param continues: whether the bytes continue others of the same format and options, whose last
         patch is complete.
     :param notation: of quoted triples in text.
-    :param strict: whether text refuses a patch that holds several, see :func:`write_patches`.
+    :param strict: whether text rejects a patch that holds several, see :func:`write_patches`.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: bounds of what is written.
@@ -125,8 +125,8 @@ class PatchSerializer:
         return b"".join(self.pieces(rows))
 
     def pieces(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        """Write rows as :meth:`add` does, in pieces of some size: text may be much longer than the
-        rows, each of which has its terms in full."""
+        """Write rows as :meth:`add` does, in chunks of limited size: text may be much longer than
+        the rows, each of which has its terms in full."""
         if self._text is None:
             yield b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
             return
@@ -339,12 +339,12 @@ def write_patches(
     :param format: by default what the path's ending says, ``.jellyp``, ``.rdfp`` or ``.trp``, and
         Jelly-Patch where it says nothing.
     :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
-        tell what else it needs: all of them where they are a list and in memory, otherwise the
+        determine the other options: all of them where they are a list and in memory, otherwise the
         first rows, see :func:`infer_options`.
     :param describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
         default.
     :param notation: of quoted triples in text.
-    :param strict: whether text refuses a patch with ``id`` and ``prev`` among its operations; it is
+    :param strict: whether text rejects a patch with ``id`` and ``prev`` among its operations; it is
         written as several otherwise, split at these headers.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.

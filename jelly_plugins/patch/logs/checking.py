@@ -31,15 +31,15 @@ class Problem(NamedTuple):
 class Report:
     """What :func:`check` has found.
 
-    :ivar format: the log's format; None if it cannot be told.
+    :ivar format: the log's format; None if unknown.
     :ivar patches: number of patches that are complete.
     :ivar rows: number of rows of each kind, headers included.
     :ivar first_id: ``id`` of the first patch, None without one.
     :ivar first_prev: ``prev`` of the first patch: what the log follows.
     :ivar last_id: ``id`` of the last patch that is complete: the log's head.
     :ivar problems: in the order in which they were found. Reading stops at what is malformed.
-    :ivar deviations: what is not valid and has one sensible reading, in which it was read: each
-        kind of it once, where it stands first.
+    :ivar deviations: deviations from the specification that have one sensible reading, which was
+        used: the first occurrence of each kind.
     """
 
     format: PatchFormat | None = None
@@ -119,7 +119,7 @@ class _Chain:
         report = self._report
         changes = sum(report.rows[kind] for kind in CHANGES)
         if changes == self._changes and not self._headers[ID]:
-            # It is passed over, see ``position``.
+            # It is skipped, see ``position``.
             report.patches += 1
             self._headers[PREV].clear()
             return

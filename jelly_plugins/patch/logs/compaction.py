@@ -48,7 +48,7 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     Of the operations on one statement the last counts; the same goes for a namespace's name in its
     graph. Aborted transactions did nothing, and are left out; so are patches without an ``id`` that
     change nothing (keepalives), which nothing follows. The result follows what the first
-    patch follows and can stand for the last: it has the ``prev`` of the one and the ``id`` of the
+    patch follows and can replace the last: it has the ``prev`` of the one and the ``id`` of the
     other, and no other headers. Its memory is that of the statements which the patches touch.
 
     :param patches: in order; those that stream are read as they go.

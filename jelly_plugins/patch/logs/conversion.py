@@ -90,11 +90,11 @@ def convert(
     to have some as soon as it is longer than a few rows.
 
     :param sources: paths, URLs, open binary files or bytes.
-    :param source_format: by default told by each source's content.
-    :param target_format: by default told by the destination's name.
+    :param source_format: by default detected from each source's content.
+    :param target_format: by default detected from the destination's name.
     :param changes: options of the stream written.
     :param notation: of quoted triples in text.
-    :param strict: whether to refuse what other implementations write though it is not valid, and
+    :param strict: whether to reject known deviations of other implementations, and
         one patch that would become several in text; see :class:`~jelly_plugins.patch.PatchReader`
         and :func:`~jelly_plugins.patch.write_patches`.
     :raises JellyError: a source cannot be read, its patches do not follow one another, or they
@@ -177,7 +177,7 @@ def _has_quoted_triples(source: Source, rewind: Callable[[], object]) -> bool:
                 last = piece[-1:]
         return False
     except JellyError:
-        # Whoever reads it to its end says what is wrong with it, and where.
+        # Reading it to its end reports the error and its location.
         return True
     finally:
         if back is not None:

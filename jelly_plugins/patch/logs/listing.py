@@ -1,6 +1,6 @@
 """Logs for people to read: a line for each row, or for each patch. Colours are the caller's.
 
-The lines are no RDF Patch; nothing reads them back.
+The lines are not RDF Patch; no reader parses them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...codec.patch.operations import OperationKind
 from ...codec.text.ntriples import term_text
 from ..model import Patch
 
-#: What may stand behind a prefix without looking like something else.
+#: What may follow a prefix without being ambiguous.
 _LOCAL: Final = re.compile(r"[A-Za-z0-9_](?:[\w.\-]*[\w\-])?")
 #: Control characters that N-Triples does not escape; a terminal may take them for commands.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -119,7 +119,7 @@ class _Terms:
     def _namespace(self, added: bool, name: str, iri: Any, graph: Any) -> str:
         parts = ["prefix" if added else "no prefix", f"{name}:"]
         if iri is not None:
-            # In full: it may be what the prefix stands for already.
+            # In full: it may be the prefix's current IRI.
             parts.append(term_text(iri))
         if graph is not None and (graph_text := self._text(graph)):
             parts.append(f"in {graph_text}")

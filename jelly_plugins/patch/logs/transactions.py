@@ -57,7 +57,7 @@ def committed(operations: Iterable[Operation]) -> Iterator[Operation]:
 
 
 def check_follows(number: int, patch: Patch, last: Any, *, first: bool) -> None:
-    """Refuse a patch that names another one before it.
+    """Reject a patch that does not follow the previous one.
 
     :param number: of the patch in its log.
     :param last: id of the patch before, None without one.

@@ -20,13 +20,13 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     follows.
 
     A log of several patches is undone from its end: by ``jelly patch invert``, or as one patch by
-    ``invert(compact(patches, exact=True))``. Their inverses in the old order are no log.
+    ``invert(compact(patches, exact=True))``. Their inverses in the old order are not a log.
 
     :param id: the ``id`` of the inverse, a term.
-    :raises StatementError: a namespace is deleted without its IRI, and the patch does not tell
-        which it was.
+    :raises StatementError: a namespace is deleted without its IRI, and the patch does not contain
+        it.
     :raises OrderError: the patch's transactions are not in order.
-    :raises TypeError: it is no patch.
+    :raises TypeError: it is not a Patch.
 
     >>> from jelly_plugins import Iri, Triple
     >>> statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))

@@ -35,7 +35,7 @@ def join(patches: Iterable[Patch]) -> Iterator[Patch]:
     and none follows them. Patches stream, as those of a reader do.
 
     :raises ChainError: a patch names another one before it than the one that is there.
-    :raises OrderError: a patch names its ``id`` or ``prev`` behind its first operation, when it is
+    :raises OrderError: a patch has its ``id`` or ``prev`` after its first operation, when it is
         known already what they are.
 
     >>> from jelly_plugins import Triple
@@ -93,7 +93,7 @@ def _opening(rows: Iterator[AnyOperation]) -> tuple[list[AnyOperation], bool]:
 
 
 def _checked(rows: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
-    """The rows of a patch behind the headers that it starts with."""
+    """The rows of a patch after the headers at its start."""
     for row in rows:
         if row.kind is OperationKind.HEADER and row.value.key in (ID, PREV):
             raise OrderError(f"the header {row.value.key!r} comes after the patch's operations")

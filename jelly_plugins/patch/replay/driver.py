@@ -25,7 +25,7 @@ from .transactions import Event, Transaction, Transactions
 
 #: Seconds between two looks at a file that is followed.
 INTERVAL: Final = 0.05
-#: How many transactions are applied together where nobody has said it.
+#: How many transactions are applied together by default.
 _GROUP: Final = 100
 
 

@@ -154,7 +154,7 @@ class Selection(Generic[C]):
         """
         if not self._patch.is_entered:
             if found.id is None:
-                # It changes nothing, and cannot be told from others like it.
+                # It changes nothing, and cannot be distinguished from others like it.
                 self._check_follows(found.prev)
                 self._number += 1
                 self._patch = _Patch()

@@ -64,8 +64,8 @@ class Target(Protocol[C]):
         ...
 
 
-#: Two objects may share a lock; that costs no more than waiting. Whoever has one may take it again:
-#: what is done under the lock of one store may need another store's, which may be the same.
+#: #: Two objects may share a lock; that only costs waiting. A thread may acquire its lock again:
+#: code under the lock of one store may need another store's, which may be the same.
 _LOCKS: Final = [RLock() for _ in range(64)]
 
 
@@ -92,14 +92,14 @@ def lock_of(store: object) -> RLock:
 def moved(
     what: str, log: str, before: Position | None, found: Position | None, *, by: str
 ) -> ChainError:
-    """The error for a store that does not stand in a log where it did.
+    """The error for a store whose position in a log has changed.
 
     :param what: ``"store"`` or ``"graph"``.
     :param by: who may have moved it.
     """
     stands = "nowhere" if found is None else f"at patch {found.patch}"
     return ChainError(
-        f"the {what} stands {stands} in log {log} now: {by} is at work",
+        f"the {what} is {stands} in log {log} now: {by} has changed it",
         expected=None if before is None else before.patch,
         found=None if found is None else found.patch,
     )

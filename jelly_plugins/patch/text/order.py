@@ -13,13 +13,13 @@ from ..model import ID, PREV
 
 
 def misplaced(kind: OperationKind, state: PatchState) -> OrderError:
-    """The error for a row that may not stand where a source stands."""
+    """The error for a row that is not allowed at a source's position."""
     where = "inside" if state is PatchState.PUNCTUATED_TRANSACTION else "outside"
     return OrderError(f"a row {kind.code} {where} a transaction")
 
 
 class PatchOpening:
-    """Tells which headers open a new patch: a patch has one ``id``, and it has ``id`` and ``prev``
+    """Detects headers that open a new patch: a patch has one ``id``, and it has ``id`` and ``prev``
     before its operations. Inside a transaction no patch begins.
 
     :ivar has_operations: whether the patch has rows besides headers, so far.
@@ -31,7 +31,7 @@ class PatchOpening:
         self._inside_transaction = False
 
     def row(self, kind: OperationKind) -> None:
-        """Take note of a row that is no header."""
+        """Note a row that is not a header."""
         self.has_operations = kind is not OperationKind.END
         if kind is OperationKind.END:
             self._has_id = False
@@ -52,10 +52,10 @@ class PatchOpening:
 
 
 class OpenPatch:
-    """The patch that a reader stands in: what readers of text and of binary rows have in common.
+    """The current patch of a reader: the common part of the readers of text and of binary rows.
 
     :ivar pending: bytes of a last row that was not complete, in a source that grows.
-    :ivar ends_behind_headers: whether the source has ended behind headers.
+    :ivar ends_behind_headers: whether the source has ended after headers.
     """
 
     pending: int

@@ -1,7 +1,7 @@
 """RDF Patch text to rows of patches.
 
-Text in pieces goes in, rows come out one by one; no I/O, and memory for no more than a piece and a
-line. What may follow what is the codec's to say (``codec.patch.rules``); terms are read by
+Text goes in by chunks, rows come out one by one; no I/O, and memory for no more than a chunk and a
+line. The allowed order of rows is defined by the codec (``codec.patch.rules``); terms are read by
 ``terms``.
 
 Taken as other tools write them: names and keys with or without quotes, TB for TX, an H row without
@@ -89,8 +89,8 @@ class PatchTextReader(OpenPatch, TermScanner):
 
     :param factory: makes terms and statements.
     :param statement_type: what a statement without a graph is: a quad in the default graph, or a
-        triple (and then none may have a graph). The text does not tell.
-    :param generalized: whether any kind of term may stand in any position.
+        triple (and then none may have a graph). The text does not declare it.
+    :param generalized: whether any kind of term may occur in any position.
     :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line,
         ``lookup_characters`` the namespaces.
 
@@ -118,7 +118,7 @@ class PatchTextReader(OpenPatch, TermScanner):
         """Read rows. END comes where the text has Z, and where the headers of the next patch begin;
         for the last patch, :meth:`finish` has it.
 
-        :param text: UTF-8, whole or in pieces.
+        :param text: UTF-8, whole or in chunks.
         :param growing: whether a last line without a line end is not complete, and is left out.
         :raises TextError: with the line, while iterating.
         :raises JellyError: the text is beyond the limits, or a term cannot be held.
@@ -283,7 +283,7 @@ class PatchTextReader(OpenPatch, TermScanner):
         return found[1] or "" if found else ""
 
     def _namespace_iri(self) -> str | None:
-        """The IRI that stands here; None if something else does."""
+        """The IRI at the current position; None if there is none."""
         self.skip()
         found = _IRI.match(self.text, self.pos)
         if found is None or self.is_blank_node(found[1]):

@@ -1,6 +1,6 @@
 """Terms of RDF Patch text, in every form that tools write them in, to a backend's terms.
 
-Blank nodes stand as ``<_:label>`` or ``_:label``, numbers and booleans in short as in Turtle,
+Blank nodes are written as ``<_:label>`` or ``_:label``, numbers and booleans in short as in Turtle,
 prefixed names under prefixes that were declared, quoted triples as ``<< s p o >>`` or
 ``<<( s p o )>>``. Rows are not known here (``reader``).
 """
@@ -52,10 +52,10 @@ class TermScanner(LineReader):
     """Reads terms at a place in a text.
 
     :param factory: makes the terms.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
-    :ivar text: the piece that is worked on.
-    :ivar pos: where reading stands in it.
+    :ivar text: the current chunk.
+    :ivar pos: the current position in it.
     :ivar prefixes: IRI by prefix, for prefixed names.
     """
 
@@ -70,9 +70,9 @@ class TermScanner(LineReader):
         self._blank_nodes: dict[str, Any] = {}
 
     def term(self, position: int, depth: int = 0) -> Any:
-        """Read the term that stands in ``position``, inside ``depth`` quoted triples.
+        """Read the term in ``position``, inside ``depth`` quoted triples.
 
-        :raises TextError: there is none, or one that may not stand there.
+        :raises TextError: the term is missing, or not allowed there.
         """
         self.skip()
         if self.text.startswith("<<", self.pos):
@@ -132,14 +132,14 @@ class TermScanner(LineReader):
         return build(self._factory.quoted_triple, *terms)
 
     def _check(self, position: int, kind: Kind, pos: int | None = None) -> None:
-        """Refuse a kind of term where it may not stand."""
+        """Reject a kind of term that is not allowed in its position."""
         if positions.undeclared(position, kind, self._generalized, rdf_star=True) is not None:
             self.refuse(f"{kind.name} as {positions.POSITIONS[position]}", pos)
 
-    # Terms whose parts are known. ``pos`` says where the term stands, for an error.
+    # Terms whose parts are known. ``pos`` is the term's position, for an error.
 
     def iri(self, raw: str, pos: int) -> Any:
-        """What stands between ``<`` and ``>``: an IRI, or a blank node."""
+        """The text between ``<`` and ``>``: an IRI, or a blank node."""
         term = self._iris.get(raw)
         if term is None:
             value = self.unescape(raw, self.text, pos)
@@ -151,7 +151,7 @@ class TermScanner(LineReader):
 
     @staticmethod
     def is_blank_node(raw: str) -> bool:
-        """Whether what stands between ``<`` and ``>`` is a blank node."""
+        """Whether the text between ``<`` and ``>`` is a blank node."""
         return raw.startswith("_:")
 
     def blank_node(self, label: str) -> Any:
@@ -174,22 +174,22 @@ class TermScanner(LineReader):
             datatype = None
         return build(self._factory.literal, lex, langtag, datatype)
 
-    # Where reading stands
+    # Position
 
     def skip(self) -> None:
-        """Pass over spaces."""
+        """Skip spaces."""
         found = _SKIP.match(self.text, self.pos)
         self.pos = found.end() if found else self.pos
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Match a pattern, and go behind it if it matches."""
+        """Match a pattern, and advance past it if it matches."""
         found = pattern.match(self.text, self.pos)
         if found is not None:
             self.pos = found.end()
         return found
 
     def refuse(self, message: str, pos: int | None = None) -> NoReturn:
-        """Refuse the text because of what stands where reading stands, or at ``pos``."""
+        """Reject the text because of what is at the current position, or at ``pos``."""
         self.fail(message, self.text, self.pos if pos is None else pos)
 
 

@@ -1,7 +1,7 @@
 """Rows of patches to RDF Patch text, in the plainest form, one row on a line.
 
-Blank nodes stand as ``<_:label>``, which Apache Jena and rdflib read with the label that is meant.
-Z stands between patches, and after the last one only where nothing else shows that it is there:
+Blank nodes are written as ``<_:label>``, which Apache Jena and rdflib read with the intended label.
+Z is written between patches, and after the last one only where nothing else shows that it exists:
 rdflib cannot read it.
 
 Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html); Z as Apache Jena has it.
@@ -45,9 +45,9 @@ class PatchTextWriter:
     """Writes the rows of one text.
 
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
-    :param continues: whether the text goes behind other text, whose last patch is complete.
+    :param continues: whether the text continues other text, whose last patch is complete.
     :param notation: of quoted triples.
-    :param strict: whether to refuse ``id`` and ``prev`` among the operations of a patch. In text
+    :param strict: whether to reject ``id`` and ``prev`` among the operations of a patch. In text
         they open another patch, so that one which holds several, as streams of type FLAT do, is
         written as those.
     :param limits: ``nesting`` bounds quoted triples, as in reading; ``frame_expansion`` the long
@@ -86,8 +86,8 @@ class PatchTextWriter:
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Lines in UTF-8, with their line ends.
 
-        :raises OrderError: a row stands where it may not.
-        :raises TermError: a term that the text cannot say.
+        :raises OrderError: a row is not allowed at its position.
+        :raises TermError: a term that the text cannot express.
         """
         for kind, value in rows:
             if kind is OperationKind.HEADER:
@@ -120,7 +120,7 @@ class PatchTextWriter:
             self._opening.row(kind)
 
     def _check(self, kind: OperationKind) -> None:
-        """Refuse a row that may not stand here.
+        """Reject a row that is not allowed here.
 
         :raises OrderError: it may not.
         """
@@ -190,7 +190,7 @@ class PatchTextWriter:
         try:
             text = self._texts.get(term)
         except (TypeError, AttributeError):
-            # What cannot be hashed has parts that are no strings, or none.
+            # Unhashable terms have no parts, or parts that are not strings.
             return self._make(term, 0)
         if text is None:
             text = self._make(term, 0)
@@ -226,7 +226,7 @@ class PatchTextWriter:
 
 
 def _check_string(value: Any, what: str) -> None:
-    """Refuse a part of a row that is no text.
+    """Reject a part of a row that is not a string.
 
     :raises TermError: it is not.
     """
