@@ -2,9 +2,9 @@
 patches (:func:`replay`, :func:`record`).
 
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
-is installed. Importing this module also makes rdflib tell Jelly by file names, so that
-``graph.parse("x.jelly.gz")`` does without ``format``. Where pyjelly is installed too, ``"jelly"``
-may be its plugin, of which a warning tells: :func:`activate` makes it ours. ``"jelly-plugins"``
+is installed. Importing this module also enables detection by file extension, so that
+``graph.parse("x.jelly.gz")`` needs no ``format``. Where pyjelly is installed too, ``"jelly"``
+may be its plugin, and a warning says so: :func:`activate` makes it ours. ``"jelly-plugins"``
 always is, and so are files by their names.
 
 What rdflib makes of a stream:
@@ -13,12 +13,12 @@ What rdflib makes of a stream:
   False: ``"01"^^xsd:integer`` becomes ``"1"``. A literal of xsd:string comes as one without a
   datatype, which is the same literal in RDF 1.1. Language tags that differ in case are equal.
 - A stream of quads needs a Dataset; a Graph takes it only if all is in the default graph.
-- Quoted triples and generalized statements are refused where they stand; that a stream declares
-  them is no reason. ``generalized=True`` lets the latter through.
+- Quoted triples and generalized statements are rejected where they occur; a declaration in the
+  stream options alone is not an error. ``generalized=True`` accepts the latter.
 - A graph that is named ``urn:x-rdflib:default`` is the default graph.
 
 What is written reads back as it was, but for datatypes xsd:string. Blank nodes get new labels in
-each reading, unless ``blank_nodes="keep"`` is asked for.
+each reading, unless ``blank_nodes="keep"`` is given.
 
 >>> from rdflib import RDF, Dataset, URIRef
 >>> from jelly_plugins.rdflib import read_statements

@@ -1,8 +1,9 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, allow_none_for_extension_args=False
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False,
+# allow_none_for_extension_args=False
 """What of this package is worth compiling: rdflib's terms made and taken apart, and the indices of
 its stores in memory read. ``terms``, ``memory`` and ``dump`` do the same without it.
 
-For whoever changes it:
+For maintainers:
 
 1. rdflib's classes are taken as they are only where they are exactly what is known here: by exact
    type, by the places of their slots, by functions that are still the ones they were. Whatever is

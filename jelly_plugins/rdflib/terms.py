@@ -3,7 +3,7 @@
 Terms are those of rdflib's own constructors, so that they equal what any other parser of rdflib
 makes: with its normalised lexical forms (``rdflib.NORMALIZE_LITERALS``), values and warnings. The
 compiled module makes the usual ones without calling them.
-Statements are plain tuples. What rdflib cannot hold is refused where it is met: files that declare
+Statements are tuples. What rdflib cannot hold is rejected where it occurs: files that declare
 ``rdf_star`` or ``generalized_statements`` without using them are common, and are read.
 """
 
@@ -52,7 +52,7 @@ def kept(label: str) -> BNode:
     (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode('label-'))
     """
     if not isinstance(label, str):
-        raise TypeError(f"a label is a str, not {type(label).__name__}")
+        raise TypeError(f"a label must be a str (got {type(label).__name__})")
     if not label or label.startswith(STAND_IN):
         label = LABELS.write(label)
     return BNode(label)
@@ -92,7 +92,7 @@ class RdflibFactory:
         named_graphs: bool = True,
     ) -> None:
         if blank_nodes not in ("fresh", "keep"):
-            raise ValueError(f"blank_nodes is 'fresh' or 'keep', not {blank_nodes!r}")
+            raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
         scope = BNode() if blank_nodes == "fresh" else None
         module = compiled()
         self.iri: Callable[[str], URIRef] = make_iri
@@ -131,7 +131,8 @@ def _fresh_node(scope: str, label: str) -> BNode:
     """The node of a label in a reading."""
     _check_string(label)
     # Derived, not remembered: a stream may have more labels than memory holds. "b" and "x"
-    # tell a label as it is from one in hexadecimal, whose characters no format minds.
+    # distinguish a label as it is from one in hexadecimal, whose characters are valid in all
+    # formats.
     if label.isascii() and label.isalnum():
         return BNode(f"{scope}b{label}")
     return BNode(f"{scope}x{label.encode().hex()}")
@@ -179,7 +180,7 @@ def _read_literal() -> Callable[[str, str | None, str | None], Literal]:
 def make_iri(value: str, /) -> URIRef:
     """An IRI out of rdflib's constructor.
 
-    :raises TypeError: it is no string.
+    :raises TypeError: it is not a string.
     """
     _check_string(value)
     return URIRef(value)
@@ -188,8 +189,8 @@ def make_iri(value: str, /) -> URIRef:
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
     """A literal out of rdflib's constructor.
 
-    :raises TermError: rdflib refuses it.
-    :raises TypeError: a part of it is no string.
+    :raises TermError: rdflib rejects it.
+    :raises TypeError: a part of it is not a string.
     """
     _check_string(lex)
     for part in (langtag, datatype):
@@ -208,7 +209,7 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
 
 
 def _check_string(value: Any) -> None:
-    """Refuse a part of a term that is no text, as the compiled constructors do.
+    """Reject a part of a term that is not a string, as the compiled constructors do.
 
     :raises TypeError: it is not.
     """
@@ -248,7 +249,7 @@ def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
 
 
 def check_graph(name: Node, /, *, named_graphs: bool) -> None:
-    """Refuse a graph's name.
+    """Check a graph name.
 
     :param named_graphs: whether any but the default graph can be held.
     :raises TermError: rdflib, or the one graph that is read into, cannot hold such a graph.
@@ -286,7 +287,7 @@ def _generalized(terms: tuple[Any, ...]) -> TermError:
 def describe_node(term: object) -> tuple[Any, ...]:
     """Take a term of a graph apart; the default graph's name is ``codec.DEFAULT_GRAPH``.
 
-    :raises TermError: it is no RDF term: a variable or a formula of Notation3, for example.
+    :raises TermError: it is not an RDF term: a variable or a formula of Notation3, for example.
     """
     if isinstance(term, URIRef):
         return (Kind.IRI, str(term))
@@ -332,7 +333,7 @@ class EncoderTerms:
     def term(self, term: Any) -> Any:
         """A term, or ``codec.DEFAULT_GRAPH``.
 
-        :raises TermError: it is no RDF term.
+        :raises TermError: it is not an RDF term.
         """
         return term if self.generic is None else self.generic.term(term)
 
@@ -341,8 +342,8 @@ class EncoderTerms:
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Batches of statements.
 
-        :param behind: what :meth:`term` gave, put behind the terms of each triple.
-        :raises TermError: a term is no RDF term.
+        :param behind: terms returned by :meth:`term`, appended to the terms of each triple.
+        :raises TermError: a term is not an RDF term.
         """
         iterator = iter(triples)
         while batch := list(islice(iterator, BATCH)):
@@ -355,13 +356,13 @@ class EncoderTerms:
 
 
 def describe(term: object) -> tuple[Any, ...]:
-    """Take a term apart that stands in a statement of :class:`RdflibFactory` or of rdflib; see
+    """Take apart a term of a statement of :class:`RdflibFactory` or of rdflib; see
     :data:`~jelly_plugins.codec.Describe`.
 
     Literals that rdflib holds equal are one term: language tags in another case are written as
     they were met first.
 
-    :raises TermError: it is no RDF term.
+    :raises TermError: it is not an RDF term.
 
     >>> describe(URIRef("urn:s")), describe(DATASET_DEFAULT_GRAPH_ID)
     ((<Kind.IRI: 0>, 'urn:s'), (<Kind.DEFAULT_GRAPH: 4>,))
@@ -372,7 +373,7 @@ def describe(term: object) -> tuple[Any, ...]:
 
 
 def refuse_no_graph(graph: object) -> None:
-    """Refuse what is no graph, such as the path of a file.
+    """Reject an object that is not a graph, such as the path of a file.
 
     :raises TypeError: it is none.
 

@@ -361,7 +361,7 @@ def test_a_graph_that_somebody_else_has_moved(graph: Graph, path: Path) -> None:
         [position] = positions(graph)
         set_position(graph, replace(position, patch="<urn:other>", number=2))
         recorder.graph.add(second)
-        with pytest.raises(ChainError, match=r"stands at patch <urn:other> in log .* at work"):
+        with pytest.raises(ChainError, match=r"is at patch <urn:other> in log .* has changed it"):
             recorder.commit()
         assert second not in recorder.graph
         set_position(graph, position)

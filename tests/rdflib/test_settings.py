@@ -25,9 +25,9 @@ def test_the_one_that_was_meant_is_named(tmp_path: Path) -> None:
 
 
 def test_a_string_of_namespaces_that_there_is_not(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="namespaces is True, False, 'used' or a mapping"):
+    with pytest.raises(ValueError, match="namespaces must be True, False, 'used' or a mapping"):
         Graph().serialize(format="jelly-plugins", namespaces="user", encoding="utf-8")
-    with pytest.raises(ValueError, match="namespaces is True, False, 'used' or a mapping"):
+    with pytest.raises(ValueError, match="namespaces must be True, False, 'used' or a mapping"):
         write_graphs([Graph()], tmp_path / "x.jelly", namespaces="all")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 

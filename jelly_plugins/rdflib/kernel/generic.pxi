@@ -35,7 +35,7 @@ cdef class Generic:
     """Turns rdflib's terms into generic ones; see ``terms.describe_node``.
 
     :param other: takes apart whatever is not exactly an URIRef, a BNode or a Literal, as a
-        description (``codec.Describe``), or refuses it.
+        description (``codec.Describe``), or rejects it.
     :param make: makes a generic term of a description.
     """
 
@@ -59,8 +59,8 @@ cdef class Generic:
         return self._term(<PyObject *> term)
 
     def statements(self, statements, tuple behind=()):
-        """Statements as a list of tuples, with the terms of ``behind``, which are generic already,
-        put behind each."""
+        """Statements as a list of tuples, with the terms of ``behind``, which are already generic,
+        appended to each."""
         cdef list found = []
         cdef Py_ssize_t more = PyTuple_GET_SIZE(behind)
         cdef Py_ssize_t width
@@ -84,7 +84,7 @@ cdef class Generic:
                 context=None):
         """Put the triples of a subject in an index into a list, as generic statements.
 
-        :param behind: generic terms that are put behind each triple's.
+        :param behind: generic terms that are appended to each triple's.
         :param contexts: a store's contexts by triple, and ``usual`` those of any other; only
             triples in ``context`` are taken. None takes all.
         """

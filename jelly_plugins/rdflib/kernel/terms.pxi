@@ -39,7 +39,7 @@ def blank_node(str label not None):
 cdef class Kept:
     """Blank nodes whose labels are kept.
 
-    :param other: makes the node of a label that is empty, or may stand for another.
+    :param other: makes the node of a label that is empty, or may be an encoded one.
     """
 
     cdef object other
@@ -66,7 +66,7 @@ cdef inline object new_identifier(kind, str text):
 cdef class Scope:
     """Blank nodes that no other reading has.
 
-    :param plain: what labels of letters and digits are put behind.
+    :param plain: the prefix of labels of letters and digits.
     :param other: makes the node of any other label.
     """
 
@@ -93,7 +93,7 @@ cdef class Scope:
 cdef class Statements:
     """Lets statements through that RDF 1.1 has, and others if something else takes them.
 
-    :param other: is given the others, and returns what becomes of them or refuses them.
+    :param other: called with the others; returns their terms or rejects them.
     """
 
     cdef object other
@@ -140,7 +140,7 @@ cdef dict RDFLIB = rdflib.__dict__
 cdef object NORMALIZE = "NORMALIZE_LITERALS"
 
 cdef enum:
-    # Digits of an integer that surely is no more than 64 bits, and of a decimal that is read in no
+    # Digits of an integer that certainly fits into 64 bits, and of a decimal that is read in no
     # time.
     SHORT_INTEGER = 18
     SHORT_DECIMAL = 200
@@ -324,7 +324,7 @@ cdef class Literals:
             try:
                 value = PyFloat_FromString(lex)
             except ValueError:
-                # rdflib says what is wrong with it.
+                # rdflib reports the error.
                 refused = True
             if not refused and RDFLIB[NORMALIZE]:
                 text = repr(value)
@@ -353,7 +353,8 @@ cdef class Literals:
         if value is None and not refused:
             if kind == LEFT_TO_RDFLIB or kind == DECIMAL:
                 return self.slow(lex, None, datatype)
-            # What converters and casts raise, they raise again there, and it is told as a TermError.
+            # Exceptions of converters and casts are raised again there, and reported as a
+            # TermError.
             try:
                 value = recipe.converter(lex)
                 if value is not None and RDFLIB[NORMALIZE]:
@@ -367,7 +368,8 @@ cdef class Literals:
                 ill_typed = False if recipe.check is None else not recipe.check(lex, value)
             except Exception:
                 refused = True
-        # Not where the error is being handled: rdflib logs its own, which is not one on top of that.
+        # Not where the error is being handled: rdflib logs its own, which is not one on top of
+        # that.
         if refused:
             return self.slow(lex, None, datatype)
         return new_literal(text, None, recipe.key, value, ill_typed)
@@ -401,7 +403,7 @@ cdef object new_literal(str text, langtag, datatype, value, ill_typed):
 # Forms that are surely canonical. Each of these says no where it is not sure.
 
 cdef bint is_langtag(str text):
-    """Letters, and then groups of letters and digits behind hyphens."""
+    """Letters, and then groups of letters and digits after hyphens."""
     cdef const unsigned char *pos = <const unsigned char *> PyUnicode_DATA(text)
     cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
     cdef Py_ssize_t at

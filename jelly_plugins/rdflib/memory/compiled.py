@@ -1,7 +1,7 @@
 """Whether the compiled module of this package is there, and rdflib's terms are built as it expects.
 
 The compiled module fills the slots of new terms, reads those of others, and bypasses constructors.
-So everything about that is compared with rdflib's own: which slots objects have and nothing else,
+So everything about that is compared with rdflib's own: which slots objects have,
 the constructors that are bypassed, what is in each slot afterwards.
 
 Compared with rdflib 7.1.0, 7.1.4, 7.2.1, 7.3.0, 7.4.0, 7.5.0 and 7.6.0, which are all as it takes
@@ -76,7 +76,7 @@ def compiled() -> ModuleType | None:
     except ModuleNotFoundError:
         return None
     except (ImportError, AttributeError, KeyError) as error:
-        # It asks for parts of rdflib by name when it is loaded.
+        # It looks up parts of rdflib by name when it is loaded.
         reason: str | None = f"it lacks {error}"
     else:
         reason = next(_differences(_native), None)
@@ -196,7 +196,7 @@ def refuse(term: Any) -> Any:
 def replaced(methods: tuple[tuple[type, str], ...]) -> str | None:
     """Name a method that is not the one that its class was written with; None if all are.
 
-    A method that somebody put in its place has the globals of another module.
+    A method that was replaced has the globals of another module.
     """
     for owner, name in methods:
         method = vars(owner).get(name)

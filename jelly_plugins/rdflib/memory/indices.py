@@ -1,13 +1,13 @@
 """rdflib's stores in memory, written and read by their indices.
 
-``Memory.add`` does for each triple what holds for a whole run of them: it tells subscribers, turns
-the graph into a string, looks up the subject and the predicate, and hashes the triple some ten
-times. Here triples go into the same dictionaries and sets, in the same order, with the same result
-(``_trusted`` makes sure of it), each of them handled as seldom as can be.
+``Memory.add`` does for each triple what holds for a whole run of them: it notifies subscribers,
+turns the graph into a string, looks up the subject and the predicate, and hashes the triple some
+ten times. Here triples go into the same dictionaries and sets, in the same order, with the same
+result (``_trusted`` makes sure of it), each of them handled as seldom as can be.
 
-All of this knows the inside of two classes of rdflib. It is left alone wherever something is not
-as it is known to be: another class, a method that was replaced, someone who wants to be told of
-each triple. ``graph.addN`` does the work then.
+All of this depends on the internals of two classes of rdflib. It is not used where something is not
+as expected: another class, a replaced method, a subscriber to each triple. ``graph.addN`` does the
+work then.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class BulkWriter:
         self._graph = graph
 
     def add(self, batches: Iterable[list[Any]]) -> None:
-        """Add statements: plain tuples of terms, those of each batch of the same width."""
+        """Add statements: tuples of terms, those of each batch of the same width."""
         spo, pos, osp = _attributes(self._store, "spo", "pos", "osp")
         writer = IndexWriter(spo, pos, osp)
         undo: list[Callable[[], object]] = []
@@ -180,7 +180,7 @@ class BulkWriter:
                 continue
             usual = {key: False, None: False}
             if store._Memory__defaultContexts is None:
-                # Whatever is the first triple ever says what is usual in this store.
+                # The first triple ever added defines the usual contexts of this store.
                 undo.append(lambda: setattr(store, "_Memory__defaultContexts", None))
                 store._Memory__defaultContexts = usual
             undo.append(partial(_forget, added.new, contexts, members, key))
@@ -259,7 +259,7 @@ def writable(graph: Graph) -> bool:
         and kind.addN is Graph.addN
         and not {"add", "addN"} & vars(graph).keys()
         and not {"add", "addN", "add_graph"} & vars(store).keys()
-        # With a map, the store tells each addition to subscribers, or fails if there are none.
+        # With a map, the store notifies subscribers of each addition, or fails if there are none.
         and store.dispatcher.get_map() is None
         and replaced(_METHODS) is None
         and _trusted(store.__class__)
@@ -317,7 +317,7 @@ def _differences(kind: Any) -> Iterator[str]:
         writer.add([quads[:1], quads[1:3]])
         writer.add([quads[3:count]])
         for store in slow, fast:
-            # A listing has the graph that it was asked for put beside its name.
+            # A listing stores the requested graph next to its name.
             list(store.triples((None, None, None), None))
         if _state(slow) != _state(fast) or any(
             list(slow.triples((s, None, None))) == [] for s in (one, two)

@@ -1,7 +1,7 @@
 """Changes to an rdflib store that can be undone, whatever store it is.
 
 rdflib's own ``commit`` and ``rollback`` do nothing in stores in memory. A journal notes each change
-before it is made, so that an exception in the middle leaves nothing behind.
+before it is made, so that an exception in the middle changes nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _UNKNOWN: Final = ("unknown",)
 class Journal:
     """Changes a store, and notes what it changes; see :meth:`undo`.
 
-    Adding a triple that is there, or removing one that is not, is no change.
+    Adding an existing triple, or removing a missing one, is not a change.
 
     :ivar store: what is changed.
     :ivar changes: the changes to statements and graphs, in order.
@@ -147,7 +147,7 @@ class Journal:
         self._last_graph = graph
 
     def bind(self, graph: Graph, name: str, iri: URIRef) -> None:
-        """Bind a namespace, in place of what its name was bound to."""
+        """Bind a namespace, replacing the binding of its name."""
         self._note_namespaces(graph)
         bind_beside(graph, name, iri)
 
@@ -157,7 +157,7 @@ class Journal:
         unbind(graph, name)
 
     def update(self, update: Any, *settings: Any, **more: Any) -> None:
-        """Run a SPARQL update in the store's own engine, if it has one that tells its changes.
+        """Run a SPARQL update in the store's own engine, if it has one that reports its changes.
 
         :raises NotImplementedError: it has none; rdflib's own engine calls the other methods.
         """

@@ -30,7 +30,7 @@ _TERMS: Any = _BACKEND.factory(blank_nodes="keep")
 
 
 class OxigraphJournal(Journal):
-    """See :class:`.Journal`. Changes have a quad in the place of the triple, and no graph.
+    """See :class:`.Journal`. Changes have a quad instead of a triple, and no graph.
 
     Its statements are in pyoxigraph's terms.
     """

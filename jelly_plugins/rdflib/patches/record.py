@@ -1,7 +1,7 @@
 """Changes to rdflib graphs, written to a log of patches as they are made.
 
 The graph changes first, the log when the transaction ends; if the log cannot be written, the graph
-is as it was before the transaction. Whoever needs log and store to agree after a crash uses a store
+is as it was before the transaction. If log and store must agree after a crash, use a store
 on disk and :func:`jelly_plugins.oxigraph.record`.
 """
 
@@ -68,7 +68,7 @@ def record(
     :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`.
     :param limits: the limits for reading the log.
     :raises JellyError: the log cannot be read, or not be written to.
-    :raises OptionsError: the graph is a ConjunctiveGraph that is no Dataset, or a recorder's graph.
+    :raises OptionsError: the graph is a ConjunctiveGraph but not a Dataset, or a recorder's graph.
 
     >>> import tempfile
     >>> graph, copy = Graph(), Graph()
@@ -132,12 +132,12 @@ class GraphRecorder:
             if isinstance(graph, Dataset)
             else Graph(store, graph.identifier, base=graph.base)
         )
-        # Their first use binds rdflib's own namespaces, which is no change.
+        # Their first use binds rdflib's own namespaces, which is not a change.
         _ = graph.namespace_manager, self.graph.namespace_manager
         inner = inner_store_of(graph.store)
-        #: Held by whoever moves the graph in a log.
+        #: Held while the graph's position in a log changes.
         self._moving = lock_of(graph.store if inner is None else inner)
-        #: Where the graph stood after the last transaction that was recorded here.
+        #: The graph's position after the last transaction that was recorded here.
         self._reached: Position | None = None
         #: Whether anything was changed, and the number of statements when the block began.
         self._changed = False
@@ -192,7 +192,7 @@ class GraphRecorder:
         :raises JellyError: a statement cannot be written to the log; the transaction was undone.
         :raises OSError: the log cannot be written; the transaction was undone.
         """
-        # Whoever else moves the graph waits here, and then finds that it has moved.
+        # Other code that moves the graph waits here, and then finds that it has moved.
         with self._moving:
             try:
                 self._changed |= bool(self._journal.changes)
@@ -226,7 +226,7 @@ class GraphRecorder:
 
     def _place(self, name: Any) -> tuple[Any, ...] | None:
         """The terms that follow the triple in a statement; None if it is not recorded."""
-        # Positions that an Oxigraph store keeps are no data.
+        # Positions that an Oxigraph store keeps are not data.
         if is_reserved(str(name)):
             return None
         main = name is None or name == self._main
@@ -265,9 +265,9 @@ class GraphRecorder:
         set_position(self._recorded, self._reached)
 
     def _check_position(self) -> None:
-        """Check that nobody else has moved the graph.
+        """Check that no other code has moved the graph.
 
-        :raises ChainError: it stands elsewhere in the log.
+        :raises ChainError: it is elsewhere in the log.
         """
         reached = self._reached
         if reached is None:

@@ -15,7 +15,7 @@ from .journal import Journal
 class RecordingStore(Store):
     """Passes everything on to a store, and its changes through a journal.
 
-    Graphs of this store stand for the graphs of the same names in the other one.
+    Graphs of this store correspond to the graphs of the same names in the other one.
 
     :param check: called before each change; it may raise an exception.
     :ivar journal: the changes that were made through this store.

@@ -39,12 +39,12 @@ from .recording_store import RecordingStore
 from .stores import bind_beside, twin
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
-#: Where graphs stand, by their names, for as long as their stores live.
+#: Positions of graphs, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
 
 
 def positions(graph: Graph) -> list[Position]:
-    """Where a graph stands: in the logs that were replayed into it or recorded from it by this
+    """The positions of a graph: in the logs that were replayed into it or recorded from it by this
     process or, over an Oxigraph store, by any. For a Dataset or ConjunctiveGraph, in those that
     were replayed into or recorded from all of it."""
     main = main_graph(graph)
@@ -57,7 +57,7 @@ def positions(graph: Graph) -> list[Position]:
 
 
 def set_position(graph: Graph, position: Position) -> None:
-    """Say where a graph stands in a log, in place of what was known. The position may be that of
+    """Set a graph's position in a log, replacing the known one. The position may be that of
     another graph."""
     main = main_graph(graph)
     store = inner_store(graph)
@@ -75,7 +75,7 @@ def _text_in_store(graph: Graph) -> str:
 
 
 def known_positions(graph: Graph) -> dict[str, Position]:
-    """Where a graph stands whose store cannot say so itself, by log."""
+    """Positions of a graph whose store does not keep them, by log."""
     return _POSITIONS.setdefault(graph.store, {}).setdefault(graph_text(graph), {})
 
 
@@ -86,7 +86,7 @@ def graph_text(graph: Graph) -> str:
 
 
 def main_graph(graph: Graph) -> Graph:
-    """The graph in the place of the default graph.
+    """The graph used instead of the default graph.
 
     :raises OptionsError: the graph is a recorder's.
     """
@@ -115,15 +115,15 @@ def replay(
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Replayed:
-    """Apply a log of patches to a graph, from where its store stands in it.
+    """Apply a log of patches to a graph, from its store's position in it.
 
     Each transaction is applied whole or not at all: on any error the graph, its namespaces
     included, is as it was before that transaction. Blank node labels are kept. What an interrupt
     (Ctrl-C) leaves of a graph in memory is undefined, as for every change to such a graph: rebuild
     it from the log. Over an Oxigraph store an interrupted transaction is applied or not at all.
 
-    Where a graph stands is known for as long as its store object lives, and told by the result; for
-    a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
+    The position is known for as long as the graph's store object lives, and is part of the result;
+    for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
     position is in the store itself, and moves in the same transaction. The same log into another
     graph of the store goes there from its beginning.
 
@@ -252,7 +252,7 @@ class GraphTarget:
     :param graph: the graph that takes statements of the default graph.
     :param strict: whether each operation on a statement must change something.
     :param check_blank_nodes: whether each deletion with a blank node must.
-    :ivar known: where the graph stands, by log.
+    :ivar known: the positions of the graph, by log.
     """
 
     changes = staticmethod(OrderedChanges)
@@ -267,18 +267,18 @@ class GraphTarget:
         self.known = known_positions(graph)
 
     def positions(self) -> list[Position]:
-        """Where the graph stands."""
+        """The graph's position."""
         return list(self.known.values())
 
     def apply(self, changes: OrderedChanges, before: Position | None, after: Position) -> int:
         """Change the data, the namespaces and the position, or nothing.
 
         :return: number of deletions of statements that were not there.
-        :raises ChainError: the graph does not stand where it did: somebody else has moved it.
-        :raises ConflictError: an operation does nothing, and that is not to be.
-        :raises TermError: the store refuses a statement, or one is in the reserved graph.
+        :raises ChainError: other code has moved the graph's position.
+        :raises ConflictError: an operation changes nothing, which is not allowed.
+        :raises TermError: the store rejects a statement, or one is in the reserved graph.
         """
-        # Whoever else replays into the store waits here, and then finds that it has moved.
+        # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
             found = self.known.get(after.log)
             if found != before:
@@ -296,7 +296,7 @@ class GraphTarget:
         except BaseException as error:
             journal.undo()
             if isinstance(error, ValueError) and not isinstance(error, JellyError):
-                raise TermError(f"the store refuses a statement: {error}") from error
+                raise TermError(f"the store rejects a statement: {error}") from error
             raise
 
     def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""What rdflib's stores hold, beyond what their interface tells in good time."""
+"""The contents of rdflib's stores that their interface does not return fast enough."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def graph_exists(graph: Any) -> bool:
 
 
 def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
-    """Bind a namespace in place of what its name was bound to, and leave other names of the same
+    """Bind a namespace, replacing the binding of its name, and leave other names of the same
     IRI as they are, if the store is one that can do that: rdflib would take them away."""
     # Its first use binds rdflib's own namespaces.
     _ = graph.namespace_manager

@@ -107,7 +107,7 @@ def parts_of(graph: Graph) -> list[Part]:
     for context in graph.store.contexts():
         _check_formula(context)
         name = context.identifier
-        # What an Oxigraph store keeps for itself is no data.
+        # The bookkeeping graph of an Oxigraph store is not data.
         if name != default.identifier and not (kept and is_reserved(str(name))):
             named[name] = Part(name, graph.get_context(name))
     return [Part(DEFAULT_GRAPH, default), *(named[name] for name in sorted(named, key=str))]
@@ -138,7 +138,7 @@ def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRe
         return [(name, URIRef(iri)) for name, iri in namespaces.items()]
     if namespaces is not True and namespaces != "used":
         raise ValueError(
-            f"namespaces is True, False, 'used' or a mapping of names to IRIs, not {namespaces!r}"
+            f"namespaces must be True, False, 'used' or a mapping (got {namespaces!r})"
         )
     bound = [(name, URIRef(iri)) for name, iri in graph.namespaces()]
     if namespaces is True:

@@ -158,7 +158,7 @@ def load(
         ConjunctiveGraph, which also take named graphs, empty ones included.
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
-        one; ``"keep"`` takes labels as they are.
+        one; ``"keep"`` keeps labels.
     :param generalized: let generalized statements through, which rdflib holds and cannot write.
     :param atomic: leave the graph as it is unless the whole source can be read. The statements are
         held until then: about 100 bytes each, besides their terms. Without it, each frame goes in
@@ -166,11 +166,11 @@ def load(
         stores in memory and Oxigraph stores are as before; any other store keeps the statements
         that it took. A graph whose class overrides ``add`` or ``addN`` keeps what these methods
         added before one of them raised, as with rdflib's own parsers. Namespaces are bound last.
-    :param concatenated: options that stand first in a frame start a new stream.
-    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param concatenated: whether options at the start of a frame start a new stream.
+    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
     :param limits: the limits on untrusted input.
     :param bnode_context: blank nodes by label, as rdflib's N-Triples parser takes it: labels in it
-        stand for those nodes, and new ones are added. Readings that share it share their nodes.
+        refer to those nodes, and new ones are added. Readings that share it share their nodes.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, frame and row.
     :raises TypeError: ``bnode_context`` is not a mutable mapping.

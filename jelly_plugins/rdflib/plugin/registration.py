@@ -14,7 +14,7 @@ import rdflib.util
 from rdflib.parser import Parser
 from rdflib.serializer import Serializer
 
-#: The plugin name that is nobody's but ours.
+#: The plugin name that only this package uses.
 OWN_NAME: Final = "jelly-plugins"
 
 #: All names that the plugins have; the first two are also claimed by other packages.
@@ -36,11 +36,11 @@ def activate() -> None:
 
 
 def register_suffixes() -> None:
-    """Let ``Graph.parse`` tell Jelly by the name of a file: ``.jelly``, also compressed; and RDF
+    """Make ``Graph.parse`` detect Jelly by file name: ``.jelly``, also compressed; and RDF
     Thrift and RDF Protobuf.
 
     rdflib sees the last suffix only, so that ``.gz``, ``.bz2`` and ``.zst`` mean Jelly from now on;
-    it reads no other format compressed. Suffixes that mean another format to somebody stay; one
+    it reads no other format compressed. Suffixes registered for other formats stay; one
     that means Jelly, by a name that other packages claim too, means Jelly as these plugins read it.
     """
     endings = rdflib.util.SUFFIX_FORMAT_MAP
@@ -58,11 +58,11 @@ def register_suffixes() -> None:
 
 
 def warn_of_others() -> None:
-    """See to it that who asks rdflib for ``format="jelly"`` is told once that it is the plugin of
-    another package that answers, and how to change that.
+    """Warn once if another package's plugin handles ``format="jelly"`` in rdflib, and say how to
+    change that.
 
-    That is so where both packages are installed and rdflib has found the other's entry points last.
-    What somebody has registered in so many words is left alone.
+    That is the case where both packages are installed and rdflib has found the other's entry points
+    last. Explicit registrations are not changed.
     """
     plugins: dict[Any, Any] = rdflib.plugin._plugins
     for name in NAMES:
@@ -89,7 +89,7 @@ class _OthersPlugin(rdflib.plugin.Plugin[Any]):
                 f'format="{self.name}" is served by {self._plugin.ep.value.partition(".")[0]}, '
                 "which is installed too: call jelly_plugins.rdflib.activate() to be served by "
                 f'jelly-plugins, or say format="{OWN_NAME}"',
-                # Whoever called Graph.parse or Graph.serialize, which call rdflib.plugin.get.
+                # The caller of Graph.parse or Graph.serialize, which call rdflib.plugin.get.
                 stacklevel=4,
             )
         return self._plugin.getClass()

@@ -37,8 +37,8 @@ class BytesSerializer(Serializer):
     ) -> None:
         """Write the graph.
 
-        :param stream: what rdflib opened. A plain file is compressed as its name says: ``.gz``,
-            ``.bz2``, ``.zst``.
+        :param stream: what rdflib opened. A regular file is compressed according to its name:
+            ``.gz``, ``.bz2``, ``.zst``.
         :param base: of no use: IRIs are written whole.
         :param encoding: of no use; but rdflib makes a string of what it is to return unless there
             is some encoding: any will do.
@@ -88,8 +88,8 @@ def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def compression_asked(stream: object) -> str | None:
-    """The compression that the name of a plain file asks for; whoever compresses the stream himself
-    gives something else than a plain file."""
+    """The compression that the name of a regular file indicates; a caller that compresses the
+    stream itself passes another kind of object."""
     if isinstance(stream, io.BufferedWriter) and isinstance(stream.raw, io.FileIO):
         name = stream.raw.name
         return compression_of(name) if isinstance(name, str) else None
@@ -100,8 +100,8 @@ def _text_is_expected() -> bool:
     """Whether ``Graph.serialize`` was called without a destination and without an encoding, and so
     will decode what is written.
 
-    Only the call stack tells: with ``encoding="utf-8"`` rdflib calls a serializer in the same way.
-    Where this finds nothing, rdflib fails to decode the bytes.
+    Only the call stack shows it: with ``encoding="utf-8"`` rdflib calls a serializer in the same
+    way. Where this finds nothing, rdflib fails to decode the bytes.
     """
     code = getattr(Graph.serialize, "__code__", None)
     frame = inspect.currentframe()

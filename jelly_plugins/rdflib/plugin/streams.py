@@ -43,16 +43,16 @@ def read_statements(
     concatenated: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Statement]:
-    """Read a Jelly-RDF stream as one sequence of statements: plain tuples of rdflib's terms.
+    """Read a Jelly-RDF stream as one sequence of statements: tuples of rdflib's terms.
 
     A quad's last term is the name of its graph, ``DATASET_DEFAULT_GRAPH_ID`` for the default
     graph: ``Dataset.addN`` takes such quads as they are.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param blank_nodes: ``"fresh"`` makes new nodes for each reading, ``"keep"`` takes labels as
+    :param blank_nodes: ``"fresh"`` makes new nodes for each reading, ``"keep"`` keeps labels as
         they are. One label is one node in the whole stream.
     :param generalized: let generalized statements through.
-    :param concatenated: options that stand first in a frame start a new stream.
+    :param concatenated: whether options at the start of a frame start a new stream.
     :param limits: the limits on untrusted input.
     :raises JellyError: while iterating, with source, frame and row.
 
@@ -206,7 +206,7 @@ def write_graphs(
         that each graph has bound and none before it had.
     :param limits: bounds of what is written.
     :raises JellyError: a graph cannot be written with these options.
-    :raises TypeError: it is one graph, or what is no graph is among them.
+    :raises TypeError: a single graph was given, or an object that is not a graph.
 
     No graphs at all make a stream with its options only, which reads as one empty graph.
 
