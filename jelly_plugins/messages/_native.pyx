@@ -1,9 +1,10 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
-"""The compiled form of ``boundaries``, which is its reference: same results, called for each piece
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True,
+# initializedcheck=False, allow_none_for_extension_args=False
+"""The compiled form of ``boundaries``, which is its reference: same results, called for each chunk
 of a log instead of for each message.
 
-For whoever changes it: no position is moved before it is compared with the end; what is written has
-its room reserved first.
+For maintainers: compare a position with the end before moving it; reserve memory before
+writing.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -112,7 +113,7 @@ cdef inline bint is_statement(uint8_t tag) noexcept nogil:
 
 cdef const uint8_t *next_row(const uint8_t *pos, const uint8_t *end,
                              uint8_t *tag) noexcept nogil:
-    """Pass over a row of our own; NULL if there is none."""
+    """Skip a row of our own; NULL if there is none."""
     cdef size_t size
     if pos >= end:
         return NULL
@@ -177,7 +178,7 @@ def cut_rows(bytes rows not None, bytes opening not None, long long statements,
     while pos < end:
         pos = next_row(pos, end, &tag)
         if pos == NULL:
-            raise ValueError("these are no rows")
+            raise ValueError("not rows of a message")
         number += 1
         statements += is_statement(tag)
     out = out[:written - <uint8_t *> PyBytes_AS_STRING(out)]

@@ -37,8 +37,8 @@ def count_lines(
     counts: list[int],
     firsts: list[int],
 ) -> tuple[int, int, int]:
-    """Count the statements of each message in lines of N-Triples or N-Quads, up to a line that has
-    to be looked at: one that opens like a directive and is no delimiter.
+    """Count the statements of each message in lines of N-Triples or N-Quads, up to a line that must
+    be checked: one that opens like a directive and is not a delimiter.
 
     A delimiter is overwritten with spaces, so that a parser of statements sees an empty line.
 

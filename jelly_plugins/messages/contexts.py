@@ -1,4 +1,4 @@
-"""Remote contexts of JSON-LD, put in place of their IRIs: by what the caller has, never fetched.
+"""Remote contexts of JSON-LD, substituted for their IRIs: given by the caller, never fetched.
 
 Reference: JSON-LD 1.1 Processing Algorithms and API, section "Context Processing Algorithm".
 """
@@ -19,7 +19,7 @@ _KEY: Final = "@context"
 _IMPORT: Final = "@import"
 #: Contexts in contexts, and values in values, at most.
 _DEPTH: Final = 256
-#: Bytes of remote contexts in a document, each counted as often as it stands there.
+#: Bytes of remote contexts in a document, each counted as often as it occurs.
 _INLINED: Final = 16 << 20
 
 
@@ -36,7 +36,7 @@ def dump(value: Any) -> bytes:
 
 
 class IriLengths:
-    """How long the IRIs get, at most, that contexts let a few characters stand for.
+    """The maximum length of the IRIs that contexts abbreviate to a few characters.
 
     :ivar longest: their length.
     """
@@ -49,7 +49,7 @@ class IriLengths:
     def add(self, context: dict[str, Any]) -> None:
         """Note what a context defines.
 
-        :raises TextError: terms stand for one another in a chain that is too long.
+        :raises TextError: terms refer to each other in a chain that is too long.
         """
         own: dict[str, str] = {}
         for key, value in context.items():
@@ -61,7 +61,7 @@ class IriLengths:
 
     def _define(self, term: str, own: dict[str, str], depth: int) -> None:
         if depth > _DEPTH:
-            raise TextError(f"terms of a context stand for one another more than {_DEPTH} deep")
+            raise TextError(f"terms of a context refer to each other more than {_DEPTH} deep")
         text = own.pop(term)
         prefix, colon, _ = text.partition(":")
         # A base or a vocabulary may be relative to the one before it, and a term to the vocabulary.
@@ -78,7 +78,7 @@ class IriLengths:
 
 
 class ContextLoader:
-    """Puts contexts in place of their IRIs.
+    """Substitutes contexts for their IRIs.
 
     :param contexts: where they come from; None for nowhere.
     :param base: IRI that relative ones are resolved against.
@@ -98,8 +98,8 @@ class ContextLoader:
 
     @property
     def longest(self) -> int:
-        """How long the IRIs get, at most, that the contexts of what was last looked at let a few
-        characters stand for."""
+        """The maximum length of the IRIs that the contexts of the last document abbreviate to a few
+        characters."""
         return self._iris.longest
 
     @property

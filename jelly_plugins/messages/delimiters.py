@@ -30,15 +30,15 @@ class Delimiters:
     header: bytes = HEADER
 
     def before(self, _empty: bool, /) -> bytes:
-        """What stands before a message."""
+        """The text before a message."""
         return b""
 
     def after(self) -> bytes:
-        """What stands after a message."""
+        """The text after a message."""
         return DELIMITER
 
     def end(self) -> bytes:
-        """What stands at the end of the log."""
+        """The text at the end of the log."""
         return b""
 
 

@@ -32,7 +32,7 @@ class LogFormat(StrEnum):
 
     @property
     def has_delimiters(self) -> bool:
-        """Whether messages are told apart by delimiters, in a log that announces itself."""
+        """Whether messages are separated by delimiters, in a log that announces itself."""
         return self in (
             LogFormat.N_TRIPLES,
             LogFormat.N_QUADS,
@@ -114,7 +114,7 @@ class Syntax:
 def label_announces(label: str) -> bool:
     """Whether a version label announces a message log.
 
-    :raises ValueError: there is no such label.
+    :raises ValueError: the label is unknown.
 
     >>> label_announces("1.2-messages"), label_announces("1.2")
     (True, False)
@@ -130,8 +130,8 @@ def label_announces(label: str) -> bool:
 def syntax_named(name: str, dialect: str | None = None) -> Syntax:
     """The syntax of a name: a file ending, a title or a media type with its parameters.
 
-    :param dialect: asked for besides; a media type's parameters may say it too.
-    :raises ValueError: there is no such syntax, version or dialect, or two of them contradict.
+    :param dialect: the requested dialect; a media type's parameters may set it too.
+    :raises ValueError: the syntax, version or dialect is unknown, or two of them contradict.
 
     >>> syntax_named("N-Quads").format, syntax_named("text/turtle; version=1.2-messages").announced
     (<LogFormat.N_QUADS: 'nq'>, True)
@@ -183,7 +183,7 @@ def _parameters(text: str, name: str) -> list[tuple[str, str]]:
 
 
 def format_of(name: str) -> LogFormat | None:
-    """The syntax that a file's name tells, compressed or not; None if it tells none.
+    """The syntax of a file by its name, compressed or not; None if unknown.
 
     >>> format_of("log.ndjsonld.gz"), format_of("log.txt")
     (<LogFormat.NDJSON_LD: 'ndjsonld'>, None)

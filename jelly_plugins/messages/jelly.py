@@ -29,7 +29,7 @@ from .rows import as_quads
 #: Bytes and rows of frames that are joined.
 _JOINED_BYTES: Final = 1 << 16
 _JOINED_ROWS: Final = 1 << 14
-#: Bytes at the start of a source by which text is told from Jelly.
+#: Bytes at the start of a source by which text is distinguished from Jelly.
 _OPENING: Final = 1024
 
 
@@ -37,7 +37,7 @@ _OPENING: Final = 1024
 class Group:
     """Frames that are read together, or one that is read alone.
 
-    :ivar data: the frame that says what they say.
+    :ivar data: the frame with their contents.
     :ivar first: number of the first frame.
     :ivar counts: statements of each frame; None for one that is read alone.
     :ivar rows: rows of each frame.
@@ -109,8 +109,8 @@ class FrameGroups:
                 return
 
     def physical_type(self) -> PhysicalType | None:
-        """The physical type of the stream, looked up in what it opens with; None if it cannot be
-        told there. To be called before iterating."""
+        """The physical type of the stream, read from its first bytes; None if it is not
+        found there. Call this before iterating."""
         while len(self._data) < _OPENING and self._more():
             pass
         try:
@@ -192,7 +192,7 @@ class FrameGroups:
         return Group(b"".join(parts), 0)
 
     def refuse(self, error: JellyError, group: Group | None) -> JellyError:
-        """An error with its place, or a better one where the source is no Jelly at all.
+        """An error with its position, or a better one if the source is not Jelly.
 
         :param group: what was being decoded.
         """

@@ -32,7 +32,7 @@ _SPACE: Final = b" \t\r\n"
 _NO_BASE: Final = NO_BASE.partition("/")[0].encode()
 #: IRIs in N-Quads; strings are skipped.
 _IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
-#: Bytes of an IRI that may be many in a document, and of the shortest name that stands for one.
+#: Size of an IRI that may occur often in a document, and of the shortest name for one.
 _LONG_IRI: Final = 1 << 10
 _SHORTEST: Final = 4
 

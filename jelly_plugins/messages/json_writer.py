@@ -1,7 +1,7 @@
 """Messages as JSON-LD in expanded form, and writing them as NDJSON-LD and YAML-LD.
 
 Nodes stay in the order of their statements: those that follow one another with the same subject are
-one object, and those in the same graph stand together.
+one object, and those in the same graph are grouped.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ class YamlLdWriter:
 
 
 def _add_lines(lines: list[str], value: dict[str, Any], depth: int) -> None:
-    """Add a mapping in block style; what is in a sequence stands no deeper than its key."""
+    """Add a mapping in block style; the items of a sequence are not indented further than its
+    key."""
     indent = "  " * depth
     for key, each in value.items():
         if isinstance(each, str):

@@ -42,12 +42,12 @@ _COMMENT: Final = re.compile(
 
 @dataclass(slots=True)
 class Piece:
-    """What a piece of a log says.
+    """The contents of a chunk of a log.
 
-    :ivar rows: its statements as rows; those of the first piece follow the options.
-    :ivar counts: number of statements of each message that ends in it, with those that stand in
-        the pieces before.
-    :ivar firsts: line of the first statement of each message that has one and begins in the piece,
+    :ivar rows: its statements as rows; those of the first chunk follow the options.
+    :ivar counts: number of statements of each message that ends in it, including those in
+        the chunks before.
+    :ivar firsts: line of the first statement of each message that has one and begins in the chunk,
         and of the delimiter of each that has none.
     """
 
@@ -57,11 +57,11 @@ class Piece:
 
 
 class LineLog:
-    """Reads a log of lines, piece by piece.
+    """Reads a log of lines, chunk by chunk.
 
     :param limits: ``frame_bytes`` bounds a line, ``frame_expansion`` the lines of a message; the
-        other limits what stands in them.
-    :ivar opening: the rows of the options, which are not among those of any piece.
+        other limits apply to their contents.
+    :ivar opening: the rows of the options, which are not among those of any chunk.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class LineLog:
         #: Number of the next line, and statements so far of the message that has not ended.
         self._line = 1
         self._open = 0
-        #: Bytes of text of the message that has not ended, but for those that stand with its start.
+        #: Bytes of text of the message that has not ended, except those with its start.
         self._open_bytes = 0
         #: Whether anything came before that a delimiter can end.
         self._begun = False
 
     def set_options(self, options: StreamOptions) -> None:
-        """Have the rows be those of other options; to be called before the first piece.
+        """Use other options for the rows; call this before the first chunk.
 
         :param options: their physical type goes with the syntax.
         """
@@ -160,11 +160,11 @@ class LineLog:
         return b"".join((*self._encoder.feed(text), self._encoder.flush()))
 
     def _up_to(self, error: JellyError, text: bytes) -> tuple[JellyError, bytes]:
-        """What is wrong first in a text, and the rows of what stands before."""
+        """The first error of a text, and the rows before it."""
         try:
             text.decode()
         except UnicodeDecodeError as place:
-            # All of a piece is looked at before any of it is read.
+            # The whole chunk is scanned before any of it is read.
             start = max(text.rfind(b"\n", 0, place.start), text.rfind(b"\r", 0, place.start)) + 1
             try:
                 return error, self._encode(text[:start])
@@ -243,7 +243,7 @@ class LineLog:
     def _direct(self, word: bytes, line: bytes) -> None:
         """Follow a directive.
 
-        :raises TextError: it is wrong, or stands where it may not.
+        :raises TextError: it is invalid, or not allowed in this position.
         """
         if word.startswith(b"@"):
             self._fail(f"{word.decode()} is a directive of Turtle and TriG")
@@ -318,7 +318,7 @@ def read_lines(log: LineLog, limits: Limits) -> Iterator[Message]:
 
 
 def _check_size(quads: int, limits: Limits, name: str) -> None:
-    """Refuse a message of too many statements.
+    """Reject a message of too many statements.
 
     :raises LimitError: it has.
     """

@@ -62,7 +62,7 @@ class Message:
         return iter(self.quads)
 
     def graph(self) -> rdflib.Graph:
-        """The message as a new rdflib graph, with blank nodes that nothing else has.
+        """The message as a new rdflib graph, with new blank nodes.
 
         :raises TermError: it has named graphs, or terms that rdflib cannot hold.
         :raises MissingExtraError: rdflib is not installed.
@@ -79,7 +79,7 @@ class Message:
         return graph
 
     def dataset(self) -> rdflib.Dataset:
-        """The message as a new rdflib dataset, with blank nodes that nothing else has.
+        """The message as a new rdflib dataset, with new blank nodes.
 
         :raises TermError: it has terms that rdflib cannot hold.
         :raises MissingExtraError: rdflib is not installed.
@@ -92,7 +92,7 @@ class Message:
         return dataset
 
     def oxigraph(self) -> list[pyoxigraph.Quad]:
-        """The message's quads in pyoxigraph's terms, with blank nodes that nothing else has.
+        """The message's quads in pyoxigraph's terms, with new blank nodes.
 
         :raises TermError: it has terms that Oxigraph cannot hold.
         :raises MissingExtraError: pyoxigraph is not installed.

@@ -40,7 +40,7 @@ class ParsedLog:
 
 
 def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
-    """The error for what a parser refuses.
+    """The error for input that a parser rejects.
 
     :param first_line: of the text that it was given, in the log.
     """
@@ -50,7 +50,7 @@ def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
 def batch_for(size: int) -> int:
     """How many statements may be held at once, of those whose terms are no longer than ``size``.
 
-    A name of a few bytes may stand for an IRI that is nearly as long as all of its document.
+    A name of a few bytes may expand to an IRI that is nearly as long as its whole document.
 
     >>> batch_for(1000), batch_for(1_000_000), batch_for(1 << 30)
     (512, 4, 1)
@@ -67,14 +67,14 @@ def parsed(
     first_line: int = 1,
     ends_batch: Callable[[Any], bool] | None = None,
 ) -> Iterator[bytes]:
-    """The statements of a document as lines of N-Quads, in pieces.
+    """The statements of a document as lines of N-Quads, in chunks.
 
     :param data: bytes or a file.
     :param format_: pyoxigraph's name of its syntax.
     :param batch: number of statements that may be held at once.
     :param first_line: of the document, in the log.
-    :param ends_batch: whether what was read is to come out after a statement.
-    :raises JellyError: it is malformed; what stands before that comes out first.
+    :param ends_batch: whether to yield the text so far after a statement.
+    :raises JellyError: it is malformed; the text before the error is yielded first.
     """
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
@@ -123,7 +123,7 @@ def located(error: JellyError, name: str) -> JellyError:
 
 
 def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces joined as they come, an empty one saying that more may take a while.
+    """Chunks joined as they arrive; an empty one means that the next may take a while.
 
     What came before an error comes out before it.
     """

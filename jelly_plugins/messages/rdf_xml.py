@@ -1,6 +1,6 @@
 """Reading logs in RDF/XML: one document after the other, each on a line of its own.
 
-Where a document ends is told by its tags, so that line feeds inside of one do no harm. Each is
+The end of a document is found from its tags, so that line feeds inside of one do no harm. Each is
 parsed by pyoxigraph.
 
 Reference: RDF Messages, section "RDF/XML"; XML 1.0, section "Logical Structures".
@@ -48,7 +48,7 @@ _EMPTY_TAG, _CLOSING_TAG = 1, 2
 _DEPTH: Final = 1 << 10
 #: A label of a subject or an object, at the start or the end of a line of N-Quads.
 _STAND_IN: Final = re.compile(rb"(?:(?<=\n)|\A|(?<=> )(?=\S++ \.\n))_:(label-[0-9a-f]*+)(?= )")
-#: What may stand before a document and is no part of it, or after the last one.
+#: Text allowed before a document that is not part of it, or after the last one.
 _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
 
 
@@ -80,7 +80,7 @@ def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterato
 
 
 def _with_labels(lines: bytes) -> bytes:
-    """Lines in which stand-ins for labels, which the writer puts, are what they stand for."""
+    """Lines in which the writer's stand-ins for labels are replaced by the labels."""
     return _STAND_IN.sub(
         lambda found: b"_:" + written_label(NODE_IDS.read(found[1].decode())).encode(), lines
     )
@@ -89,7 +89,7 @@ def _with_labels(lines: bytes) -> bytes:
 def documents(pieces: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, bytes] | None]:
     """The documents of a log, with the lines in which they begin; None where more may take a while.
 
-    :raises TextError: the source ends inside of one, or something else stands between them.
+    :raises TextError: the source ends inside of one, or has other text between them.
     :raises LimitError: a document is longer than ``limits.frame_bytes``.
     """
     splitter = _Splitter(limits)
@@ -105,7 +105,7 @@ def documents(pieces: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, by
         size = len(splitter.rest)
         if size > limits.frame_bytes:
             raise over(limits, "frame_bytes", size, "the length of a document")
-        # What is looked at again is no more than what is new.
+        # No more text is scanned again than is new.
         wanted = 2 * size
         yield None
     yield from splitter.feed(b"".join(gathered))
@@ -164,6 +164,6 @@ class _Splitter:
 
 
 def _skipped(data: bytes) -> int:
-    """How much of a text stands before a document."""
+    """The length of the text before a document."""
     found = _BETWEEN.match(data)
     return found.end() if found else 0

@@ -62,10 +62,11 @@ def read_messages(
 ) -> MessageReader:
     """Read the messages of a log, in memory that does not grow with it.
 
-    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
+    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are detected from the
+        content.
     :param format: the syntax by its file ending (``"nq"``), title (``"N-Quads"``) or media type,
-        whose parameters count (``"text/turtle; version=1.2-messages"``); by default the name of
-        the source tells.
+        whose parameters count (``"text/turtle; version=1.2-messages"``); by default detected
+        from the name of the source.
     :param announced: whether it is known to be a message log, as from a media type; otherwise
         delimiters have to be announced by a version.
     :param dialect: ``"2025-comment"`` for logs of the early draft, whose delimiters are comments.
@@ -74,14 +75,15 @@ def read_messages(
         in YAML-LD.
     :param contexts: where remote contexts are taken from: contexts by IRI, or a function that gives
         one for an IRI. None is ever fetched.
-    :param strict: whether to refuse what others allow: blank lines in NDJSON-LD.
-    :param limits: what is believed of the source. ``frame_rows`` bounds the statements of a
+    :param strict: whether to reject blank lines in NDJSON-LD.
+    :param limits: the limits on untrusted input. ``frame_rows`` bounds the statements of a
         message, ``frame_expansion`` their text, ``frame_bytes`` a line, a statement, a document or
         a frame.
     :return: an iterator and context manager.
     :raises JellyError: while iterating: the log is malformed; with its line, or frame and row.
     :raises MissingExtraError: the syntax needs a library that is not installed.
-    :raises ValueError: there is no such syntax or dialect, or the source's name tells none.
+    :raises ValueError: the syntax or dialect is unknown, or the source's name does not indicate
+        one.
 
     Reference: RDF Messages, section "Serializing and parsing RDF Message Logs".
 
@@ -99,7 +101,7 @@ def read_messages(
 def source_syntax(
     src: Any, name: str | None, dialect: str | None, *, announced: bool = False
 ) -> Syntax:
-    """The syntax that was asked for, or that the name of a source or destination tells.
+    """The requested syntax, or that of the name of a source or destination.
 
     :raises ValueError: there is neither.
     """

@@ -37,12 +37,12 @@ _LOGICAL_TYPES: Final = {
     PhysicalType.GRAPHS: LogicalType.DATASETS,
 }
 
-#: More than there is in one piece of a log.
+#: More than one chunk of a log can have.
 _UNBOUNDED: Final = 1 << 40
 
 
 def batch_limits(limits: Limits) -> Limits:
-    """Limits for what is encoded or decoded at once, and is no frame of any stream."""
+    """Limits for data that is encoded or decoded at once, and is not a frame of a stream."""
     return replace(limits, frame_rows=_UNBOUNDED, frame_bytes=_UNBOUNDED, frame_repeats=_UNBOUNDED)
 
 
@@ -170,7 +170,7 @@ class RowWriter:
             raise self._explained(error, [message]) from error
 
     def _adapted(self, quads: list[Any]) -> list[Any]:
-        """Quads with as many terms as the physical type asks for."""
+        """Quads with as many terms as the physical type requires."""
         return _triples(quads) if self._options.physical_type is PhysicalType.TRIPLES else quads
 
     def _explained(self, error: JellyError, messages: Sequence[Message]) -> JellyError:

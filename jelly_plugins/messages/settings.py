@@ -11,7 +11,7 @@ from .contexts import Contexts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSettings:
-    """What ``read_messages`` is asked for besides the syntax; its parameters of the same names."""
+    """The parameters of ``read_messages`` other than the syntax, under the same names."""
 
     base: str | None = None
     context: Any = None

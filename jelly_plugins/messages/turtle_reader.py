@@ -1,7 +1,7 @@
 """Reading logs in Turtle and TriG.
 
-pyoxigraph parses the statements, in one go, so that prefixes and the base persist; where messages
-end it is told by markers, which ``turtle_splitter`` puts there.
+pyoxigraph parses the statements, in one go, so that prefixes and the base persist; the ends of
+messages are marked by ``turtle_splitter``.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def _pieces(
 
     def ends_batch(quad: Any) -> bool:
         nonlocal pieces
-        # Statements are not held that are long, whether as they stand or when names are IRIs.
+        # Long statements are not held, whether long as written or with names expanded.
         if splitter.pieces != pieces:
             pieces = splitter.pieces
             return True
-        # Nor do messages wait for a piece of the source that may take a while.
+        # Nor do messages wait for a chunk of the source that may take a while.
         return (text.is_read and quad.predicate == node) or splitter.namespace > _LONG_NAMESPACE
 
     try:

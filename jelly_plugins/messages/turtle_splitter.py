@@ -4,7 +4,7 @@ Delimiters and versions are taken out, and a marker, which is a statement, is pu
 ends. A parser of Turtle that reads what comes out keeps prefixes and the base from message to
 message, as it should, and gives the marker back as a triple.
 
-What is malformed is passed on; the parser says what is wrong with it.
+Malformed text is passed on; the parser reports the error.
 
 Reference: RDF Messages, section "N-Triples, N-Quads, Turtle and TriG".
 """
@@ -67,8 +67,8 @@ class TurtleSplitter:
     :param limits: ``frame_bytes`` bounds a statement, ``nesting`` quoted triples.
     :ivar ended: for each message that has ended and was not taken yet, the line of its first
         statement, or of its delimiter if it has none.
-    :ivar failed: what is wrong with the log, where its text ended before its end.
-    :ivar pieces: number of pieces of text that have come out.
+    :ivar failed: the error of the log, if its text ended early.
+    :ivar pieces: number of chunks of text yielded so far.
     :ivar namespace: bytes that the longest namespace or base has, at most.
     :ivar ends_open: whether the last message ended with the log.
     """
@@ -85,7 +85,7 @@ class TurtleSplitter:
         self._early = syntax.dialect is Dialect.COMMENT_2025
         self._run = (EARLY_RUN if self._early else RUN).match
         self._gap = (EARLY_GAP if self._early else GAP).match
-        #: What was read and not passed over yet, where reading stands in it, and whether it has the
+        #: The text that was read and not processed yet, the position in it, and whether it has the
         #: end of the text.
         self._data = b""
         self._pos = 0
@@ -98,7 +98,7 @@ class TurtleSplitter:
         self._counted = 0
         #: Brackets that are open.
         self._stack: list[bytes] = []
-        #: Whether reading stands in a statement or a directive that ends with a dot.
+        #: Whether the position is in a statement or a directive that ends with a dot.
         self._inside = False
         #: Line of the message's first statement; 0 where it has none.
         self._first = 0
@@ -125,7 +125,7 @@ class TurtleSplitter:
                 what = "the length of a statement"
                 self.failed = over(self._limits, "frame_bytes", size, what)
                 return
-            # What is scanned again is no more than what is new.
+            # No more text is scanned again than is new.
             wanted = 2 * size
         self._last = True
         # A comment ends with its line.
@@ -135,9 +135,9 @@ class TurtleSplitter:
             self.ended.append(self._first)
 
     def _scan(self, data: bytes) -> bytes:
-        """Pass over the tokens that are surely whole; the others are kept.
+        """Process the tokens that are certainly complete; keep the others.
 
-        :return: what was passed over, with markers.
+        :return: the processed text, with markers.
         """
         self._data = data
         self._pos = self._copied = self._counted = 0
@@ -159,7 +159,7 @@ class TurtleSplitter:
         return out
 
     def _read_opening(self) -> None:
-        """Pass over what stands between statements, directives too, up to a statement."""
+        """Process the text between statements, including directives, up to a statement."""
         data = self._data
         found = self._gap(data, self._pos)
         pos = self._pos = found.end() if found else self._pos
@@ -258,7 +258,7 @@ class TurtleSplitter:
         self._replace(end, self._marker)
 
     def _end_by_comment(self, end: int) -> None:
-        # One that nothing stands before does not end anything.
+        # One with no text before it does not end anything.
         if self._first or self._begun:
             self._end_message()
             self._replace(self._pos, self._marker)
@@ -270,12 +270,12 @@ class TurtleSplitter:
         self._first = 0
 
     def _replace(self, end: int, text: bytes) -> None:
-        """Let a text come out in place of what stands up to ``end``."""
+        """Output a text instead of the one up to ``end``."""
         self._out += (self._data[self._copied : self._pos], text)
         self._pos = self._copied = end
 
     def _read_statement(self) -> None:
-        """Pass over a part of a statement."""
+        """Process a part of a statement."""
         data = self._data
         found = self._run(data, self._pos)
         pos = found.end() if found else self._pos
@@ -321,7 +321,7 @@ class TurtleSplitter:
         return "a graph block" if b"{" in self._stack else "a statement"
 
     def _line_number(self) -> int:
-        """Number of the line in which reading stands."""
+        """The current line number."""
         self._line += self._data.count(b"\n", self._counted, self._pos)
         self._counted = self._pos
         return self._line

@@ -37,12 +37,12 @@ _STRING: Final = rb"|".join(
 _NUMBER: Final = (
     rb"[+-]?+(?:[0-9]++(?:\.[0-9]++)?+|\.[0-9]++|[0-9]++\.(?=[eE]))(?:[eE][+-]?+[0-9]++)?+"
 )
-#: What names are made of, but for dots; an escape stands for one character.
+#: The characters of names, except dots; an escape counts as one character.
 _IN_NAME: Final = rb"(?:[^\x00-\x20\"'<>#;,\[\](){}.|^@\\`~]++|\\.)++"
 #: A name, a blank node, a keyword; a dot at its end is not part of it.
 _NAME: Final = _IN_NAME + rb"(?:\.++" + _IN_NAME + rb")*+"
 _TAG: Final = rb"@[A-Za-z]++(?:-[A-Za-z0-9]++)*+"
-#: The directive where only parts of a statement may stand.
+#: The directive where only parts of a statement are allowed.
 _MISPLACED: Final = rb"(?i:message)(?!" + _IN_NAME + rb"|\.++" + _IN_NAME + rb")"
 
 
@@ -69,7 +69,7 @@ def _gap(comment: bytes) -> re.Pattern[bytes]:
 #: those that are delimiters of the early draft.
 RUN: Final = _run(_COMMENT)
 EARLY_RUN: Final = _run(_OTHER_COMMENT)
-#: What stands between statements, likewise.
+#: The text between statements, likewise.
 GAP: Final = _gap(_COMMENT)
 EARLY_GAP: Final = _gap(_OTHER_COMMENT)
 
@@ -141,5 +141,5 @@ CLOSED_BY: Final = {
     b"{|": b"|}",
 }
 OPENING_BRACKET: Final = re.compile(rb"<<\(|<<|\{\||[\[({]")
-#: Bytes that tell a bracket or a dot from a longer token.
+#: Bytes that distinguish a bracket or a dot from a longer token.
 AHEAD: Final = 3

@@ -49,8 +49,8 @@ def write_messages(
         generic terms, rdflib's or pyoxigraph's.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: the syntax by its file ending, title or media type; by default the name of
-        ``dst`` tells.
+    :param format: the syntax by its file ending, title or media type; by default detected from the
+        name of ``dst``.
     :param dialect: ``"2025-comment"`` to write the comments of the early draft as delimiters.
     :param prefixes: IRI by name, for Turtle, TriG and RDF/XML.
     :param options: of the stream, for Jelly; by default quads, one dataset per frame. Quoted
@@ -58,8 +58,9 @@ def write_messages(
     :param notation: of quoted triples, in N-Triples and N-Quads.
     :param limits: bounds of what is written.
     :return: the number of messages.
-    :raises JellyError: a message cannot be said in this syntax; the error has its number.
-    :raises ValueError: there is no such syntax or dialect, or the name of ``dst`` tells none.
+    :raises JellyError: a message cannot be expressed in this syntax; the error has its number.
+    :raises ValueError: the syntax or dialect is unknown, or the name of ``dst`` does not indicate
+        one.
 
     >>> import io
     >>> from jelly_plugins import Iri, Triple

@@ -23,7 +23,7 @@ _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _WHOLE_NAME: Final = re.compile(NAME)
 _NO_NAME_PART: Final = re.compile(rf"[^{NAME_PART}]")
 _FIRST: Final = re.compile(rf"[{NAME_START}]")
-#: Labels that are names of XML; others have one that stands for them.
+#: Labels that are valid XML names; others are replaced by a stand-in.
 NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
 _SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
 _HEADER: Final = '<?xml version="1.0" encoding="utf-8"?><rdf:RDF xmlns:rdf="' + _RDF + '"'

@@ -1,6 +1,6 @@
 """Reading logs in YAML-LD: a document for each message, ``---`` between them.
 
-PyYAML parses, and only its parser is used: what plain scalars mean is said here, by YAML 1.2's
+PyYAML parses, and only its parser is used: plain scalars are interpreted here, by YAML 1.2's
 core schema, in which ``yes`` is a string and so is a date. Each document becomes JSON-LD and is
 parsed by pyoxigraph. A document without content is an empty message.
 
@@ -135,7 +135,7 @@ def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, 
 
 
 class _Bounded:
-    """The pieces of a source, in which no value is longer than a document may be: the parser
+    """The chunks of a source, in which no value is longer than a document may be: the parser
     gathers all of it first.
 
     :ivar since_event: bytes that have come out since the parser said something.
@@ -177,7 +177,7 @@ def _with_starts(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield waiting
 
 
-#: Stands where a mapping waits for a key.
+#: Placeholder where a mapping waits for a key.
 _NO_KEY: Final = object()
 
 
@@ -295,7 +295,7 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
 
 
 def _plain(text: str) -> Any:
-    """What a plain scalar means in the core schema."""
+    """The value of a plain scalar in the core schema."""
     if text in _NULL:
         return None
     if text in _TRUE:
