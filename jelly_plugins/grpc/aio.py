@@ -251,7 +251,7 @@ def subscribe(
 
 
 class Server:
-    """A server at work; an asynchronous context manager that stops it. Made by :func:`serve`."""
+    """A running server; an asynchronous context manager that stops it. Made by :func:`serve`."""
 
     def __init__(self, server: blocking.Server) -> None:
         self._server = server
@@ -345,7 +345,7 @@ class _InLoop:
 class _FramesOfLoop:
     """An asynchronous iterator, as a thread sees it.
 
-    :param start: gives the iterator; called with the first frame that is asked for, so that it can
+    :param start: returns the iterator; called when the first frame is requested, so that it can
         be cancelled like all that follows.
     """
 
@@ -428,8 +428,8 @@ class _Feed:
         self._task = asyncio.ensure_future(service.publish(self))
 
     def abandon(self) -> None:
-        """Say that nobody waits for an answer any more. Whoever waits for a frame is told in its
-        stead, all else is cancelled."""
+        """Record that an answer is no longer awaited. A caller that waits for a frame gets an error
+        instead; everything else is cancelled."""
         if self._task is not None and not self._asked:
             self._task.cancel()
 

@@ -1,13 +1,13 @@
 """A topic that is published to while others listen: what comes in goes out to all of them.
 
-Frames cannot be passed on as they come: each needs the lookups of those before it, which somebody
-who subscribes later has not seen, and the streams of several publishers have each their own. So
+Frames cannot be forwarded unchanged: each needs the lookups of those before it, which a client
+that subscribes later has not received, and each publisher's stream has its own. So
 they are decoded and encoded again, once for all subscribers, as one stream without an end. Whenever
-somebody has come, its next frame is a restart point, from which a reader can begin: see
+a client subscribes, the next frame is a restart point, from which a reader can begin: see
 :mod:`~jelly_plugins.codec.rdf.restarts`.
 
-What waits for a subscriber is bounded. Whoever is too slow is waited for, so that publishers are
-slowed, or is cut; what was sent is without gaps in any case.
+The buffer of each subscriber is bounded. A slow subscriber slows the publishers, or is
+disconnected; the frames sent to it have no gaps in either case.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Broadcast:
     logical type is grouped, each published frame is one element, and goes out as one frame.
     Publishing is not all or nothing: what has gone out before an error has gone out.
 
-    :param options: of the stream that goes out; subscribers that ask for less are refused, and so
+    :param options: of the outgoing stream; subscribers that request less are rejected, and so
         are published streams of another physical type, or with features that it lacks. With
         version 1 no namespaces go out.
     :param buffer_bytes: bytes of frames that wait for a subscriber, at most.
@@ -94,7 +94,7 @@ class Broadcast:
     def subscribe(self, _topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """What is published from now on.
 
-        :raises ServiceError: the topic has more than is asked for, or was closed.
+        :raises ServiceError: the topic has more than was requested, or was closed.
         """
         try:
             check_answer(options, self._options)
@@ -135,8 +135,8 @@ class Broadcast:
         decoder.finish()
 
     def close(self) -> None:
-        """End all subscriptions, behind what was published, with UNAVAILABLE: there will be no
-        more of the stream here, though it has no end."""
+        """End all subscriptions, after the frames already published, with UNAVAILABLE: this server
+        sends no more of the stream, which has no end."""
         with self._lock:
             self._closed = True
             for buffer in (*self._subscribers, *self._newcomers):
@@ -145,7 +145,7 @@ class Broadcast:
             self._newcomers.clear()
 
     def _check(self, options: StreamOptions) -> None:
-        """Refuse a stream that cannot be passed on.
+        """Reject a stream that cannot be broadcast.
 
         :raises OptionsError: it cannot.
         """
@@ -162,7 +162,7 @@ class Broadcast:
             raise OptionsError("the logical type of the stream is not that of the topic")
 
     def _opening(self) -> bytes:
-        """A frame with what stands before all statements."""
+        """A frame with the rows that precede all statements."""
         encoder = self._new_encoder()
         for name, iri in self._namespaces.items():
             encoder.add_namespace(name, iri)
@@ -186,7 +186,7 @@ class Broadcast:
             here = [buffer for buffer in self._subscribers + newcomers if buffer.is_open]
             self._subscribers = here[:]
         if not here:
-            # The next that goes out is a restart point, since somebody must have come.
+            # The next frame sent is a restart point, since a client must have subscribed.
             return
         if newcomers:
             self._encoder.restart()
@@ -195,7 +195,7 @@ class Broadcast:
                 self._hand(buffer, data)
 
     def _remember(self, name: str, iri: str) -> None:
-        """Keep a namespace for those who come later, as far as there is room."""
+        """Keep a namespace for later subscribers, up to a limit."""
         before = self._namespaces.pop(name, None)
         if before is not None:
             self._namespace_size -= len(name) + len(before)

@@ -20,7 +20,7 @@ _OVERHEAD: Final = 64
 
 
 class NotWantedError(Exception):
-    """Nobody takes what is put into a buffer any more."""
+    """The reader of a buffer has stopped."""
 
 
 class FrameBuffer:
@@ -49,11 +49,11 @@ class FrameBuffer:
         return len(self._frames)
 
     def put(self, frame: bytes, *, patience: float | None = None) -> bool:
-        """Add a frame, and wait for room if there is none.
+        """Add a frame; wait while the buffer is full.
 
         :param patience: seconds to wait; None for as long as it takes.
-        :return: whether there was room in time.
-        :raises NotWantedError: nobody takes frames any more.
+        :return: whether the frame was added in time.
+        :raises NotWantedError: the reader has stopped.
         """
         size = len(frame) + _OVERHEAD
         deadline = None if patience is None else time.monotonic() + patience
@@ -76,8 +76,8 @@ class FrameBuffer:
     def end(self, failure: BaseException | None = None, *, drop: bool = False) -> None:
         """Say that no more comes.
 
-        :param failure: raised behind the last frame.
-        :param drop: forget the frames that wait.
+        :param failure: raised after the last frame.
+        :param drop: discard the waiting frames.
         """
         with self._changed:
             if self._ended:
@@ -89,7 +89,7 @@ class FrameBuffer:
             self._changed.notify_all()
 
     def cancel(self) -> None:
-        """Take no more: iteration ends, and so does waiting for room. For any thread."""
+        """Stop reading: iteration ends, and so does waiting for space. Callable from any thread."""
         with self._changed:
             self._cancelled = True
             self._forget()
@@ -117,10 +117,10 @@ class FrameBuffer:
 
 
 class Pulled:
-    """The frames of a delimited stream that somebody writes: an iterator of them.
+    """The frames of a delimited stream while it is written: an iterator.
 
-    It is written in a thread of its own, which starts with the first frame that is asked for, and
-    is held up where frames are not taken.
+    It is written in a separate thread, which starts when the first frame is requested, and
+    blocks while frames are not taken.
 
     :param write: writes the stream to what it is given. Where frames are not wanted any more,
         writing raises there.
@@ -147,7 +147,7 @@ class Pulled:
         self._buffer.cancel()
 
     def close(self) -> None:
-        """Stop, and wait until whoever writes has noticed."""
+        """Stop, and wait until the writing thread has ended."""
         self.cancel()
         if self._thread is not None and self._thread.ident is not None:
             self._thread.join()

@@ -89,7 +89,7 @@ class Calls:
                     raise wire.refused(error) from error
                 yield from self._frames(topic, asked, context)
         except Exception as error:
-            # A stream that the application cannot read or say is no fault of who asked for it.
+            # A stream that the application cannot read or write is not the client's error.
             abort(context, service_error(error, "DATA_LOSS"))
 
     def _frames(
@@ -127,7 +127,7 @@ class Calls:
     def _slot(self, context: grpc.ServicerContext) -> Iterator[None]:
         if not self._slots.acquire(blocking=False):
             raise ServiceError(
-                f"the server is at work on {self._bounds.streams} streams, no more are taken",
+                f"the server already serves {self._bounds.streams} streams, its maximum",
                 status="RESOURCE_EXHAUSTED",
             )
         timer = None
@@ -148,8 +148,8 @@ class Incoming:
     """The frames of a stream that a client publishes, see :class:`.service.Published`.
 
     That the requests end is not enough: gRPC lets them end too where the connection is lost, and
-    tells that a moment later. So the end is asked for twice, and the second answer comes behind
-    whatever there is to be told.
+    reports that a moment later. So the end is read twice, and the second answer comes after
+    any report.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Incoming:
             frame = self._request()
             self.check()
             if frame is not None:
-                raise ServiceError("the stream goes on behind its end", status="INTERNAL")
+                raise ServiceError("the stream continues after its end", status="INTERNAL")
             return None
         self._bytes += len(frame)
         if self._bytes > self._bounds.stream_bytes:
@@ -217,7 +217,7 @@ class Incoming:
 
 
 def stop(service: Any) -> None:
-    """Tell an application that its server stops, if it wants to know."""
+    """Notify an application that its server stops, if it has a method for that."""
     close = getattr(service, "close", None)
     if close is not None:
         close()

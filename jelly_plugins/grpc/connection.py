@@ -149,7 +149,7 @@ class Answer:
         self._call.cancel()
 
     def _check(self, data: bytes | None) -> bytes | None:
-        """Check that the stream is what was requested, as far as the next frame tells.
+        """Check that the stream is what was requested, as far as the next frame shows.
 
         :param data: None at the end.
         """

@@ -68,10 +68,10 @@ class ServerTls:
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTls:
-    """Which server a client believes, and what it shows.
+    """The servers that a client trusts, and its own credentials.
 
     :ivar ca: the authority of the server's certificate; None for those that gRPC trusts.
-    :ivar certificate: the client's own, where the server asks for one.
+    :ivar certificate: the client's own, if the server requires one.
     :ivar key: its private key.
     """
 
@@ -116,8 +116,8 @@ def check_token(token: str) -> str:
 
 
 class TokenInterceptor(grpc.ServerInterceptor):
-    """Refuses with UNAUTHENTICATED whatever does not show the token; how long that takes does not
-    tell how much of it was right. Only the health check (not its watch) is open."""
+    """Rejects calls without the token with UNAUTHENTICATED; the time that this takes does not
+    depend on how much of the token was right. Only the health check (not its watch) is open."""
 
     def __init__(self, token: str) -> None:
         self._expected = (_SCHEME + check_token(token)).encode()

@@ -1,7 +1,7 @@
 """A server of Jelly's streaming service: blocking, in threads. For an event loop see :mod:`.aio`.
 
-It listens on the loopback unless another address is named. Without TLS and a token, whoever reaches
-the address may read and publish.
+It listens on the loopback unless another address is named. Without TLS and a token, any client that
+can reach the address can read and publish.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .topics import Topic, Topics
 
 LOOPBACK: Final = "127.0.0.1"
 
-#: Threads for what is no stream: health, reflection, and refusals.
+#: Threads for other calls than streams: health, reflection, and rejections.
 _SPARE_THREADS: Final = 8
 
 #: Seconds after which a connection without a sign of life is looked at, and then given up.
@@ -37,7 +37,7 @@ _KEEPALIVE_ANSWER: Final = 20
 
 
 class Server:
-    """A server at work; a context manager that stops it. Made by :func:`serve`."""
+    """A running server; a context manager that stops it. Made by :func:`serve`."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Server:
         self.stop(0)
 
     def stop(self, grace: float | None = None) -> None:
-        """Take no more calls, and wait for those that are at work; streams without an end end.
+        """Take no more calls, and wait for the active ones; endless streams are ended.
 
         Called again, it waits too, and cuts calls after the shorter time. Called by one of the
         server's own calls it does not wait, since that call would wait for itself.
@@ -167,8 +167,8 @@ def serve(
     """Serve streams; returns at once.
 
     :param service: the application, or its topics by name.
-    :param host: address to listen on. Anything else than the loopback is open to whoever reaches
-        it, unless ``tls`` and ``token`` say otherwise.
+    :param host: address to listen on. Any other than the loopback accepts every client that can
+        reach it, unless ``tls`` and ``token`` are set.
     :param port: 0 for any that is free, see ``Server.port``.
     :param tls: certificates; without them nothing is encrypted.
     :param token: that clients have to show, as ``authorization: Bearer …``; only the health

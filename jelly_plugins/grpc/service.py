@@ -42,10 +42,11 @@ class Subscribable(Protocol):
 
         Called in a thread of the call's own, in which the frames are taken too, one by one, as the
         subscriber takes them. If the iterable has a method ``cancel``, it is called from another
-        thread once nobody wants frames any more; ``close``, if there is one, behind the last.
+        thread once frames are no longer wanted; ``close``, if there is one, after the last.
 
-        :param topic: that was asked for.
-        :param options: that were asked for, or None. The server refuses a stream that is more.
+        :param topic: the requested topic.
+        :param options: the requested options, or None. The server rejects a stream that exceeds
+            them.
         :return: frames without delimiters, beginning with the stream's options.
         :raises ServiceError: with the status that the subscriber is to get.
         """
@@ -62,7 +63,7 @@ class Publishable(Protocol):
         Called in a thread of the call's own. If it returns before the last frame, the publisher
         gets INTERNAL.
 
-        :raises JellyError: the stream is refused, with INVALID_ARGUMENT unless the error is a
+        :raises JellyError: the stream is rejected, with INVALID_ARGUMENT unless the error is a
             ServiceError, which has a status.
         """
         ...
@@ -87,7 +88,7 @@ class AsyncPublished(Protocol):
 class AsyncService(Protocol):
     """As :class:`Service`, for an event loop: see :func:`.aio.serve`.
 
-    What waits is cancelled once nobody waits for it any more.
+    Pending calls are cancelled once their result is no longer awaited.
     """
 
     def subscribe(

@@ -58,7 +58,7 @@ class StoreSink:
                 file.write(delimit(frame))
             file.seek(0)
             with self.lock:
-                # Whoever has waited for the lock may wait for nothing.
+                # A call may be cancelled by the time it gets the lock.
                 frames.check()
                 self._backend.load(self._store, file, limits=self._limits, **self._settings)
 
@@ -68,7 +68,7 @@ class FrameSink:
     as it has come. The frames before an error stay.
 
     :param store: a ``pyoxigraph.Store``.
-    :param graph: the graph that triples go into, by default the default graph. Quads are refused
+    :param graph: the graph that triples go into, by default the default graph. Quads are rejected
         with one.
     :param blank_nodes: new nodes for each stream, or its labels as they are.
     """

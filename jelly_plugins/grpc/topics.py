@@ -33,8 +33,8 @@ _QUADS: Final = StreamOptions.flat(PhysicalType.QUADS)
 class FileTopic:
     """A Jelly file, streamed as it is to each subscriber.
 
-    Nothing is changed for what a subscriber asks for: the file's options are that, or the
-    subscriber is refused.
+    The stream is not adapted to a subscriber's request: if it exceeds the requested options, the
+    subscriber is rejected.
 
     :param path: of a Jelly file, compressed or not.
     """
@@ -46,7 +46,7 @@ class FileTopic:
     def subscribe(self, topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
         """The frames of the file.
 
-        :raises ServiceError: there is no such file now.
+        :raises ServiceError: the file does not exist now.
         """
         try:
             frames = FrameBytes(self._path, limits=self._limits)
@@ -63,10 +63,10 @@ def _closing(frames: FrameBytes) -> Iterator[bytes]:
 class StoreTopic:
     """What an Oxigraph store has when a subscriber comes, or one graph of it.
 
-    It is written while it is sent, in bounded memory, with the options that a subscriber asks for.
+    It is written while it is sent, in bounded memory, with the options that a subscriber requests.
 
     :param store: a ``pyoxigraph.Store``.
-    :param graph: stream this graph only, as triples unless something else is asked for.
+    :param graph: stream this graph only, by default as triples.
     """
 
     def __init__(self, store: Any, *, graph: Any = None, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -78,7 +78,7 @@ class StoreTopic:
     def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """The frames of a dump.
 
-        :raises ServiceError: the store cannot be written as what is asked for.
+        :raises ServiceError: the store cannot be written with the requested options.
         """
         usual = replace(_QUADS if self._graph is None else _TRIPLES, stream_name=topic)
         if (
@@ -112,7 +112,7 @@ class GraphTopic:
     temporary file.
 
     :param graph: Graph, Dataset or ConjunctiveGraph.
-    :param lock: held while a snapshot is written; whoever changes the graph holds it too. By
+    :param lock: held while a snapshot is written; code that changes the graph must hold it too. By
         default one that sinks of the same graph have.
     """
 
@@ -125,7 +125,7 @@ class GraphTopic:
     def subscribe(self, topic: str, options: StreamOptions | None) -> Iterator[bytes]:
         """The frames of a snapshot.
 
-        :raises ServiceError: the graph cannot be written as what is asked for.
+        :raises ServiceError: the graph cannot be written with the requested options.
         """
         settings: dict[str, Any] = {"frame_rows": FRAME_ROWS, "frame_bytes": FRAME_BYTES}
         if options is not None:
@@ -147,8 +147,8 @@ def _frames_of(file: Any, limits: Limits) -> Iterator[bytes]:
 
 
 class _refusals:  # noqa: N801 (it is called like a function)
-    """What cannot be said with the options that were asked for is refused; with the usual ones it
-    is an error of ours."""
+    """A stream that cannot be written with the requested options is rejected; with the default
+    options it is a server error."""
 
     def __init__(self, asked: StreamOptions | None) -> None:
         self._asked = asked
@@ -169,9 +169,9 @@ class Topics:
     A stream that is published goes to the topic that it has for a name (``stream_name`` in its
     options), if that one is published to, and otherwise into the sink.
 
-    :param topics: by name. A path stands for :class:`FileTopic`, a store of Oxigraph's for
-        :class:`StoreTopic`, a graph of rdflib's for :class:`GraphTopic`.
-    :param sink: takes what has no topic; without one it is refused.
+    :param topics: by name. A path becomes a :class:`FileTopic`, an Oxigraph store a
+        :class:`StoreTopic`, an rdflib graph a :class:`GraphTopic`.
+    :param sink: takes streams without a topic; by default they are rejected.
     """
 
     def __init__(self, topics: Mapping[str, Topic], *, sink: Publishable | None = None) -> None:
@@ -185,13 +185,13 @@ class Topics:
         """
         found = self._topics.get(topic)
         if found is None:
-            raise ServiceError(f"there is no topic {topic!r}", status="NOT_FOUND")
+            raise ServiceError(f"topic {topic!r} does not exist", status="NOT_FOUND")
         return found.subscribe(topic, options)
 
     def publish(self, frames: Published) -> None:
         """Hand a stream to its topic, or to the sink.
 
-        :raises ServiceError: nobody takes it.
+        :raises ServiceError: no topic or sink takes it.
         """
         name = frames.options.stream_name
         topic = self._topics.get(name)
@@ -209,9 +209,9 @@ class Topics:
 
 
 def topic_of(topic: Topic) -> Subscribable:
-    """What a topic stands for, see :class:`Topics`.
+    """Convert a topic's value, see :class:`Topics`.
 
-    :raises TypeError: it stands for none.
+    :raises TypeError: the value is not a topic.
     """
     if isinstance(topic, Subscribable):
         return topic

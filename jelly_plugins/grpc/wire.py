@@ -84,22 +84,22 @@ def check_answer(requested: StreamOptions | None, options: StreamOptions) -> Non
     >>> check_answer(StreamOptions.small(), StreamOptions.big(version=1))
     Traceback (most recent call last):
         ...
-    jelly_plugins.errors.OptionsError: the stream's max_name_table_size is 4000, asked for was 128
+    jelly_plugins.errors.OptionsError: the stream's max_name_table_size is 4000 (requested: 128)
     """
     if requested is None:
         return
     if options.physical_type is not requested.physical_type:
         raise OptionsError(
             f"the stream's physical type is {options.physical_type.name}, "
-            f"asked for was {requested.physical_type.name}"
+            f"not the requested {requested.physical_type.name}"
         )
     for name in FLAGS:
         if getattr(options, name) and not getattr(requested, name):
-            raise OptionsError(f"the stream has {name}, which was not asked for")
+            raise OptionsError(f"the stream has {name}, which was not requested")
     for name in (*TABLES, "version"):
         found, most = getattr(options, name), getattr(requested, name)
         if found > most and (name != "version" or most):
-            raise OptionsError(f"the stream's {name} is {found}, asked for was {most}")
+            raise OptionsError(f"the stream's {name} is {found} (requested: {most})")
 
 
 def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOptions:
