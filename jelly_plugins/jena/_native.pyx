@@ -1,11 +1,12 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True,
+# initializedcheck=False, allow_none_for_extension_args=False
 """The compiled kernel of Jena RDF Binary: what `reader`, `writer` and `text` do, which are its
 reference. Same interface, same limits, same errors, same bytes.
 
 The rules for memory are those of `codec._native`, whose files it is made with. One thing is simpler
 here: only rows of the usual form are read and written, that is, statements of IRIs, prefix names,
-blank nodes and literals in the order of their positions, with nothing wrong about them. Any other
-row is handed to the reference, which reads it or says what is wrong with it; so there are no rules
+blank nodes and literals in the order of their positions, without errors. Any other
+row is handed to the reference, which reads it or reports the error; so there are no rules
 here that could differ. What the reference has to know for that (row, prefixes, what was counted,
 and, for a repeat, the row before) is handed to it first.
 """

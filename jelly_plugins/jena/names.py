@@ -1,4 +1,4 @@
-"""The encodings of Jena RDF Binary: their names, and telling them by a name or by content."""
+"""The encodings of Jena RDF Binary: their names, and detection by name or content."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from ..io.sinks import ending_of
 
-#: Bytes of a source that tell its encoding, or all there are.
+#: Bytes at the start of a source from which its encoding is detected.
 DETECTION_BYTES: Final = 16
 
 
@@ -38,7 +38,7 @@ _TITLES: Final = {
 
 
 def format_named(name: str) -> JenaFormat:
-    """The encoding that somebody calls by a name: its file ending, title or media type.
+    """The encoding with a given name: its file ending, title or media type.
 
     :raises ValueError: there is none of that name.
 
@@ -53,7 +53,7 @@ def format_named(name: str) -> JenaFormat:
 
 
 def format_of(name: str) -> JenaFormat | None:
-    """The encoding that a file's name tells, compressed or not; None if it tells none.
+    """The encoding of a file by its name, compressed or not; None if unknown.
 
     >>> format_of("data/x.rt.gz"), format_of("x.pbrdf"), format_of("x.nt")
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>, None)

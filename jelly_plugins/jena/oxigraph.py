@@ -149,9 +149,9 @@ def load(
 ) -> int:
     """Read RDF Thrift or RDF Protobuf into a store, in memory or on disk.
 
-    :param format: how rows are encoded; by default the name tells, or the content.
+    :param format: how rows are encoded; by default detected from the name or the content.
     :param graph: the graph that triples go into, by default the default graph. Quads in a named
-        graph are refused with one.
+        graph are rejected with one.
 
     The other parameters, and what is raised: see :func:`jelly_plugins.oxigraph.load`.
 
@@ -223,7 +223,7 @@ def _text(
     limits: Limits,
     on_prefix: Callable[[str, str], object] | None,
 ) -> JenaText:
-    # The validator's nodes are for nothing but to be refused; labels are the text's.
+    # The validator's nodes only serve to reject labels; the labels are the text's.
     validator: Any = _Literals(graph=DEFAULT_GRAPH, blank_nodes="keep")
     return JenaText(
         src,
@@ -252,7 +252,7 @@ def dump(
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: how rows are encoded; by default the name tells.
+    :param format: how rows are encoded; by default detected from the name.
     :param graph: write this graph only, as triples.
     :param namespaces: prefixes to declare first, IRI by name; in RDF Thrift IRIs are abbreviated
         with them.
@@ -261,7 +261,7 @@ def dump(
         and of bytes written so far, before compression.
     :param limits: bounds of what is written.
     :return: number of statements written.
-    :raises ValueError: no format is given, and the name tells none.
+    :raises ValueError: no format is given, and the name does not indicate one.
     :raises JellyError: a term cannot be written.
     """
     format = format or format_for(dst)  # noqa: A001

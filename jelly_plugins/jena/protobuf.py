@@ -1,7 +1,7 @@
 """Rows in Protocol Buffers, as Apache Jena writes them: each with its length before it.
 
-Stricter than message libraries are: a field that stands twice, two members of a union, and fields
-that the schema does not have are refused.
+Stricter than message libraries: a repeated field, two members of a union, and fields
+that the schema does not have are rejected.
 
 Reference: https://protobuf.dev/programming-guides/encoding/
 """

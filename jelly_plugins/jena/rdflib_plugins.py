@@ -39,7 +39,7 @@ def load(
 
     :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
         ConjunctiveGraph, which also take named graphs.
-    :param format: how rows are encoded; by default the name tells, or the content.
+    :param format: how rows are encoded; by default detected from the name or the content.
 
     The other parameters: see :func:`jelly_plugins.rdflib.plugin.load.load`.
 
@@ -105,7 +105,7 @@ def dump(
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: how rows are encoded; by default the name tells.
+    :param format: how rows are encoded; by default detected from the name.
     :param namespaces: prefixes to declare first: those given, all that the graph has, or none. In
         RDF Thrift IRIs are abbreviated with them.
     :param limits: bounds of what is written.

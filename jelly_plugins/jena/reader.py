@@ -37,7 +37,7 @@ _DIRECTIONS: Final = ("ltr", "rtl")
 DEFAULT_GRAPH_IRIS: Final = ("urn:x-arq:DefaultGraphNode", "urn:x-arq:DefaultGraph")
 
 _VALUES: Final = ("valInteger", "valDouble", "valDecimal")
-#: What stands for no term in a statement, in words.
+#: Names of the members that are not terms of a statement.
 _NO_TERMS: Final = {
     "variable": "a variable",
     "any": "a pattern for any term",
@@ -100,10 +100,10 @@ class TermReader:
             raise over(self.limits, "frame_expansion", self.expansion, what)
 
     def term(self, term: tuple[str, Any], position: int) -> Any:
-        """A term that is none of those that stand for another, or for none.
+        """A term other than a repeat or an absent term.
 
-        :param position: where it stands in its statement.
-        :raises JellyError: it is no term, or none for this place.
+        :param position: its position in its statement.
+        :raises JellyError: it is not a term, or not allowed in this position.
         """
         name, value = term
         if name == "iri":
@@ -200,7 +200,7 @@ class RowDecoder:
     :param format: how rows are encoded.
     :param quads: whether triples come as quads in the default graph. By default they are triples,
         and quads are quads.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param directions: whether language-tagged strings may have a base direction.
     :param limits: the limits on untrusted input; those of a frame hold for a batch.
 
@@ -237,7 +237,7 @@ class RowDecoder:
         self._wire: Wire = WIRES[format]
         #: Terms of the statement before, None for each that it does not have.
         self._last: list[Any] = [None] * 4
-        #: The row of the statement before, where somebody else has read it.
+        #: The row of the previous statement, if the compiled kernel has read it.
         self.before: bytes | None = None
 
     @property
@@ -340,7 +340,7 @@ class RowDecoder:
         return again
 
     def _recall(self) -> None:
-        """Know the terms of the statement before, where somebody else has read it."""
+        """Read the terms of the previous statement, if the compiled kernel has read it."""
         if self.before is None:
             return
         row, self.before = self.before, None

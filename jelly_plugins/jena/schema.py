@@ -1,8 +1,8 @@
 """The messages of Jena RDF Binary, stated once for both of its encodings.
 
-A union has one member, a struct any of its members, each at most once. What is not named here is
-refused by both readers: a member that was added later, as the base direction of a literal was, may
-change what a term means, and to pass over it would lose that in silence.
+A union has one member, a struct any of its members, each at most once. Unlisted members are
+rejected by both readers: a member that was added later, as the base direction of a literal was, may
+change what a term means, and skipping it would lose that silently.
 
 Reference: RDF Binary (Apache Jena), the sections "Thrift encoding of …" and "Protobuf encoding of
 RDF Terms". Later additions: ``baseDirection`` and ``langdir`` of a literal, ``base`` as a row, and
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 
 class Scalar(Enum):
-    """Types that are no messages."""
+    """Types that are not messages."""
 
     STRING = "string"
     BOOL = "bool"

@@ -38,8 +38,8 @@ _AT_ONCE: Final = 4 * PIECE
 class JenaSource(Closing):
     """An open source of rows; a context manager that closes it.
 
-    :param src: path, URL, open binary file or bytes; compression is told by content.
-    :param format: how rows are encoded; by default the name tells, or the content.
+    :param src: path, URL, open binary file or bytes; compression is detected from the content.
+    :param format: how rows are encoded; by default detected from the name or the content.
     :param limits: the limits on untrusted input.
     :raises SourceError: the source cannot be opened, or is neither encoding.
     """
@@ -88,7 +88,7 @@ class JenaSource(Closing):
 
 
 def peek(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """A source's first bytes, and all its pieces."""
+    """A source's first bytes, and all its chunks."""
     head = b""
     for piece in pieces:
         head += piece
@@ -102,7 +102,7 @@ def batches(
     decode: Callable[[bytes, int], tuple[_T, int]],
     finish: Callable[[bytes], object],
 ) -> Generator[_T]:
-    """What a decoder makes of rows that come in pieces.
+    """The output of a decoder for rows that come in chunks.
 
     :param decode: takes bytes and a position, and gives what the rows from there on say, and the
         position after the last whole one.
@@ -139,7 +139,7 @@ class JenaReader(JenaSource):
 
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
     :param quads: whether triples come as quads in the default graph.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param directions: whether language-tagged strings may have a base direction.
 
     The other parameters, and what is raised: see :class:`JenaSource`; errors while iterating have
@@ -191,14 +191,14 @@ class JenaReader(JenaSource):
 
 
 class JenaText(JenaSource):
-    """Reads a source as lines of N-Quads, or of N-Triples: an iterator of pieces of text, each of
+    """Reads a source as lines of N-Quads, or of N-Triples: an iterator of chunks of text, each of
     whole lines; and a context manager.
 
     :param graphs: whether named graphs are taken; N-Triples has none.
     :param notation: how quoted triples are written.
     :param validator: the factory of what the text is for, see
         :class:`~jelly_plugins.jena.text.RowTextDecoder`.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param on_prefix: called with name and IRI of each prefix that is declared.
 
     The other parameters, and what is raised: see :class:`JenaReader`.
@@ -267,8 +267,8 @@ def read(
     in its language tag, as N-Triples of RDF 1.2 writes them: ``en--ltr``.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param format: how rows are encoded; by default the name tells, or the content.
-    :param generalized: whether any kind of term may stand in any position.
+    :param format: how rows are encoded; by default detected from the name or the content.
+    :param generalized: whether any kind of term may occur in any position.
     :param limits: the limits on untrusted input.
     :return: triples and quads, as the rows are.
     :raises JellyError: while iterating, with source and row.
@@ -321,15 +321,15 @@ def write(
         Apache Jena has them.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: how rows are encoded; by default the name tells.
+    :param format: how rows are encoded; by default detected from the name.
     :param prefixes: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
         with them, as Apache Jena does.
     :param base: a base IRI to declare, in RDF Protobuf; IRIs are written whole all the same.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
     :param limits: bounds of what is written.
-    :raises ValueError: no format is given, and the name tells none.
-    :raises JellyError: with the row, whatever cannot be written.
+    :raises ValueError: no format is given, and the name does not indicate one.
+    :raises JellyError: with the row, if a statement cannot be written.
     :raises OptionsError: RDF Thrift has no base IRI.
     """
     rows = encode(
@@ -347,9 +347,9 @@ def write(
 
 
 def format_for(dst: Destination) -> JenaFormat:
-    """The encoding that a destination's name asks for.
+    """The encoding that a destination's name indicates.
 
-    :raises ValueError: it asks for none.
+    :raises ValueError: it does not indicate one.
     """
     name = dst if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
     found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None

@@ -24,9 +24,9 @@ class RowTextDecoder(RowDecoder):
     :param format: how rows are encoded.
     :param graphs: whether named graphs are taken; N-Triples has none.
     :param notation: how quoted triples are written.
-    :param validator: the factory of what the text is for: it refuses what that cannot hold. See
-        ``codec.TextDecoder``.
-    :param generalized: whether any kind of term may stand in any position.
+    :param validator: the factory of the backend that the text is for: it rejects what that cannot
+        hold. See ``codec.TextDecoder``.
+    :param generalized: whether any kind of term may occur in any position.
     :param limits: the limits on untrusted input.
 
     >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
@@ -107,7 +107,7 @@ class _Lines:
         return f"{' '.join(written)} .\n"
 
     def check_graph(self, name: Any) -> None:
-        """Any name is valid: there are no empty graphs."""
+        """Any name is valid: the format has no empty graphs."""
 
 
 class LineEncoder:
@@ -115,7 +115,7 @@ class LineEncoder:
 
     :param format: how rows are encoded.
     :param quads: whether the lines are N-Quads.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are.
     :param limits: bounds of what is read and written.
 
@@ -152,7 +152,7 @@ class LineEncoder:
     def encode(self, text: Text) -> Iterator[bytes]:
         """Write the lines of a whole text.
 
-        :param text: UTF-8, at once or in pieces.
+        :param text: UTF-8, at once or in chunks.
         :raises TextError: with the line.
         :raises JellyError: with the row, if a statement cannot be written.
         """

@@ -1,4 +1,4 @@
-"""Value forms of literals, which are read and never written: numbers in the place of lexical forms.
+"""Value forms of literals, which are read and never written: numbers instead of lexical forms.
 
 A number has one lexical form here, whatever it was written from: an integer and a decimal in plain
 digits, a double in its canonical form. (Apache Jena writes derived types of integers and numbers
@@ -65,7 +65,7 @@ def decimal_text(value: int, scale: int, limits: Limits) -> str:
 
 
 def lexical_form(form: tuple[str, Any], limits: Limits) -> tuple[str, str]:
-    """The lexical form and the datatype that a term with a value stands for.
+    """The lexical form and the datatype of a term with a value.
 
     :raises LimitError: the lexical form is too long.
     """

@@ -1,4 +1,4 @@
-"""What both encodings of Jena RDF Binary have in common: a row as Python values, and refusals.
+"""The common part of both encodings of Jena RDF Binary: a row as Python values, and errors.
 
 A struct is a dict of its members by name, a union a pair of its member's name and value, a list a
 list. Each encoding is a :class:`Wire`.
@@ -25,7 +25,7 @@ class Wire(Protocol):
 
         :return: the row's value, and the position after it.
         :raises Incomplete: the bytes end inside the row.
-        :raises WireError: the bytes are no such row.
+        :raises WireError: the bytes are not such a row.
         :raises LimitError: the row is beyond ``limits``.
         """
         ...
@@ -43,7 +43,7 @@ class Wire(Protocol):
 
 
 def check_row_bytes(size: int, limits: Limits) -> None:
-    """Refuse a row of so many bytes, or of more that are still to come.
+    """Reject a row that is too long, including bytes still to come.
 
     :raises LimitError: it is too long. The message has not its length, which need not be known.
     """
@@ -54,7 +54,7 @@ def check_row_bytes(size: int, limits: Limits) -> None:
 
 
 def check_string(size: int, member: Member, message: Message, limits: Limits) -> None:
-    """Refuse a string of so many bytes before it is read.
+    """Reject a string that is too long before it is read.
 
     :raises LimitError: it is too long.
     """
@@ -127,7 +127,7 @@ VARINT64: Final = 10
 
 
 def zigzag(value: int) -> int:
-    """The unsigned number that stands for a signed one of 64 bits.
+    """The unsigned encoding of a signed number of 64 bits.
 
     >>> zigzag(-1), zigzag(1), zigzag(-(1 << 63)) == (1 << 64) - 1
     (1, 2, True)
@@ -136,7 +136,7 @@ def zigzag(value: int) -> int:
 
 
 def unzigzag(value: int) -> int:
-    """The signed number that an unsigned one stands for.
+    """The signed number of an unsigned encoding.
 
     >>> unzigzag(1), unzigzag(2)
     (-1, 1)

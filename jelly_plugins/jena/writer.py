@@ -85,7 +85,7 @@ class TermWriter:
     def term(self, term: Any, position: int, depth: int = 0) -> tuple[str, Any]:
         """A term's value, see :class:`~jelly_plugins.jena.wire.Wire`.
 
-        :param position: where it stands in its statement.
+        :param position: its position in its statement.
         :param depth: number of quoted triples around it.
         :raises JellyError: it cannot be written, or not there.
         """
@@ -151,10 +151,10 @@ class TermWriter:
         return None
 
     def check_string(self, text: str, what: str) -> None:
-        """Refuse a string that is too long, or that UTF-8 cannot express, and what is not a string.
+        """Reject a string that is too long or that UTF-8 cannot express, and any other type.
 
         :raises LimitError: it is too long.
-        :raises TermError: it is no string, or has a surrogate.
+        :raises TermError: it is not a string, or has a surrogate.
         """
         if not isinstance(text, str):
             raise TermError(f"{what} is not a string: {text!r}")
@@ -171,7 +171,7 @@ class RowEncoder:
 
     :param format: how rows are encoded.
     :param describe: takes terms apart, see ``codec.Describe``.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param limits: bounds of what is written.
 
     >>> from jelly_plugins import Iri, Triple
@@ -214,7 +214,7 @@ class RowEncoder:
         return self._row(("prefixDecl", {"prefix": name, "uri": iri}))
 
     def set_base(self, iri: str) -> bytes:
-        """Say what the base IRI is: its row. All IRIs are written whole all the same.
+        """The row of a base IRI. All IRIs are written in full anyway.
 
         :raises OptionsError: the encoding has no such row.
         """
@@ -264,7 +264,7 @@ class RowEncoder:
         try:
             encoded = self._encoded.get(key)
         except TypeError:
-            # All terms can be hashed: whoever takes them apart says what this is.
+            # All terms can be hashed: taking this apart reports the error.
             return self._wire.encode(TERM, self.terms.term(term, position))
         if encoded is None:
             encoded = self._wire.encode(TERM, self.terms.term(term, position))

@@ -192,7 +192,7 @@ def test_results_of_a_store(format: JenaFormat) -> None:  # noqa: A002
     from jelly_plugins.sparql import write_results
 
     write_results(["s"], [(Iri("not absolute"),)], file, format=format)
-    with pytest.raises(TermError, match="Oxigraph refuses the IRI"):
+    with pytest.raises(TermError, match="Oxigraph rejects the IRI"):
         read_solutions(file.getvalue())
 
 

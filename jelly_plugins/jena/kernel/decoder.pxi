@@ -16,7 +16,7 @@ cdef inline bint has_direction(Slice langtag) noexcept nogil:
     return False
 
 
-# How IRIs begin that stand for the default graph.
+# Prefix of IRIs that denote the default graph.
 cdef bytes JENA_GRAPHS = reference_reader.DEFAULT_GRAPH_IRIS[1].encode()
 cdef const uint8_t *JENA_GRAPH_BYTES = <const uint8_t *> <const char *> JENA_GRAPHS
 cdef size_t JENA_GRAPH_SIZE = len(JENA_GRAPHS)
@@ -56,10 +56,10 @@ cdef class RowReader:
     cdef uint64_t rows
     cdef uint64_t expanded
     # The row of the statement that was read here last; of size 0 once the reference knows of it, or
-    # has read another. It stands in a caller's bytes until the call ends, which keeps a copy.
+    # has read another. It is in a caller's bytes until the call ends, which keeps a copy.
     cdef Slice last_row
     cdef bytes kept_row
-    # What prefix names stand for is put together here.
+    # Prefixed names are expanded here.
     cdef Buffer joined
     cdef Row encoded
     cdef bint busy
@@ -107,7 +107,7 @@ cdef class RowReader:
 
     cdef int _enter(self) except -1:
         if self.busy:
-            raise OrderError("the decoder is at work in another thread")
+            raise OrderError("another thread is using the decoder")
         self.busy = True
         return 0
 
@@ -329,7 +329,7 @@ cdef class RowDecoder(RowReader):
         return statement
 
     cdef object _refused(self, error):
-        """The error for what the factory refused, with its row."""
+        """The error for a term that the factory rejected, with its row."""
         if not isinstance(error, JellyError):
             refused = TermError(str(error))
             refused.__cause__ = error
@@ -420,7 +420,7 @@ cdef class RowDecoder(RowReader):
         return self.make_literal(lex, langtag, datatype)
 
     cdef object _known(self, Slice text):
-        """A string that other literals may have too; None if it is no UTF-8."""
+        """A string that other literals may have too; None if it is not UTF-8."""
         cdef Slice nothing = Slice(NULL, 0)
         # Another hash than a term of the same bytes has.
         cdef uint64_t hash = ~hash_of(text.bytes, text.size)
@@ -441,6 +441,6 @@ cdef class RowDecoder(RowReader):
 
 
 cdef object string_of(Slice text):
-    """A string; None if the text is no UTF-8."""
+    """A string; None if the text is not UTF-8."""
     cdef Py_ssize_t characters = characters_in(text.bytes, text.bytes + text.size)
     return None if characters < 0 else text_with(text, characters)

@@ -23,7 +23,7 @@ cdef class TermTexts:
     cdef bint thrift
     cdef size_t string_bytes
     cdef size_t row_bytes
-    # Whether a thread is at work on it.
+    # Whether a thread is using it.
     cdef bint busy
 
     def __cinit__(self, format, limits):
@@ -37,7 +37,7 @@ cdef class TermTexts:
 
     cdef int _enter(self) except -1:
         if self.busy:
-            raise OrderError("the encoder is at work in another thread")
+            raise OrderError("another thread is using the encoder")
         self.busy = True
         self.out.size = 0
         return 0
@@ -143,7 +143,7 @@ cdef class TermTexts:
         return True
 
     cdef bint _write(self, int width) noexcept nogil:
-        """Write a row; False if it is too long, or there is no memory."""
+        """Write a row; False if it is too long, or memory is exhausted."""
         cdef size_t start = self.out.size
         cdef bint done
         if self.thrift:
@@ -195,7 +195,7 @@ cdef class LineTexts(TermTexts):
         forget_heard(&self.lines)
         if (characters_in(pos, end) < 0
                 or <uint64_t> (end - pos) > <uint64_t> parser.limits.frame_bytes):
-            # The reference says what is wrong with the whole of it before it reads any of it.
+            # The reference reports errors of the whole term before it reads any part of it.
             rows = encoder.add(parser.statements(data))
             return self._take_rows(rows)
         while pos < end:

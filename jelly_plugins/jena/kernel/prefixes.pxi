@@ -1,5 +1,5 @@
-# Prefixes by name. What they hold was validated and bounded by the reference, from whose dictionary it
-# comes. Nothing but `declare` needs the GIL.
+# Prefixes by name. What they hold was validated and bounded by the reference, from whose dictionary
+# it comes. Nothing but `declare` needs the GIL.
 
 cdef struct Prefix:
     Buffer name
@@ -40,7 +40,7 @@ cdef Prefix *find_prefix(Prefixes *prefixes, Slice name) noexcept nogil:
 
 
 cdef bint grow_prefixes(Prefixes *prefixes) noexcept nogil:
-    """Make room for another one; False where there is no memory."""
+    """Make space for another one; False if memory is exhausted."""
     cdef size_t room = prefixes.room * 2 if prefixes.room else 16
     cdef Prefix *entries
     cdef uint32_t *slots

@@ -8,11 +8,11 @@ cdef enum:
 cdef struct RowTerm:
     # A term of a row. Its Slices are the row's.
     int kind
-    # All of it, as it stands in the row: what says the same term again is the same bytes.
+    # All of its bytes in the row: a repeated term has the same bytes.
     Slice wire
     # An IRI, a label, a lexical form, or a prefix's name.
     Slice text
-    # What is behind a prefix name's prefix.
+    # The local part of a prefixed name.
     Slice local
     # Of a literal: what it has, of size 0 what it has not. A datatype is an IRI or a prefix name.
     Slice langtag

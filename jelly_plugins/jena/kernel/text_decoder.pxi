@@ -6,8 +6,8 @@ cdef enum:
 
 
 cdef struct WrittenTerm:
-    # A term of a line before in the same call: its bytes in its row, where its text stands in the
-    # output, and the number of bytes that were made of fewer.
+    # A term of a line before in the same call: its bytes in its row, the position of its text in
+    # the output, and the number of bytes that were made of fewer.
     Slice wire
     size_t start
     size_t size
@@ -135,7 +135,7 @@ cdef class RowTextDecoder(RowReader):
             position += 1
         if position < width:
             out.size = start
-            # What was noted of its terms stands no longer there.
+            # The recorded positions of its terms are no longer valid.
             for position in range(width):
                 self.written[place_of(self.encoded.terms[position].wire)].wire.size = 0
             return False

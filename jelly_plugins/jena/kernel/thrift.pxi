@@ -1,5 +1,5 @@
-# Thrift's compact protocol: rows of the usual form, as writers have them: fields in order, each with
-# its step from the one before. Nothing here needs the GIL.
+# Thrift's compact protocol: rows of the usual form, as writers have them: fields in order, each
+# with its step from the one before. Nothing here needs the GIL.
 
 cdef enum:
     # Headers of fields: the step from the field before, and the type.
@@ -13,7 +13,7 @@ cdef enum:
 
 
 cdef struct Bytes:
-    # Where reading stands in what may be read.
+    # The position in the readable bytes.
     const uint8_t *pos
     const uint8_t *end
     size_t string_bytes
@@ -64,7 +64,7 @@ cdef inline bint thrift_prefix_name(Bytes *at, Slice *prefix, Slice *local) noex
 
 
 cdef inline bint thrift_term(Bytes *at, RowTerm *term) noexcept nogil:
-    """Read a term behind its field's header."""
+    """Read a term after its field's header."""
     cdef const uint8_t *start = at.pos
     cdef int header = next_byte(at)
     if header == STRUCT_1 or header == STRUCT_2:
@@ -88,7 +88,7 @@ cdef inline bint thrift_term(Bytes *at, RowTerm *term) noexcept nogil:
 
 
 cdef inline bint thrift_literal(Bytes *at, RowTerm *term) noexcept nogil:
-    """Read what a literal has behind its lexical form, and its end."""
+    """Read the rest of a literal after its lexical form."""
     cdef int header = next_byte(at)
     term.langtag.size = 0
     term.datatype.size = 0
