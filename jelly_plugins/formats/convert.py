@@ -222,7 +222,7 @@ def _chosen(frames: FrameReader, wanted: Frames) -> Iterator[Any]:
             return
     if number < wanted.first:
         raise SourceError(
-            f"there is no frame {wanted.first:,}: the stream has {number + 1:,}", source=frames.name
+            f"no frame {wanted.first:,}: the stream has {number + 1:,}", source=frames.name
         )
 
 

@@ -1,7 +1,7 @@
 """Frames of Jelly in the text form of Protocol Buffers, for people to read and to change.
 
-A line ``# frame N`` stands before each frame. Nothing is checked but that frames are messages: what
-is not valid Jelly can be looked at, and made.
+A line ``# frame N`` precedes each frame. The only check is that frames are messages: invalid
+Jelly can be viewed and created.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def frame_text(data: bytes, index: int) -> bytes:
     """A frame as text.
 
     :param data: the frame, without a delimiter.
-    :raises WireError: it is no message of Jelly-RDF's.
+    :raises WireError: it is not a Jelly-RDF message.
     :raises MissingExtraError: protobuf is not installed.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions
@@ -48,14 +48,14 @@ def frame_text(data: bytes, index: int) -> bytes:
     try:
         frame = rdf_pb2.RdfStreamFrame.FromString(data)
     except DecodeError as error:
-        raise WireError(f"this is no frame: {error}", frame=index) from error
+        raise WireError(f"not a valid frame: {error}", frame=index) from error
     return f"# frame {index}\n{MessageToString(frame, as_utf8=True)}".encode()
 
 
 def frames_of_text(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
-    """The frames that a text says, without delimiters.
+    """The frames of a text, without delimiters.
 
-    :raises TextError: it is no such text; with the line.
+    :raises TextError: the text is invalid; with the line.
     :raises MissingExtraError: protobuf is not installed.
     :raises LimitError: the text of a frame is longer than one within ``limits`` can be.
     """

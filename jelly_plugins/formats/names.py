@@ -95,7 +95,7 @@ FORMAT_NAMES: Final = (*_ALIASES, *Format)
 
 
 def format_named(name: str) -> Format:
-    """The format that somebody calls by a name: its file ending, or its title.
+    """The format with a given name: its file ending, or its title.
 
     :raises ValueError: there is none of that name.
 
@@ -127,7 +127,7 @@ ENDINGS: Final = tuple(_ENDINGS)
 
 
 def format_of(name: str) -> Format | None:
-    """The format that a file's name tells, compressed or not; None if it tells none.
+    """The format of a file by its name, compressed or not; None if unknown.
 
     >>> format_of("data/x.ttl.gz"), format_of("x.txt")
     (<Format.TURTLE: 'ttl'>, None)

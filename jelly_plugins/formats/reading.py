@@ -115,9 +115,9 @@ class TextReader(Closing):
     Triples in formats without graphs, otherwise quads. Blank node labels are kept. pyoxigraph
     lower-cases language tags, so formats other than N-Triples and N-Quads come with such.
 
-    :param src: path, URL, open binary file or bytes; compression is told by content.
+    :param src: path, URL, open binary file or bytes; compression is detected from the content.
     :param format: any but Jelly.
-    :param base: IRI that relative ones are resolved against; without it they are refused.
+    :param base: IRI that relative ones are resolved against; without it they are rejected.
     :param generalized: whether generalized statements are taken, where our own codec reads.
     :param directions: whether language-tagged strings may have a base direction. It becomes part of
         the language tag, as in ``en--ltr``. Jelly itself has none.

@@ -31,7 +31,7 @@ class OptionChanges:
     """What is asked of the stream options of an output; None leaves an option as it would be.
 
     :ivar like: options to take over, but for the logical type, which is about frames, and the
-        version; what else is asked for is changed in these.
+        version; other requested settings override them.
     :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
     :ivar logical_type: it has to go with the physical type. In a grouped stream made from Jelly
         alone, frames stay the elements; any other input is one element, in one frame.
@@ -115,14 +115,14 @@ class ConversionSettings:
     :ivar namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` those that an
         IRI begins with, before the first such.
     :ivar base: IRI that relative ones in RDF text are resolved against.
-    :ivar blank_nodes: of several sources: ``"fresh"`` keeps them apart by new labels, ``"keep"``
-        takes equal labels for one node. One source keeps its labels.
+    :ivar blank_nodes: for several sources: ``"fresh"`` relabels the nodes of each source,
+        ``"keep"`` treats equal labels as one node. One source keeps its labels.
     :ivar concatenated: a Jelly source may hold several streams.
     :ivar lossy: see ``transcode``.
     :ivar notation: of quoted triples in N-Triples and N-Quads.
-    :ivar strict: whether to refuse a Jelly source of no bytes, which is an empty stream otherwise.
+    :ivar strict: whether to reject a Jelly source of no bytes, which is otherwise an empty stream.
     :ivar delimited: whether the Jelly written has its frames delimited; otherwise it is one frame
-        that stands alone.
+        without a length.
     :ivar limits: the limits on untrusted input.
     """
 
@@ -144,12 +144,12 @@ class ConversionSettings:
     def check(self, formats: Sequence[Format], target: Format) -> None:
         """Reject settings that do not go with what is converted.
 
-        :raises ValueError: there is no source, or ``take_frames`` is set for one without frames.
+        :raises ValueError: ``sources`` is empty, or ``take_frames`` is set for one without frames.
         :raises OptionsError: the frames that would be written are not the elements of the logical
             type.
         """
         if not formats:
-            raise ValueError("there is no source")
+            raise ValueError("at least one source is required")
         framed = all(form in (Format.JELLY, Format.JELLY_TEXT) for form in formats)
         if self.take_frames is not None and not framed:
             raise ValueError("only Jelly has frames to be taken")

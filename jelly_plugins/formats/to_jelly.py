@@ -257,7 +257,7 @@ class _Lines(Closing):
         name = self._source.name
         if isinstance(error, TextError):
             return error.locate(source=name)
-        # Of quoted triples, only that they were not declared is no TextError.
+        # Of the errors about quoted triples, only a missing declaration is not a TextError.
         if isinstance(error, StatementError) and not self._encoder.options.rdf_star:
             return undeclared(name)
         return type(error)(error.message, source=name)

@@ -134,7 +134,7 @@ class _Lines(TextFactory):
 
 
 def _check_graph(format: Format) -> None:  # noqa: A002
-    """Refuse a named graph where the format has none.
+    """Reject a named graph if the format has no graphs.
 
     :raises TermError: it has none.
     """
@@ -147,8 +147,8 @@ _XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
 
 
 class _CheckedFactory:
-    """Makes the terms that pyoxigraph writes a format from; refuses what it would write, but the
-    format cannot say."""
+    """Makes the terms that pyoxigraph writes a format from; rejects terms that it would write, but
+    the format cannot say."""
 
     def __init__(self, format: Format) -> None:  # noqa: A002
         made = get_backend("oxigraph").factory(blank_nodes="keep")
@@ -245,4 +245,4 @@ class _Output:
         return len(data)
 
     def flush(self) -> None:
-        """pyoxigraph asks for it; whoever opened the output flushes it."""
+        """Required by pyoxigraph; the code that opened the output flushes it."""

@@ -1,7 +1,7 @@
 """Jelly to Jelly without a store: merge streams, regroup frames, change tables and types.
 
-Frames and their metadata stay as they are unless frames are asked to be regrouped. What the output
-cannot say is refused, or dropped with ``lossy``; nothing is lost in silence.
+Frames and their metadata stay as they are unless regrouping is requested. Data that the output
+cannot express is rejected, or discarded with ``lossy``; nothing is lost silently.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Streams:
 
 
 def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
-    """Options of one stream that can say what all of several streams say.
+    """Options of one stream that can carry the contents of several streams.
 
     Quads if any has quads, the larger tables, all features; what the streams do not agree on
     (logical type, name) falls back to a flat stream without a name.
@@ -183,7 +183,7 @@ def transcode(
 def _adapted(
     frames: Iterator[tuple[str, AnyFrame]], options: StreamOptions, *, lossy: bool
 ) -> Iterator[AnyFrame]:
-    """Frames whose statements have as many terms as the output's physical type asks for."""
+    """Frames whose statements have as many terms as the output's physical type requires."""
     triples = options.physical_type is PhysicalType.TRIPLES
     for name, frame in frames:
         frame.statements = [

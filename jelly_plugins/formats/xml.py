@@ -1,7 +1,7 @@
 """XML as far as it is checked before pyoxigraph parses it, or while it is written.
 
-pyoxigraph puts the text of an entity wherever it is referred to, without a bound: an entity may
-stand for far more text than it takes. So the text that is given to it is looked at first. Entities
+pyoxigraph expands each reference to an entity, without a bound: an entity may
+expand to far more text than its reference. So the text is checked first. Entities
 are found by their declarations alone, wherever these are, so that nothing depends on where a parser
 takes the document type to begin or to end.
 
@@ -30,7 +30,7 @@ NAME: Final = rf"[{NAME_START}][{NAME_PART}]*+"
 NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-#: IRIs that are not properties in RDF/XML, or stand for another one.
+#: IRIs that are not properties in RDF/XML, or abbreviate another one.
 NO_PROPERTIES: Final = frozenset(
     _RDF + name
     for name in (
@@ -62,27 +62,27 @@ _REFERENCE: Final = re.compile(rb"&(?!#)([^\s;&]++);")
 
 #: More bytes than a reference has.
 _NAME_BYTES: Final = 1 << 9
-#: Bytes that an entity may stand for, with those in it.
+#: Maximum size of an expanded entity, with nested ones.
 _ENTITY_BYTES: Final = 1 << 16
 #: Bytes that its declaration may take.
 _DECLARATION_BYTES: Final = 1 << 17
-#: Bytes that all references may stand for, and how many more for each byte of the text.
+#: Maximum size of all expanded references, and how many more bytes for each byte of the text.
 _EXPANDED_BYTES: Final = 1 << 24
 _EXPANDED_PER_BYTE: Final = 16
 
 
 class EntityGuard:
-    """Refuses entities of one text, which comes in pieces.
+    """Rejects entities of one text that are too large; the text comes in chunks.
 
     :param line: number of its first line.
-    :ivar expanded: bytes that its references stand for.
+    :ivar expanded: bytes that its references expand to.
     """
 
     def __init__(self, line: int = 1) -> None:
         self.expanded = 0
         self._size = 0
         self._line = line
-        #: Bytes that each entity stands for.
+        #: Bytes that each entity expands to.
         self._entities: dict[bytes, int] = {}
         #: The end of what was looked at, which may be the start of a declaration or a reference.
         self._rest = b""
@@ -145,7 +145,7 @@ class EntityGuard:
 
 
 def guarded(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces of a text in XML, each of which comes out once it was looked at.
+    """Chunks of an XML text, each yielded after it was checked.
 
     :raises TextError: see :class:`EntityGuard`.
 

@@ -150,7 +150,7 @@ def test_an_empty_stream_is_empty_text() -> None:
 
 @pytest.mark.parametrize("target", Format)
 def test_without_a_source(target: Format) -> None:
-    with pytest.raises(ValueError, match="there is no source"):
+    with pytest.raises(ValueError, match="at least one source is required"):
         convert([], io.BytesIO(), source_format=[], target_format=target)
 
 
