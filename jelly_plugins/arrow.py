@@ -179,7 +179,7 @@ def _named(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
         if indices:
             found[name] = _text(batch.column(indices[0]), name)
         elif name in TRIPLES.names:
-            raise StatementError(f"there is no column {name}")
+            raise StatementError(f"column {name} is missing")
     return found
 
 
@@ -292,7 +292,7 @@ def _integer(least: int | None = None, most: int | None = None) -> _Datatype:
     return _Datatype(_INTEGER, (pyarrow.int64(),), least, most)
 
 
-#: Datatypes of XML Schema whose cells become values where they are asked for.
+#: Datatypes of XML Schema whose cells become values on request.
 _VALUE_TYPES: Final = {
     "integer": _integer(),
     "long": _integer(),
@@ -343,7 +343,7 @@ def read_results(
     frames = results.frames()
     kinds: list[_Kind | None] = [None] * len(results.variables)
     if values:
-        # Frames without rows do not say what the columns hold.
+        # Frames without rows do not define the types of the columns.
         for frame in frames:
             if frame.rows:
                 kinds = [_kind(_array(column, frame.rows)) for column in frame.columns]
@@ -499,7 +499,7 @@ def write(
     :param options: of the stream; by default flat, of quads where there is a column ``graph``,
         otherwise of triples.
     :param dialect: which triples may be terms.
-    :param generalized: whether any kind of term may stand in any position.
+    :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are taken as they are.
     :param settings: ``frame_rows`` and ``frame_bytes``, see ``codec.Encoder``.
     :return: number of statements.

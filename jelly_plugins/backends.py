@@ -17,7 +17,7 @@ from .io.sources import Source
 
 GROUP: Final = "jelly_plugins.backends"
 
-#: What becomes of blank node labels: new nodes for each reading, or the labels as they are.
+#: How blank node labels are handled: new nodes for each reading, or unchanged labels.
 BlankNodes = Literal["fresh", "keep"]
 
 
@@ -41,8 +41,9 @@ class Backend(Protocol):
     def factory(self, *, blank_nodes: BlankNodes = "fresh") -> TermFactory[Any]:
         """A factory of the backend's terms, for one reading.
 
-        It refuses with a TermError what the backend cannot hold, where it stands: options may
-        declare features (``rdf_star``, ``generalized_statements``) that a stream never uses.
+        It raises a TermError for a term that the backend cannot hold, where the term occurs:
+        options may declare features (``rdf_star``, ``generalized_statements``) that a stream never
+        uses.
         """
         ...
 

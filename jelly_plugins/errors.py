@@ -1,7 +1,7 @@
 """The one tree of errors: whatever is wrong with an input ends in a :class:`JellyError`.
 
-An error says where: the name of the source, the frame and the row, as far as they are known.
-The codec knows frame and row; whoever opened the source adds its name on the way up.
+An error has a location: the name of the source, the frame and the row, as far as known.
+The codec sets frame and row; the code that opened the source adds its name.
 
 >>> str(WireError("a field ends after its message", source="x.jelly", frame=3, row=7))
 'x.jelly: frame 3, row 7: a field ends after its message'
@@ -62,7 +62,7 @@ class SourceError(JellyError):
 
 
 class WireError(JellyError):
-    """The bytes are no Jelly message: malformed Protocol Buffers, bad UTF-8, another dialect."""
+    """The bytes are not a Jelly message: malformed Protocol Buffers, bad UTF-8, another dialect."""
 
 
 class TruncatedError(WireError):
@@ -70,7 +70,7 @@ class TruncatedError(WireError):
 
 
 class TextError(JellyError):
-    """Text that is no N-Triples, N-Quads or RDF Patch, or says what Jelly cannot carry.
+    """Invalid N-Triples, N-Quads or RDF Patch, or text that Jelly cannot express.
 
     :ivar line: number of the line, from 1, where known.
     :ivar column: number of the character in the line, or in the cell of a table, from 1, where
@@ -108,7 +108,7 @@ class OptionsError(JellyError):
 
 
 class OrderError(JellyError):
-    """A row stands where the stream's type or state does not allow it."""
+    """A row occurs where the stream's type or state does not allow it."""
 
 
 class LookupTableError(JellyError):
@@ -128,7 +128,7 @@ class MissingExtraError(JellyError, ImportError):
 
 
 class ServiceError(JellyError):
-    """A streaming service refuses, cannot be reached, or ends a stream before its time.
+    """A streaming service rejects a call, cannot be reached, or ends a stream early.
 
     :ivar status: name of gRPC's status code, such as ``"INVALID_ARGUMENT"`` or ``"UNAVAILABLE"``.
     """
@@ -144,8 +144,8 @@ class ServiceError(JellyError):
 class ChainError(JellyError):
     """A patch does not follow the one before it, or a log not what was applied of it.
 
-    :ivar expected: id of the patch that was to come before, where there is one.
-    :ivar found: id that stands in its place, where there is one.
+    :ivar expected: id of the patch that was expected before it, if any.
+    :ivar found: id that was found instead, if any.
     """
 
     def __init__(

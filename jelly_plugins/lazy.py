@@ -1,4 +1,4 @@
-"""Packages whose names are there without being imported before somebody asks for one."""
+"""Packages that import their public names on first access."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def attributes(
     ``TYPE_CHECKING``.
 
     :param package: its ``__name__``.
-    :param names: what may be asked for, usually its ``__all__``.
+    :param names: the public names, usually its ``__all__``.
     :param modules: modules of the package that have these names, in the order in which they are
         looked into.
 

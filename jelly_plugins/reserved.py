@@ -4,9 +4,9 @@ One graph is reserved in data: the one in which stores of quads keep the positio
 statement and no namespace may be in it that a source or a caller brings (:func:`refuse_graph`), and
 what is written or counted leaves it out. In any other position its IRI is one like others.
 
-All other names of ours stand for something while a call lasts, such as a graph that a failed update
-would make. They have a random part, new in each process, so that no data can have them, and nothing
-needs to be refused or hidden for them (:func:`private`).
+All other names of ours identify something for the duration of a call, such as a graph that a failed
+update would make. They have a random part, new in each process, so that no data can contain them:
+they are neither rejected nor hidden (:func:`private`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from .errors import TermError
 _NAMESPACE: Final = "urn:jelly-plugins:"
 _SECRET: Final = token_hex(16)
 
-#: The graph in which stores of quads keep their positions, and that is no data.
+#: The graph in which stores of quads keep their positions, and which is not data.
 BOOKKEEPING_IRI: Final = f"{_NAMESPACE}bookkeeping"
 #: The same in the syntax of N-Triples.
 BOOKKEEPING_TEXT: Final = f"<{BOOKKEEPING_IRI}>"
 
 
 def bookkeeping_iri(name: str) -> str:
-    """An IRI that stands in the graph of the bookkeeping."""
+    """An IRI in the bookkeeping graph."""
     return f"{_NAMESPACE}{name}"
 
 
 def private(name: str) -> str:
-    """An IRI that nobody else has: the same for the same name, in this process."""
+    """An IRI unique to this process: the same for the same name."""
     return f"{_NAMESPACE}{_SECRET}:{name}"
 
 
@@ -49,7 +49,7 @@ def is_reserved(graph: object) -> bool:
 
 
 def refuse_graph(graph: object, *, what: str = "a statement") -> None:
-    """Refuse a graph that is reserved.
+    """Reject a reserved graph.
 
     :param graph: see :func:`is_reserved`.
     :param what: that is in it.

@@ -211,7 +211,7 @@ def test_two_columns_of_one_name() -> None:
 
 def test_what_is_not_a_table_of_statements(tmp_path: Path) -> None:
     path = tmp_path / "out.jelly"
-    with pytest.raises(StatementError, match="there is no column object"):
+    with pytest.raises(StatementError, match="column object is missing"):
         arrow.write(table(TRIPLES).drop_columns(["object"]), path)
     for each in ([[2]], [2], [2.5], [True], pyarrow.array([b"12"], pyarrow.binary(2))):
         other = pyarrow.table({"subject": ["_:s"], "predicate": each, "object": ["_:o"]})

@@ -1,6 +1,6 @@
 """Where bytes go: paths, open files; compressed as the name says; complete or not at all.
 
-A path gets its new content only when all of it is written: until then it stands in a temporary file
+A path gets its new content only when all of it is written: until then it is in a temporary file
 beside it, which an error removes.
 """
 
@@ -45,7 +45,7 @@ def ending_of(name: str) -> str:
 
 
 def compression_of(name: str) -> str | None:
-    """The compression that a file's name asks for.
+    """The compression that a file's name indicates.
 
     >>> compression_of("x.jelly.gz"), compression_of("x.jelly")
     ('gzip', None)
@@ -53,7 +53,7 @@ def compression_of(name: str) -> str | None:
     return SUFFIXES.get(os.path.splitext(name)[1].lower())
 
 
-#: Names of what is open already; behind them may be a regular file, which is not ours to replace.
+#: Names of open files; they may refer to a regular file, which must not be replaced.
 _DESCRIPTORS: Final = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
 
 
@@ -61,7 +61,7 @@ _DESCRIPTORS: Final = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/
 def open_output(dst: Destination) -> Iterator[Writable]:
     """Open a destination; a path is replaced as a whole when the block ends without an error.
 
-    A path to something that is no regular file (a device, a named pipe) is written to directly.
+    A path that is not a regular file (a device, a named pipe) is written to directly.
     A file that the caller opened stays open.
 
     :raises SourceError: the path cannot be written, or the file is closed or not binary.
@@ -130,7 +130,7 @@ def _open_path(name: str) -> Iterator[BinaryIO]:
         raise
 
 
-#: What the system says where there is no more room, and where a disk fails.
+#: Error numbers of a full disk and of a disk failure.
 NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
@@ -154,7 +154,7 @@ def is_replaceable(dst: Destination) -> bool:
     except FileNotFoundError:
         return True
     except (OSError, ValueError):
-        # Opening it says what is wrong.
+        # Opening it raises the error.
         return False
 
 

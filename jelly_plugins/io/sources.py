@@ -1,7 +1,7 @@
 """Where bytes come from: paths, open files, bytes, URLs; compressed or not.
 
-Gives pieces of bytes as they arrive, whatever size the source hands out, and never holds more than
-one of them. Compression is told by content, so that a name does not matter.
+Yields chunks of bytes as they arrive, of any size, and never holds more than
+one of them. Compression is detected from the content; the name does not matter.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | Re
 
 PIECE: Final = 1 << 16
 
-#: A piece of this size unpacks to half a megabyte at most with gzip, and to some 16 MiB with zstd.
-#: With bz2 it could be half a gigabyte, but bz2 can be told to stop.
+#: A chunk of this size unpacks to half a megabyte at most with gzip, and to some 16 MiB with zstd.
+#: With bz2 it could be half a gigabyte, but bz2 can be stopped.
 _PACKED_PIECE: Final = 512
 
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -112,7 +112,7 @@ class Input(Closing):
     def __init__(self, src: Source) -> None:
         self._stack = ExitStack()
         self.name, self._file = _open(src, self._stack)
-        # read1 gives what there is, where read would wait for all that was asked for.
+        # read1 returns the available bytes, where read would wait for all requested ones.
         self._read = getattr(self._file, "read1", self._file.read)
         try:
             self._head = self._peek()
@@ -187,7 +187,7 @@ class Input(Closing):
 
 
 def without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces of a text in UTF-8 without the byte order mark that it may open with.
+    """Chunks of a text in UTF-8 without its byte order mark, if any.
 
     >>> b"".join(without_mark([b"\\xef\\xbb", b"\\xbf<urn:a>"]))
     b'<urn:a>'
@@ -273,10 +273,10 @@ def _announced(headers: Any) -> set[str]:
 
 
 def _check_whole(file: Any) -> None:
-    """Reject an HTTP response that is no file, or a part of one. A response does not have the
-    request, so that a part which was requested is rejected as well.
+    """Reject an HTTP response that is not a file, or only a part of one. A response does not have
+    the request, so that a part which was requested is rejected as well.
 
-    :raises SourceError: it is no file.
+    :raises SourceError: it is not a file.
     :raises TruncatedError: it is a part of one.
     """
     for response in _responses(file):
@@ -343,7 +343,7 @@ def _open_url(url: str) -> Any:
 
 
 def _open_http(url: str) -> Any:
-    # Most sources are no URLs, and these modules take a while to import.
+    # Most sources are not URLs, and these modules take a while to import.
     import base64
     from urllib.error import HTTPError
     from urllib.parse import unquote, urlsplit, urlunsplit
@@ -369,7 +369,7 @@ def _open_http(url: str) -> Any:
 
 
 def _unpack(decompressor: _Decompressor, packed: bytes) -> Iterator[bytes]:
-    """What ``packed`` unpacks to, in pieces of bounded size."""
+    """The unpacked bytes of ``packed``, in chunks of bounded size."""
     if not isinstance(decompressor, bz2.BZ2Decompressor):
         if unpacked := decompressor.decompress(packed):
             yield unpacked
@@ -382,7 +382,7 @@ def _unpack(decompressor: _Decompressor, packed: bytes) -> Iterator[bytes]:
 
 
 def _decompress(pieces: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
-    """Unpack one or more compressed streams that stand one after the other."""
+    """Unpack one or more consecutive compressed streams."""
     decompressor: _Decompressor | None = None
     try:
         for piece in pieces:
@@ -427,7 +427,7 @@ class Followed:
         self._file: Final = self._look()
 
     def _look(self) -> os.stat_result | None:
-        """What the path leads to; None if that is no file."""
+        """The status of the path's file; None if there is no file."""
         if self._path is None:
             return None
         try:
@@ -437,8 +437,8 @@ class Followed:
         return found if S_ISREG(found.st_mode) else None
 
     def check(self) -> None:
-        """Refuse a file that is not there any more, or not the one that was opened, or shorter than
-        what was read.
+        """Raise an error for a file that no longer exists, is not the one that was opened, or is
+        shorter than what was read.
 
         :raises SourceError: it is so.
         """

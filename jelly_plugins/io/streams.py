@@ -65,7 +65,7 @@ BATCH: Final = 1024
 
 GENERIC: Final[TermFactory[Any]] = GenericFactory()
 
-#: Bytes at the start of a source that are kept to tell text from Jelly.
+#: Bytes at the start of a source that are kept to distinguish text from Jelly.
 _OPENING: Final = 1024
 #: How text starts: as RDF does, or with characters that Jelly has not before its first row's tag,
 #: which is a line feed.
@@ -98,7 +98,7 @@ _OTHERS: Final = (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL)
 
 
 class _Decoding(Protocol):
-    """What a decoder says of where it stands, whatever it makes of a stream."""
+    """The position of a decoder in a stream, whatever it decodes to."""
 
     @property
     def options(self) -> StreamOptions | None: ...
@@ -140,10 +140,11 @@ class FrameBytes(_Opened[Input, bytes]):
     A source of no bytes at all, as Apache Jena writes an empty graph, has the frame of a stream of
     triples that has none.
 
-    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are told by content.
+    :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are detected from the
+        content.
     :param limits: the limits on untrusted input.
-    :param strict: whether to refuse a source of no bytes.
-    :ivar deviations: what is not valid and was read all the same, as the errors that it would be if
+    :param strict: whether to reject a source of no bytes.
+    :ivar deviations: deviations that were read, as the errors that they would be if
         reading were strict.
     """
 
@@ -174,7 +175,7 @@ class FrameBytes(_Opened[Input, bytes]):
     def peek_options(self) -> StreamOptions | None:
         """The stream's options; the frames that it takes to find them are kept.
 
-        :return: None if they cannot be read. Why, whoever decodes the frames will say.
+        :return: None if they cannot be read; decoding the frames then reports why.
         """
         try:
             for data in self._items:
@@ -226,9 +227,9 @@ class FrameReader(
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
     :param limits: the limits on untrusted input.
-    :param concatenated: options that stand first in a frame start a new stream, as in files made
-        with ``cat``. By default they are a repeat, as the specification has it.
-    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param concatenated: whether options at the start of a frame start a new stream, as in files
+        made with ``cat``. By default they are a repeat, as the specification has it.
+    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
     :raises JellyError: while iterating, with source, frame and row.
     """
 
@@ -263,7 +264,7 @@ class FrameReader(
 
     @property
     def inside_graph(self) -> bool:
-        """Whether the stream stands inside a graph that was not ended."""
+        """Whether the stream is inside a graph that was not ended."""
         return self._decoder.inside_graph
 
     @property
@@ -307,14 +308,14 @@ AnyFrameReader: TypeAlias = FrameReader[Any, Any, Any]
 
 class TextPieces(_Opened[FrameBytes, bytes]):
     """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
-    pieces of text, and a context manager that closes the source. For one thread at a time.
+    chunks of text, and a context manager that closes the source. For one thread at a time.
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param notation: how quoted triples are written.
     :param validator: the factory of what the text is for, see ``codec.TextDecoder``.
     :param limits: the limits on untrusted input.
     :param concatenated: see :class:`FrameReader`.
-    :param on_frame: told of each frame, after its last piece, what ``TextDecoder.last_frame`` is.
+    :param on_frame: called for each frame, after its last chunk, with ``TextDecoder.last_frame``.
     :raises JellyError: while iterating, with source, frame and row.
 
     >>> from jelly_plugins import Iri, Literal, Triple
@@ -341,12 +342,13 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         self._on_frame = on_frame
         self._decoder = self._new_decoder(0)
         self._statements_before = 0
-        #: Number of the frame that the last piece is from.
+        #: Number of the frame of the last chunk.
         self.frame = 0
 
     @property
     def statements(self) -> int:
-        """Number of statements so far; of a frame that is being read, some of the next piece's."""
+        """Number of statements so far; of a frame that is being read, including some of the next
+        chunk."""
         return self._statements_before + self._decoder.statements
 
     def __iter__(self) -> Self:
@@ -423,8 +425,8 @@ def read(
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param limits: the limits on untrusted input.
-    :param concatenated: options that stand first in a frame start a new stream.
-    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param concatenated: whether options at the start of a frame start a new stream.
+    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
     :return: triples or quads, as the stream's physical type has it.
     :raises JellyError: while iterating, with source, frame and row.
 
@@ -450,8 +452,8 @@ def with_options(
 ) -> tuple[StreamOptions, Iterator[Any]]:
     """The options to write statements with, and all of the statements.
 
-    :param options: if they are given; None infers them from the first statement.
-    :param infer: does that; called with None where there are no statements.
+    :param options: the options; None infers them from the first statement.
+    :param infer: infers the options; called with None if there are no statements.
     """
     iterator = iter(statements)
     if options is not None:
@@ -653,8 +655,8 @@ def find_restarts(file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS) -> Iterato
 
     No row is read, only each frame's delimiter and the bytes after it.
 
-    :param file: seekable, and not compressed; the stream starts where it stands.
-    :param limits: ``frame_bytes`` bounds what is believed of a delimiter.
+    :param file: seekable, and not compressed; the stream starts at its current position.
+    :param limits: ``frame_bytes`` bounds the length in a delimiter.
     :raises JellyError: a delimiter is malformed, or above the limit; with the frame.
     :raises TruncatedError: the file ends inside a frame.
 

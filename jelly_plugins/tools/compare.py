@@ -81,7 +81,7 @@ def _lower_cased_term(term: Any) -> Any:
 
 
 def compare_streams(expected: Iterable[Statement], found: Iterable[Statement]) -> Comparison:
-    """Compare two streams: the same statements in the same order, as often as they stand there,
+    """Compare two streams: the same statements in the same order, as often,
     with blank nodes mapped one to one over the whole stream.
 
     Neither side is held in memory, but for a table of blank nodes.
@@ -113,7 +113,7 @@ def _compare_in_order(expected: Iterable[Statement], found: Iterable[Statement])
 
 
 class _Matching:
-    """Blank nodes that were found to stand for each other."""
+    """Pairs of corresponding blank nodes."""
 
     def __init__(self) -> None:
         self._forth: dict[BlankNode, BlankNode] = {}
@@ -141,7 +141,7 @@ class _Matching:
             return f"blank node _:{one.label} is _:{other.label}, but was _:{known.label} before"
         known = self._back.setdefault(other, one)
         if known != one:
-            return f"blank node _:{other.label} stands for _:{known.label} and _:{one.label}"
+            return f"blank node _:{other.label} matches both _:{known.label} and _:{one.label}"
         return None
 
 

@@ -26,7 +26,7 @@ LISTED: Final = 1000
 
 
 class _Unread:
-    """A factory of terms that nobody will look at, but for the IRIs of namespaces."""
+    """A factory that drops all terms but the IRIs of namespaces."""
 
     default_graph: Final = ""
 
@@ -86,7 +86,7 @@ class StreamReport:
     :ivar streams: number of streams: 1 unless read as concatenated.
     :ivar delimited: whether frames are delimited; otherwise there is one bare frame.
     :ivar size: bytes of the frames, uncompressed and without delimiters.
-    :ivar file_size: bytes of the file as it lies on disk, None if it is no file.
+    :ivar file_size: bytes of the file on disk, None if the source is not a file.
     :ivar frames: number of frames; ``empty_frames`` of them have no rows.
     :ivar restarts: number of frames that are marked as restart points, see ``codec.rdf.restarts``.
     :ivar largest_frame: bytes of the largest frame.
@@ -142,7 +142,7 @@ def inspect(
     """Read a Jelly-RDF stream and report what it is made of.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param concatenated: options that stand first in a frame start a new stream.
+    :param concatenated: whether options at the start of a frame start a new stream.
     :param on_frame: called with each frame's report, as soon as the frame was read.
     :raises JellyError: the stream is not valid, with source, frame and row.
 

@@ -57,13 +57,13 @@ def iri_problems(iri: str) -> Iterator[str]:
     """What is wrong with an IRI.
 
     >>> list(iri_problems("http://example.org/a b"))
-    ["the IRI <http://example.org/a b> has the character ' ', which may not stand in one"]
+    ["the IRI <http://example.org/a b> has the character ' ', which is not allowed there"]
     """
     shown = f"the IRI <{shorten(iri)}>"
     if _SCHEME.match(iri) is None:
         yield f"{shown} is relative"
     if found := _ILLEGAL.search(iri):
-        yield f"{shown} has the character {found[0]!r}, which may not stand in one"
+        yield f"{shown} has the character {found[0]!r}, which is not allowed there"
     if _BROKEN_ESCAPE.search(iri):
         yield f"{shown} has a % without two hexadecimal digits"
 

@@ -1,4 +1,4 @@
-"""Whether a stream is valid, and whether it says what other files say.
+"""Check that a stream is valid, and that its statements equal those of other files.
 
 Valid is what reads strictly to its end: every row, every frame, and no graph left open. Comparing
 is ``compare``'s; here is what is compared with what.
@@ -103,12 +103,12 @@ def validate(
 
     :param against: what the stream should say, blank nodes mapped. Language tags that a parser has
         lower-cased are compared without regard to case.
-    :param ordered: whether the order of statements counts, and how often one stands; otherwise
+    :param ordered: whether the order of statements and their number count; otherwise
         RDF graphs or datasets are compared.
     :param base: IRI that relative ones in the file are resolved against.
     :param held_by: compare what this backend holds of both, in memory: it may rewrite literals
         (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
-    :param strict: whether to refuse a source of no bytes, which is an empty stream otherwise.
+    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
     :param terms: whether to look at IRIs and language tags, which may be anything in Jelly: what is
         wrong with them by their own specifications is in the result.
     :raises JellyError: the stream is not valid, or the file cannot be read.
@@ -158,7 +158,7 @@ def validate_frames(
             if frame is None:
                 comparison = Comparison(False, "the stream has no such frame")
             elif expected is None:
-                comparison = Comparison(False, "there is no file for this frame")
+                comparison = Comparison(False, "no file for this frame")
             else:
                 comparison = _compare(expected, frame.statements, ordered, base, limits)
             if not comparison:

@@ -64,7 +64,7 @@ def test_streams_map_blank_nodes_one_to_one() -> None:
     assert split.missing == ("_:b <urn:p> _:a .",)
     assert split.unexpected == ("_:y <urn:p> _:z .",)
     merged = compare_streams(stream, arcs("xx", "xx", "xx"))
-    assert merged.reason == "statement 0: blank node _:x stands for _:a and _:b"
+    assert merged.reason == "statement 0: blank node _:x matches both _:a and _:b"
 
 
 def test_streams_map_blank_nodes_inside_quoted_triples_and_graph_names() -> None:
