@@ -111,8 +111,8 @@ class BatchReader(Protocol):
     def __getattr__(self, name: str, /) -> Any: ...
 
 
-#: What is written: a table, a batch, some batches, or what gives out Arrow's C stream, as data
-#: frames of other libraries do.
+#: What is written: a table, a batch, some batches, or an object with Arrow's C stream interface, as
+#: data frames of other libraries do.
 Batches: TypeAlias = Any
 
 
@@ -505,7 +505,7 @@ def write(
     :return: number of statements.
     :raises JellyError: with the row, from 0 over all batches, if one cannot be written.
 
-    A stream has quoted triples or generalized statements only if its options say so.
+    A stream has quoted triples or generalized statements only if its options declare them.
     """
     encoder: ColumnEncoder | None = None
     written = 0

@@ -15,7 +15,7 @@ from typing import Self
 class JellyError(ValueError):
     """Input that cannot be read, or data that cannot be written.
 
-    :ivar message: what is wrong, without the place.
+    :ivar message: the description, without the location.
     :ivar source: name of the file or stream, where known.
     :ivar frame: number of the frame in its stream, from 0, where known.
     :ivar row: number of the row in its frame, from 0, where known.
@@ -157,4 +157,4 @@ class ChainError(JellyError):
 
 
 class ConflictError(JellyError):
-    """A patch adds what is there already or deletes what is not, and that was not to be."""
+    """A patch adds an existing statement or deletes a missing one, which was not allowed."""

@@ -341,7 +341,7 @@ def _convert(files: _Files, chosen: ConversionSettings) -> None:
             error.message += ": --from names its format"
         raise
     for what, number in result.left_out.items():
-        console.note(f"{target} has no place for {what}: {number:,} left out")
+        console.note(f"{target} cannot express {what}: {number:,} omitted")
 
 
 def _convert_results(files: _Files, chosen: ConversionSettings) -> None:
@@ -379,7 +379,7 @@ def _convert_messages(files: _Files, given: Mapping[str, Any], chosen: Conversio
             limits=chosen.limits,
         )
     for what, number in result.left_out.items():
-        console.note(f"{target} has no place for {what}: {number:,} left out")
+        console.note(f"{target} cannot express {what}: {number:,} omitted")
 
 
 def _formats(files: _Files) -> tuple[list[Format], Format]:
@@ -405,7 +405,7 @@ def _formats(files: _Files) -> tuple[list[Format], Format]:
             # A name that was mistyped has another ending, too.
             console.require_files(sources)
             raise WrongUsageError(
-                "sources of several formats: -o names the output, or --to what becomes of them"
+                "sources of several formats: give the output with -o, or its format with --to"
             )
         target = Format.N_QUADS if one_jelly else Format.JELLY
     return told, target

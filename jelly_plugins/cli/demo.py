@@ -24,9 +24,9 @@ def demo() -> None:
     result = demonstrate(_print_step)
     sizes = f"{console.size_text(result.size)} before, {console.size_text(result.copy_size)} after"
     if not result.same:
-        print("\nThe copy says something else than the store.")
+        print("\nThe copy differs from the store.")
         raise typer.Exit(1)
-    print(f"\nThe copy says the same as the store. {sizes}.")
+    print(f"\nThe copy is equal to the store. {sizes}.")
     if not native:
         print(f"\n{console.PYTHON_KERNEL}")
 

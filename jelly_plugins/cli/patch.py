@@ -598,7 +598,7 @@ def _print_report(report: Report) -> None:
     for number, message in report.problems:
         print(f"patch {number}: {message}")
     for message in report.deviations:
-        print(f"not valid, and read all the same: {message}")
+        print(f"deviation from the specification: {message}")
 
 
 def _report_as_dict(report: Report) -> dict[str, Any]:

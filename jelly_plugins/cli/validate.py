@@ -186,7 +186,7 @@ def _print_result(result: Validation) -> None:
         f"physical type {result.options.physical_type.name}"
     )
     for message in result.deviations:
-        print(f"not valid, and read all the same: {message}")
+        print(f"deviation from the specification: {message}")
     for problem in result.term_problems:
         print(problem)
     if more := result.bad_terms - len(result.term_problems):

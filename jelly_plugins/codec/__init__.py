@@ -63,9 +63,9 @@ except ImportError:
     # installed. An installed package without the kernel was built without a compiler.
     if not _PURE_PYTHON and (_FOLDER / "_native.pyx").exists():
         warnings.warn(
-            f"jelly_plugins is imported from its sources in {_FOLDER.parent.parent}, where its "
-            "kernel is not compiled, and is many times slower: run Python in another folder to "
-            "have the installed package, or compile the kernel there with pip install -e .",
+            f"jelly_plugins is imported from its sources in {_FOLDER.parent.parent}, whose "
+            "kernel is not compiled, and much slower: run Python in another folder to "
+            "use the installed package, or compile the kernel there with pip install -e .",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -60,7 +60,7 @@ def convert(
         or one for each source. By default the format follows from the sources' names.
     :param target_format: of the output; by default it follows from the output's name.
     :param settings: see :class:`~jelly_plugins.ConversionSettings`.
-    :raises JellyError: a source cannot be read, or the target cannot express what it says.
+    :raises JellyError: a source cannot be read, or the target cannot express its contents.
     :raises ValueError: a format is unknown, or the settings do not go with the formats.
 
     >>> import io

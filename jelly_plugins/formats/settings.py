@@ -177,7 +177,7 @@ class ConversionSettings:
 
     @property
     def generalized(self) -> bool:
-        """Whether generalized statements are taken."""
+        """Whether generalized statements are accepted."""
         return self.changes.generalized_statements or False
 
     @property

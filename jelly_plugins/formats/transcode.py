@@ -138,7 +138,7 @@ def transcode(
     :param options: makes the options of the output from those of the source, or from
         :func:`merged_options`; by default ``settings.changes.applied``.
     :return: the number of statements.
-    :raises JellyError: a source cannot be read, or the output cannot express what it says.
+    :raises JellyError: a source cannot be read, or the output cannot express its contents.
 
     >>> import io
     >>> from jelly_plugins import Iri, Triple, read_frames, write

@@ -320,7 +320,7 @@ class _InLoop:
         try:
             asyncio.run_coroutine_threadsafe(feed.result(), self._loop).result()
         except CancelledError:
-            raise ServiceError("the client has gone", status="CANCELLED") from None
+            raise ServiceError("the client has disconnected", status="CANCELLED") from None
 
     def _abandon(self, feed: _Feed) -> None:
         with suppress(RuntimeError):  # the loop is closed, and nothing is left to be cancelled

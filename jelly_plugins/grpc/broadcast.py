@@ -48,7 +48,7 @@ class Broadcast:
         version 1 no namespaces go out.
     :param buffer_bytes: bytes of frames that wait for a subscriber, at most.
     :param patience: seconds that publishers wait for a subscriber whose buffer is full, before it
-        is cut with RESOURCE_EXHAUSTED. 0 cuts at once; with None they wait as long as it takes.
+        is disconnected with RESOURCE_EXHAUSTED. 0 disconnects at once; None waits without a limit.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Broadcast:
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         if patience is not None and patience < 0:
-            raise ValueError("patience is not negative")
+            raise ValueError("patience must not be negative")
         if options.version == 0:
             options = replace(options, version=VERSION_1_1)
         self._limits = limits

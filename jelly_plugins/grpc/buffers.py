@@ -51,7 +51,7 @@ class FrameBuffer:
     def put(self, frame: bytes, *, patience: float | None = None) -> bool:
         """Add a frame; wait while the buffer is full.
 
-        :param patience: seconds to wait; None for as long as it takes.
+        :param patience: seconds to wait; None for no limit.
         :return: whether the frame was added in time.
         :raises NotWantedError: the reader has stopped.
         """
@@ -74,7 +74,7 @@ class FrameBuffer:
         return bool(self._frames) and self._bytes + size > self._size
 
     def end(self, failure: BaseException | None = None, *, drop: bool = False) -> None:
-        """Say that no more comes.
+        """Mark the end.
 
         :param failure: raised after the last frame.
         :param drop: discard the waiting frames.

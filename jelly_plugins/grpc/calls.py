@@ -50,7 +50,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         if self.streams < 1 or self.message_bytes < 1 << 13 or self.stream_bytes < 1:
-            raise ValueError("a bound is too small")
+            raise ValueError("a bound must be at least 1")
         for name in ("seconds", "idle"):
             bound = getattr(self, name)
             if bound is not None and not bound > 0:
@@ -182,7 +182,7 @@ class Incoming:
     def check(self) -> None:
         # That the time is up may be known before gRPC has ended the call.
         if not self._context.is_active() or self._context.time_remaining() == 0:
-            raise ServiceError("the client has gone", status="CANCELLED")
+            raise ServiceError("the client has disconnected", status="CANCELLED")
 
     def when_over(self, act: Callable[[], None]) -> None:
         """Have something called, from another thread, once the call is over."""
@@ -212,7 +212,7 @@ class Incoming:
         except Exception as error:
             # What gRPC raises is the state of the call, and has no words.
             raise ServiceError(
-                "the client has gone, or was idle for too long", status="CANCELLED"
+                "the client has disconnected, or was idle for too long", status="CANCELLED"
             ) from error
 
 

@@ -82,7 +82,7 @@ class ClientTls:
     def __post_init__(self) -> None:
         # gRPC ends the process for one without the other.
         if (self.certificate is None) != (self.key is None):
-            raise ValueError("a certificate and its key belong together")
+            raise ValueError("a certificate and its key must be given together")
 
     def credentials(self) -> grpc.ChannelCredentials:
         """For a channel.
@@ -111,7 +111,7 @@ def check_token(token: str) -> str:
     :raises ValueError: it is empty, or no header can have it.
     """
     if not token or not token.isascii() or not token.isprintable() or token != token.strip():
-        raise ValueError("a token is printable ASCII, without spaces around it")
+        raise ValueError("a token must be printable ASCII, without surrounding spaces")
     return token
 
 

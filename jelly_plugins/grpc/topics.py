@@ -51,7 +51,7 @@ class FileTopic:
         try:
             frames = FrameBytes(self._path, limits=self._limits)
         except JellyError as error:
-            raise ServiceError(f"topic {topic} is not there now", status="UNAVAILABLE") from error
+            raise ServiceError(f"topic {topic} does not exist now", status="UNAVAILABLE") from error
         return _closing(frames)
 
 

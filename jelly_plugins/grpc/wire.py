@@ -69,7 +69,7 @@ def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | No
         if options.max_name_table_size < MIN_NAME_TABLE:
             raise OptionsError(
                 f"a name table of {options.max_name_table_size} entries is too small, "
-                f"the least is {MIN_NAME_TABLE}"
+                f"the minimum is {MIN_NAME_TABLE}"
             )
     return topic, options
 

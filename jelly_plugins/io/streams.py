@@ -107,7 +107,7 @@ class _Decoding(Protocol):
 
 
 class _Opened(Closing, Generic[_SourceT, _ItemT]):
-    """A context manager that gives out what a source has, and closes it.
+    """A context manager that yields the contents of a source, and closes it.
 
     For one thread at a time: a second one gets Python's own ValueError for a generator that is
     executing already. So it is with all iterators of this module.
@@ -483,7 +483,7 @@ def encode(
     :param frame_bytes: bytes of a frame after which it ends.
     :param restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``. By default only the first frame is.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :return: the number of statements, as the generator's value.
     :raises JellyError: a statement cannot be written with these options.
     """

@@ -259,7 +259,7 @@ def dump(
     :param bookkeeping: write the graph :data:`~jelly_plugins.oxigraph.BOOKKEEPING` too.
     :param progress: called every 10,000 statements and at the end, with the number of statements
         and of bytes written so far, before compression.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :return: number of statements written.
     :raises ValueError: no format is given, and the name does not indicate one.
     :raises JellyError: a term cannot be written.

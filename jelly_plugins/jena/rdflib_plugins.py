@@ -108,7 +108,7 @@ def dump(
     :param format: how rows are encoded; by default detected from the name.
     :param namespaces: prefixes to declare first: those given, all that the graph has, or none. In
         RDF Thrift IRIs are abbreviated with them.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :return: the number of statements written. Empty graphs have no place in rows.
     :raises JellyError: a term cannot be written.
     """

@@ -194,7 +194,7 @@ class JenaText(JenaSource):
     """Reads a source as lines of N-Quads, or of N-Triples: an iterator of chunks of text, each of
     whole lines; and a context manager.
 
-    :param graphs: whether named graphs are taken; N-Triples has none.
+    :param graphs: whether named graphs are accepted; N-Triples has none.
     :param notation: how quoted triples are written.
     :param validator: the factory of what the text is for, see
         :class:`~jelly_plugins.jena.text.RowTextDecoder`.
@@ -327,7 +327,7 @@ def write(
     :param base: a base IRI to declare, in RDF Protobuf; IRIs are written whole all the same.
     :param generalized: whether any kind of term may occur in any position.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :raises ValueError: no format is given, and the name does not indicate one.
     :raises JellyError: with the row, if a statement cannot be written.
     :raises OptionsError: RDF Thrift has no base IRI.

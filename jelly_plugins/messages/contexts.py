@@ -32,7 +32,7 @@ def dump(value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return text.encode()
     except (TypeError, ValueError) as error:
-        raise TextError(f"this is not JSON: {error}") from None
+        raise TextError(f"not valid JSON: {error}") from None
 
 
 class IriLengths:
@@ -161,7 +161,7 @@ class ContextLoader:
         if imported is None:
             return made
         if not isinstance(imported, str):
-            raise TextError("@import is the IRI of a context")
+            raise TextError("@import must be the IRI of a context")
         context = self._remote(urljoin(base, imported), within, depth)
         if not isinstance(context, dict):
             raise TextError(f"the context {imported} is imported, and is not one object")

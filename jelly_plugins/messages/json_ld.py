@@ -197,7 +197,7 @@ class _LineReader:
                 raise TextError("a blank line")
             return
         if not data.startswith(b"{"):
-            raise TextError("a line holds one JSON object")
+            raise TextError("a line must be one JSON object")
         if not _EMPTY.fullmatch(data):
             if b"@context" not in data and b"\\u" not in data:
                 yield from self._documents.plain(data, number)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Message:
-    """A message of a log: its quads, and where it came from. Two are equal that say the same.
+    """A message of a log: its quads, and where it came from. Two with the same contents are equal.
 
     :ivar quads: in the order of the log. Labels of blank nodes mean nothing outside the message.
     :ivar index: number of the message in its log, from 0.
@@ -126,7 +126,7 @@ _BACKENDS: Final = {"pyoxigraph": "oxigraph", "rdflib": "rdflib"}
 def message_of(item: Writable) -> Message:
     """Whatever can be written as a message.
 
-    :raises TermError: a statement is none, or has terms that Jelly cannot say.
+    :raises TermError: a statement is invalid, or has terms that Jelly cannot express.
     """
     if isinstance(item, Message):
         return item

@@ -56,7 +56,7 @@ def write_messages(
     :param options: of the stream, for Jelly; by default quads, one dataset per frame. Quoted
         triples need ``rdf_star``.
     :param notation: of quoted triples, in N-Triples and N-Quads.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :return: the number of messages.
     :raises JellyError: a message cannot be expressed in this syntax; the error has its number.
     :raises ValueError: the syntax or dialect is unknown, or the name of ``dst`` does not indicate

@@ -92,7 +92,7 @@ def _pieces(
             if isinstance(document, list):
                 document = {"@graph": document} if document else {}
             if not isinstance(document, dict | None):
-                raise TextError("a document is a mapping or a sequence")
+                raise TextError("a document must be a mapping or a sequence")
             if document:
                 yield from documents.any(document, line)
             lines.append(line)
@@ -217,7 +217,7 @@ class _Builder:
                 self._add(value)
             elif isinstance(event, yaml.AliasEvent):
                 if event.anchor not in self._anchors:
-                    raise TextError(f"the alias *{event.anchor} names no value before it")
+                    raise TextError(f"the alias *{event.anchor} has no anchor before it")
                 value, values, size = self._anchors[event.anchor]
                 self._count(values, size)
                 self._add(value)
@@ -263,7 +263,7 @@ class _Builder:
             within.append(value)
         elif self._keys[-1] is _NO_KEY:
             if not isinstance(value, str):
-                raise TextError("a key is a string")
+                raise TextError("a key must be a string")
             if value in within:
                 raise TextError(f"the key {value!r} occurs twice")
             self._keys[-1] = value

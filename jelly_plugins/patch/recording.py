@@ -1,6 +1,6 @@
 """A log that patches are appended to, one by one, each of them safely there before the next step.
 
-Knows files, ids and formats; what a patch says is the caller's.
+Handles files, ids and formats; the caller supplies the contents of patches.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ class LogWriter:
     def append(self, operations: Iterable[AnyOperation]) -> None:
         """Write a patch of one transaction.
 
-        :raises JellyError: the log cannot say an operation; nothing was written.
+        :raises JellyError: the log cannot express an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
         self._append(_say_operations, operations)
@@ -361,7 +361,7 @@ class LogWriter:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise SourceError("someone else is writing this log", source=self.name) from error
+            raise SourceError("another process is writing this log", source=self.name) from error
 
     def _begin(self) -> None:
         """Write the options of a new log, so that it can be read before its first patch.

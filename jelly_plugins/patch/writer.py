@@ -58,7 +58,7 @@ class PatchSerializer:
     In a stream of quads a triple is written as a quad in the default graph; in a stream of triples
     a quad in the default graph is written as a triple, and any other is rejected.
 
-    :param format: of what is written.
+    :param format: of the output.
     :param options: of a Jelly-Patch stream; text has none.
     :param describe: takes the terms apart, see ``codec.Describe``.
     :param continues: whether the bytes continue others of the same format and options, whose last
@@ -67,7 +67,7 @@ class PatchSerializer:
     :param strict: whether text rejects a patch that holds several, see :func:`write_patches`.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
 
     >>> PatchSerializer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
     b'TX .\\n'
@@ -336,8 +336,8 @@ def write_patches(
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: by default what the path's ending says, ``.jellyp``, ``.rdfp`` or ``.trp``, and
-        Jelly-Patch where it says nothing.
+    :param format: by default from the path's ending, ``.jellyp``, ``.rdfp`` or ``.trp``, and
+        Jelly-Patch for any other.
     :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
         determine the other options: all of them where they are a list and in memory, otherwise the
         first rows, see :func:`infer_options`.
@@ -348,7 +348,7 @@ def write_patches(
         written as several otherwise, split at these headers.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :raises JellyError: a patch cannot be written in this format or with these options.
     :raises TypeError: it is one patch, or a path.
 

@@ -1,6 +1,6 @@
 """Jelly's messages as Protocol Buffers classes: ``rdf_pb2``, ``patch_pb2``, ``grpc_pb2``.
 
-For whoever speaks Protocol Buffers objects: the gRPC server, which describes itself by them,
+For code that uses Protocol Buffers objects: the gRPC server, which describes itself by them,
 conformance and tests. The codec reads and writes the wire format itself and imports nothing from
 here, so that protobuf comes with the extra ``grpc`` alone.
 

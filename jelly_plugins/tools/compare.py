@@ -1,4 +1,4 @@
-"""Whether two sequences of statements say the same, where blank node labels mean nothing.
+"""Compare two sequences of statements, where blank node labels have no meaning.
 
 Two questions, in generic terms of any kind: the same statements in the same order
 (:func:`compare_streams`), or the same RDF dataset (:func:`compare_datasets`). Terms are equal if

@@ -58,7 +58,7 @@ class Demonstration:
 
     :ivar size: bytes of the file at the start.
     :ivar copy_size: bytes of the file at the end.
-    :ivar same: whether the file at the end says the same as the store.
+    :ivar same: whether the file at the end has the same statements as the store.
     """
 
     steps: tuple[Step, ...]

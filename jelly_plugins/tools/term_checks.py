@@ -1,5 +1,5 @@
-"""What is wrong with terms that Jelly can carry all the same: it takes any string for an IRI, and
-any for a language tag.
+"""Find invalid terms that Jelly can carry nevertheless: it accepts any string as an IRI, and
+any as a language tag.
 
 Reference: RFC 3987, sections 2.2 and 3.1 (IRIs); RFC 5646, section 2.1 (language tags, of which the
 form is looked at, not whether they are registered); RDF 1.1 Concepts, sections 3.2 and 3.3.
@@ -34,7 +34,7 @@ class TermChecks:
         self._seen: set[Any] = set()
 
     def problems(self, statement: Iterable[Any]) -> Iterator[str]:
-        """What is wrong with the terms of a statement, those in quoted triples too.
+        """The problems of the terms of a statement, including those in quoted triples.
 
         >>> list(TermChecks().problems((Iri("urn:s"), Iri("p"), Literal("o", langtag="a_b"))))
         ['the IRI <p> is relative', "the language tag 'a_b' is not well-formed"]
@@ -54,7 +54,7 @@ class TermChecks:
 
 
 def iri_problems(iri: str) -> Iterator[str]:
-    """What is wrong with an IRI.
+    """The problems of an IRI.
 
     >>> list(iri_problems("http://example.org/a b"))
     ["the IRI <http://example.org/a b> has the character ' ', which is not allowed there"]

@@ -34,7 +34,7 @@ from ..io.streams import FrameReader, read, write_bytes
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased
 from .term_checks import TermChecks
 
-#: A file that a stream should say the same as, and its format.
+#: A file that a stream should be equal to, and its format.
 Expected: TypeAlias = tuple[Source, Format]
 
 #: Formats whose language tags are as they were written; other readers lower-case them.
@@ -99,10 +99,10 @@ def validate(
     terms: bool = False,
     on_frame: OnFrame | None = None,
 ) -> Validation:
-    """Read a stream strictly, and compare all of it with a file if there is one.
+    """Read a stream strictly, and compare it with a file if one is given.
 
-    :param against: what the stream should say, blank nodes mapped. Language tags that a parser has
-        lower-cased are compared without regard to case.
+    :param against: the expected statements, with blank nodes mapped. Language tags that a parser
+        has lower-cased are compared without regard to case.
     :param ordered: whether the order of statements and their number count; otherwise
         RDF graphs or datasets are compared.
     :param base: IRI that relative ones in the file are resolved against.
@@ -147,7 +147,7 @@ def validate_frames(
 
     Blank nodes are mapped within a frame. There is a file for each frame, an empty one included.
 
-    :param against: what the frames should say, in their order.
+    :param against: the expected statements of each frame, in order.
 
     See :func:`validate` for the other parameters, and for what is raised.
     """

@@ -368,8 +368,8 @@ def test_what_text_has_no_place_for_is_said(tmp_path: Path) -> None:
     done = jelly("convert", path)
     assert (done.code, done.out) == (0, b"")
     assert done.err.splitlines() == [
-        "jelly: nq has no place for frame metadata entries: 1 left out",
-        "jelly: nq has no place for empty graphs: 1 left out",
+        "jelly: nq cannot express frame metadata entries: 1 omitted",
+        "jelly: nq cannot express empty graphs: 1 omitted",
     ]
 
 

@@ -20,7 +20,14 @@ def test_the_demo_shows_what_it_did() -> None:
     done = jelly("demo")
     assert done.code == 0
     assert done.err == ""
-    for word in ("rdflib", "Oxigraph", "temp", "degreeFahrenheit", "CC BY 4.0", "says the same"):
+    for word in (
+        "rdflib",
+        "Oxigraph",
+        "temp",
+        "degreeFahrenheit",
+        "CC BY 4.0",
+        "is equal to the store",
+    ):
         assert word in done.text
     assert len(done.text.splitlines()) < 25
 

@@ -566,7 +566,7 @@ def test_a_log_without_its_last_mark_is_named_and_refused_where_it_is_strict(
     log.write_bytes(bytes([with_mark[0] - 4]) + with_mark[1:-4])
     done = jelly("patch", "check", log)
     assert done.code == 0
-    assert "read all the same: " in done.text
+    assert "deviation from the specification: " in done.text
     assert jelly("patch", "check", log, "--strict").code == 1
     assert jelly("patch", "convert", log).text == "TX .\nTC .\n"
     assert_failed(jelly("patch", "convert", log, "--strict"), 1, "before a mark")

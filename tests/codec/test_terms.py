@@ -90,7 +90,7 @@ def test_settings_survive_copying(value: Any) -> None:
 
 
 def test_limits_are_not_negative() -> None:
-    with pytest.raises(ValueError, match="frame_bytes is negative"):
+    with pytest.raises(ValueError, match="frame_bytes must not be negative"):
         Limits(frame_bytes=-1)
 
 

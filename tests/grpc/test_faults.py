@@ -237,7 +237,7 @@ def test_the_end_of_requests_alone_is_no_end_of_a_stream() -> None:
     context: Any = Context()
     frames = Incoming(Lost(), context, Bounds(), DEFAULT_LIMITS)
     frames.open()
-    with pytest.raises(ServiceError, match="has gone"):
+    with pytest.raises(ServiceError, match="has disconnected"):
         list(frames)
 
 

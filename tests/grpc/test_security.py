@@ -162,7 +162,7 @@ def test_the_loopback_is_where_a_server_listens() -> None:
 
 @pytest.mark.parametrize("one", ["certificate", "key"])
 def test_a_client_has_both_certificate_and_key(one: str) -> None:
-    with pytest.raises(ValueError, match="belong together"):
+    with pytest.raises(ValueError, match="must be given together"):
         ClientTls(**{one: b"-----BEGIN"})  # type: ignore[arg-type]
 
 

@@ -57,9 +57,9 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             if getattr(self, field.name) < 0:
-                raise ValueError(f"limit {field.name} is negative")
+                raise ValueError(f"limit {field.name} must not be negative")
         if self.nesting > NESTING_CEILING:
-            raise ValueError(f"limit nesting is above {NESTING_CEILING}, the most that is portable")
+            raise ValueError(f"limit nesting must be at most {NESTING_CEILING}")
 
 
 DEFAULT_LIMITS = Limits()

@@ -130,11 +130,11 @@ def check_types(options: TermOptions) -> None:
     for name in (*TABLES, "version"):
         value = getattr(options, name)
         if not isinstance(value, int):
-            raise OptionsError(f"{name} is not a whole number: {value!r}")
+            raise OptionsError(f"{name} must be an integer (got {value!r})")
     for name in FLAGS:
         value = getattr(options, name)
         if not isinstance(value, bool):
-            raise OptionsError(f"{name} is neither True nor False: {value!r}")
+            raise OptionsError(f"{name} must be True or False (got {value!r})")
 
 
 def check_tables(options: TermOptions, limits: Limits, least: int = MIN_NAME_TABLE) -> None:
@@ -145,7 +145,7 @@ def check_tables(options: TermOptions, limits: Limits, least: int = MIN_NAME_TAB
     if options.max_name_table_size < least:
         raise OptionsError(
             f"a name table of {options.max_name_table_size} entries is too small, "
-            f"the least is {least}"
+            f"the minimum is {least}"
         )
     for size, limit, what in (
         (options.max_name_table_size, "name_table", "the name table's size"),

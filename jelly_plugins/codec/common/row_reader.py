@@ -230,7 +230,7 @@ class RowReader(ABC, Generic[R, F]):
             )
         ]
         if not found:
-            raise WireError("a row is empty, or of a kind that is not known")
+            raise WireError("a row is empty, or of an unknown kind")
         if len(found) > 1:
             raise WireError("a row has two fields set")
         return found[0]

@@ -48,7 +48,7 @@ class RowWriter:
         self, limits: Limits, frame_rows: int, frame_bytes: int, *, whole_frames: bool
     ) -> None:
         if frame_rows < 1 or frame_bytes < 1:
-            raise ValueError("frame_rows and frame_bytes are at least 1")
+            raise ValueError("frame_rows and frame_bytes must be at least 1")
         self._limits = limits
         self._whole_frames = whole_frames
         self._frame_rows = limits.frame_rows + 1 if whole_frames else frame_rows

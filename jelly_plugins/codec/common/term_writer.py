@@ -152,7 +152,7 @@ class TermWriter:
         try:
             raw = str.encode(value)
         except UnicodeEncodeError:
-            raise TermError(f"{what} holds half of a surrogate pair, which UTF-8 has not") from None
+            raise TermError(f"{what} has a lone surrogate, which UTF-8 cannot encode") from None
         limits = self._limits
         if len(raw) > limits.string_bytes:
             raise over(limits, "string_bytes", len(raw), f"the length of {what}")

@@ -85,7 +85,7 @@ class Encoder(RowWriter):
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         if restart_every is not None and restart_every < 1:
-            raise ValueError("restart_every is at least 1")
+            raise ValueError("restart_every must be at least 1")
         lowest = VERSION_1_1 if namespaces else VERSION_1_0
         if options.version == 0:
             options = replace(options, version=lowest)
@@ -187,12 +187,12 @@ class Encoder(RowWriter):
             were not taken yet.
         """
         if self._ended:
-            raise OrderError("frames that ended before are waiting: call add(()) or finish() first")
+            raise OrderError("frames are pending: call add(()) or finish() first")
         entries = []
         for key, value in (metadata or {}).items():
             self._writer.text(key, "a metadata key")
             if key == restarts.KEY:
-                raise TermError(f"the metadata key {key} marks restart points, and is not free")
+                raise TermError(f"the metadata key {key} is reserved for restart points")
             # Its own bytes, whatever its class makes of them.
             value = bytes(memoryview(value))
             entry = string_field(1, key) + (bytes_field(2, value) if value else b"")

@@ -94,7 +94,7 @@ class StreamOptions(Presets):
     def __post_init__(self) -> None:
         check_types(self)
         if not isinstance(self.logical_type, int):
-            raise OptionsError(f"logical_type is not a whole number: {self.logical_type!r}")
+            raise OptionsError(f"logical_type must be an integer (got {self.logical_type!r})")
         try:
             physical_type = PhysicalType(self.physical_type)
         except ValueError:

@@ -36,7 +36,7 @@ def count_rows(data: bytes) -> dict[int, int]:
 def _row_number(data: bytes, pos: int, end: int) -> int:
     """The number of the one known field of a row."""
     if pos == end:
-        raise WireError("a row is empty, or of a kind that is not known")
+        raise WireError("a row is empty, or of an unknown kind")
     first = data[pos]
     if first >> 3 in _ROW_NUMBERS and first < 0x80:
         return first >> 3

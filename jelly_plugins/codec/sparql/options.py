@@ -61,7 +61,7 @@ class ResultsOptions:
         """
         if self.version != VERSION:
             raise OptionsError(
-                f"protocol version {self.version} of Jelly-SPARQL is not supported, {VERSION} is"
+                f"protocol version {self.version} of Jelly-SPARQL is not supported (only {VERSION})"
             )
         check_tables(self, limits, MIN_NAME_TABLE)
 

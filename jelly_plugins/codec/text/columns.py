@@ -167,7 +167,7 @@ def longest_term(limits: Limits) -> int:
 def check_batch(batch_rows: int, batch_bytes: int) -> None:
     """Reject bounds of batches that offsets of 32 bits cannot hold."""
     if not (0 < batch_rows <= _CEILING and 0 < batch_bytes <= _CEILING):
-        raise ValueError(f"batch_rows and batch_bytes are 1 to {_CEILING}")
+        raise ValueError(f"batch_rows and batch_bytes must be from 1 to {_CEILING}")
 
 
 class ColumnDecoder(PieceDecoder):

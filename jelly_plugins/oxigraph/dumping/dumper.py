@@ -63,7 +63,7 @@ def dump(
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param graph: write this graph only, as triples unless ``options`` say otherwise.
+    :param graph: write this graph only, by default as triples.
     :param options: of the stream; by default flat quads, or flat triples with ``graph``. Where
         there are triple terms, ``rdf_star`` is added: what was written without is written again,
         or, where a destination cannot take that (a pipe), a query over all statements goes before
@@ -79,10 +79,10 @@ def dump(
     :param bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
     :param progress: called every 10,000 statements and at the end, with the number of statements
         and of bytes written so far (those of frames, before compression).
-    :param limits: bounds of what is written, those of a reader by default.
+    :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
-    :raises OptionsError: ``options`` do not go with what is to be written.
-    :raises JellyError: a term cannot be said in Jelly, or not with these options.
+    :raises OptionsError: ``options`` do not match the data.
+    :raises JellyError: Jelly cannot express a term, at least not with these options.
     :raises SourceError: the path cannot be written.
     """
     check_store(store)

@@ -60,7 +60,7 @@ def write_quads(
     """Write quads or triples as a flat, delimited Jelly-RDF stream.
 
     The quads can come from anywhere: a list, :func:`pyoxigraph.parse`, ``Store.quads_for_pattern``
-    or a CONSTRUCT query. They are written as they come, in constant memory.
+    or a CONSTRUCT query. They are written one by one, in constant memory.
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
@@ -70,7 +70,7 @@ def write_quads(
     :param namespaces: declarations to write first, IRI by name.
     :param frame_rows: rows of a frame, at most.
     :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: bounds of what is written, those of a reader by default.
+    :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
     :raises StatementError: the options have no place for a statement.
     :raises JellyError: Jelly cannot express a term.

@@ -92,7 +92,7 @@ class TextWriting:
     def write(self, out: Writable) -> None:
         """Write all of it.
 
-        :raises JellyError: a term cannot be said in Jelly, or not with these options.
+        :raises JellyError: Jelly cannot express a term, at least not with these options.
         """
         self._out = out
         try:

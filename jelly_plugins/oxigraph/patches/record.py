@@ -2,7 +2,7 @@
 
 The log comes first: a patch is written and flushed, then applied to the store. A process that ends
 in between leaves a log that is one patch ahead, which the next :func:`record` applies. So log and
-store never say different things for longer than that.
+store differ no longer than that.
 
 The position in the log changes together with the data, but not with each small transaction, see
 ``lag``: after the end of a process that has not closed its log, the last patches are applied again.
@@ -110,11 +110,11 @@ def record(
     written: of an older copy of it, or one that a failure of power has cut, it is not found out
     then that the store has more. With ``sync`` neither can be.
 
-    :param log: path of the log; made if there is none. Only one recorder at a time may have it.
+    :param log: path of the log; created if missing. Only one recorder at a time may have it.
     :param name: what the store calls the log, see :func:`.replay`.
-    :param exact: leave out additions of what is there and deletions of what is not, which takes a
+    :param exact: omit additions of existing quads and deletions of missing ones, which takes a
         look at the store for each. Without it, all requested changes are recorded: replaying the
-        log gives the same data all the same, but the opposite of a patch may take away what was
+        log gives the same data anyway, but the opposite of a patch may take away what was
         there before it. Deletions of statements with blank nodes that are not there are always left
         out: a replay rejects them.
     :param options: of a new log; by default a Jelly-Patch stream of quads with ``rdf_star``.
@@ -249,7 +249,7 @@ class Recorder:
     def add(self, quad: Quad) -> None:
         """Add a quad.
 
-        :raises JellyError: the log cannot say it, or is closed; nothing was changed.
+        :raises JellyError: the log cannot express it, or is closed; nothing was changed.
         :raises OSError: the log cannot be written; nothing was changed.
         :raises TypeError: it is not a pyoxigraph quad.
         """

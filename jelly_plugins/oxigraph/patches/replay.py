@@ -67,7 +67,7 @@ def replay(
     :param graph: the graph that takes the place of the default graph. The position is one in this
         graph: the same log goes into another graph from its beginning.
     :param named_graphs: whether patches may have statements in other graphs.
-    :param strict: adding what is there, or deleting what is not, is an error.
+    :param strict: adding an existing statement, or deleting a missing one, is an error.
     :param check_blank_nodes: deleting a statement with a blank node that is not there is an error:
         the store has other labels than the patch, as after a load with new ones. Other deletions
         that match nothing are counted: see ``Replayed.unmatched``.
@@ -87,7 +87,7 @@ def replay(
         it; what it had is applied then, and a new replay goes on in the new file. One that is
         rewritten in place and not shorter is not detected: logs may only be appended to.
     :param interval: seconds between two looks at a file that is followed.
-    :param stop: asked before each wait; ends the replay when it says True.
+    :param stop: called before each wait; ends the replay when it returns True.
     :param group: how many transactions are applied together at most, up to 10,000 operations and
         some megabytes in all. Where one of them cannot be applied, those before it are, and
         none after it. What waits for others is applied before more of the source is read, so that

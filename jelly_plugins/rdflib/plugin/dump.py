@@ -120,7 +120,7 @@ def _check_formula(graph: object) -> None:
 
 def flat_options(graph: Graph, parts: Iterable[Part]) -> StreamOptions:
     """The options that :func:`encode` chooses: triples for a Graph, quads otherwise; graphs for a
-    dataset with empty named graphs, which quads cannot say."""
+    dataset with empty named graphs, which quads cannot express."""
     if not isinstance(graph, ConjunctiveGraph):
         return StreamOptions.flat(PhysicalType.TRIPLES)
     empty = any(part.name is not DEFAULT_GRAPH and part.empty for part in parts)
@@ -130,7 +130,7 @@ def flat_options(graph: Graph, parts: Iterable[Part]) -> StreamOptions:
 def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRef]]:
     """The declarations to write.
 
-    :raises ValueError: ``namespaces`` says nothing that there is.
+    :raises ValueError: ``namespaces`` has an invalid value.
     """
     if not namespaces:
         return []
@@ -169,20 +169,20 @@ def encode(
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[bytes]:
-    """Encode a graph; the bytes of each frame come out without a delimiter.
+    """Encode a graph; yields the bytes of each frame without a delimiter.
 
     With a grouped logical type the frames are the elements: one for each subject in
     SUBJECT_GRAPHS, one for each named graph in NAMED_GRAPHS, one for all in any other.
 
     :param graph: a Graph is written as triples, a Dataset or ConjunctiveGraph as quads.
     :param options: of the stream; by default those of :func:`flat_options`. Physical type QUADS
-        has no way to say that a graph is empty.
+        cannot express an empty graph.
     :param namespaces: declarations to write first: a mapping of names to IRIs, True for all that
         the graph has bound, which are some thirty in any new graph, or ``"used"`` for those that an
         IRI in it begins with, which is looked for first.
     :param frame_rows: rows of a frame, at most.
     :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :raises JellyError: the graph cannot be written with these options.
     """
     parts = parts_of(graph)

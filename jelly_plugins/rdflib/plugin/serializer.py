@@ -39,11 +39,11 @@ class BytesSerializer(Serializer):
 
         :param stream: what rdflib opened. A regular file is compressed according to its name:
             ``.gz``, ``.bz2``, ``.zst``.
-        :param base: of no use: IRIs are written whole.
-        :param encoding: of no use; but rdflib makes a string of what it is to return unless there
-            is some encoding: any will do.
+        :param base: ignored: IRIs are written in full.
+        :param encoding: ignored; but rdflib decodes the output to a string unless an encoding is
+            given: any value will do.
         :raises SourceError: rdflib would make a string of it.
-        :raises TypeError: a setting that there is not.
+        :raises TypeError: an unknown setting.
         """
         refuse_unknown(settings, self._settings)
         if _text_is_expected():

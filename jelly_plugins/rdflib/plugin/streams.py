@@ -85,7 +85,7 @@ def write_statements(
 ) -> int:
     """Write statements in rdflib's terms as a flat, delimited Jelly-RDF stream.
 
-    They are written as they come, in constant memory.
+    They are written one by one, in constant memory.
 
     :param statements: triples, or quads whose graph is a name, a Graph, or None for the default
         graph, as ``Dataset.quads`` gives them.
@@ -96,7 +96,7 @@ def write_statements(
     :param namespaces: declarations to write first, IRI by name.
     :param frame_rows: rows of a frame, at most.
     :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: bounds of what is written, those of a reader by default.
+    :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
     :raises StatementError: the options have no place for a statement.
     :raises JellyError: Jelly cannot express a term.
@@ -157,7 +157,7 @@ def read_graphs(
 
     Each graph has a store of its own, and the namespaces that the stream has declared so far. A
     blank node label is one node in the whole stream, so that graphs may share nodes. Frames of a
-    flat stream come out the same way, though their boundaries mean nothing.
+    flat stream are yielded in the same way, though their boundaries mean nothing.
 
     See :func:`read_statements` for the parameters, and for what is raised.
 
@@ -204,7 +204,7 @@ def write_graphs(
         first of ``graphs`` is a dataset, otherwise TRIPLES and GRAPHS.
     :param namespaces: declarations to write first: a mapping of names to IRIs, or True for those
         that each graph has bound and none before it had.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     :raises JellyError: a graph cannot be written with these options.
     :raises TypeError: a single graph was given, or an object that is not a graph.
 
