@@ -28,13 +28,13 @@ from .names import Format
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionChanges:
-    """What is asked of the stream options of an output; None leaves an option as it would be.
+    """Requested stream options of an output; None keeps the default of an option.
 
     :ivar like: options to take over, but for the logical type, which is about frames, and the
         version; other requested settings override them.
     :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
-    :ivar logical_type: it has to go with the physical type. In a grouped stream made from Jelly
-        alone, frames stay the elements; any other input is one element, in one frame.
+    :ivar logical_type: it must match the physical type. In a grouped stream made from Jelly alone,
+        frames stay the elements; any other input is one element, in one frame.
     :ivar flat: one flat stream, whatever the frames of the source were; not with ``logical_type``.
 
     >>> changes = OptionChanges(physical_type=PhysicalType.QUADS, max_name_table_size=64)
@@ -102,7 +102,7 @@ Namespaces: TypeAlias = bool | TypingLiteral["used"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionSettings:
-    """How to convert; each way takes from it what applies to it.
+    """Settings of a conversion; each conversion uses those that apply to it.
 
     :ivar changes: to the stream options, where Jelly is written.
     :ivar take_frames: of Jelly sources, convert only these frames of each; namespaces that were
@@ -112,8 +112,8 @@ class ConversionSettings:
     :ivar frame_bytes: bytes after which a frame ends.
     :ivar restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``.
-    :ivar namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` those that an
-        IRI begins with, before the first such.
+    :ivar namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` only those that
+        an IRI begins with, before the first such.
     :ivar base: IRI that relative ones in RDF text are resolved against.
     :ivar blank_nodes: for several sources: ``"fresh"`` relabels the nodes of each source,
         ``"keep"`` treats equal labels as one node. One source keeps its labels.

@@ -259,7 +259,7 @@ class FrameReader(
 
     @property
     def deviations(self) -> list[JellyError]:
-        """What is not valid and was read all the same, see :class:`FrameBytes`."""
+        """Deviations from the specification that were read, see :class:`FrameBytes`."""
         return self._source.deviations
 
     @property

@@ -1,7 +1,8 @@
 """Jelly in and out of Oxigraph stores: :func:`load`, :func:`dump`, :func:`read_quads`; and logs of
 patches: :func:`replay`, :func:`record`.
 
-Knows pyoxigraph and the codec, nothing of rdflib. What a store changes, and no reader can prevent:
+Uses pyoxigraph and the codec, not rdflib. A store changes the following, which no reader can
+prevent:
 
 - Literals of XML Schema datatypes get their canonical form: ``"01"^^xsd:integer`` becomes ``"1"``,
   ``1.50`` becomes ``1.5``, ``P12M`` becomes ``P1Y``, and the types derived from xsd:integer, such

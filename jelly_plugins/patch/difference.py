@@ -58,16 +58,15 @@ def diff(
     """The patch that makes ``old`` into ``new``, in one transaction: subject by subject, and for
     each predicate deletions before additions.
 
-    It has no more than what changed: each statement that it deletes is in ``old``, and none that it
-    adds. The exception are statements that differ from a deleted one in the lexical form of a
-    literal only (``1`` and ``01``, ``en`` and ``EN``). Stores such as Oxigraph hold both as one, so
-    the one that stays is deleted, too, and added again. If nothing changed it has no operations.
-    Where either side has quads, so has the patch, and triples are taken as quads in the default
-    graph.
+    The patch is minimal: each statement that it deletes is in ``old``, and none that it adds.
+    Exceptions are statements that differ from a deleted one only in the lexical form of a literal
+    (``1`` and ``01``, ``en`` and ``EN``). Stores such as Oxigraph hold both as one, so the
+    remaining one is also deleted and added again. If nothing changed, the patch has no operations.
+    If either side has quads, the patch has quads, and triples become quads in the default graph.
 
     :param old: a file, a graph, dataset or store, or statements; see
         :func:`~jelly_plugins.patch.statements.statements_of`.
-    :param new: the same.
+    :param new: as ``old``.
     :param id: the patch's ``id``, a term.
     :param prev: the patch's ``prev``, a term.
     :param blank_nodes: nodes of the same label are the same node. ``"auto"`` gives the blank nodes

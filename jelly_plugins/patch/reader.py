@@ -47,12 +47,13 @@ class PatchReader(Closing):
         graph is a quad in the default graph, or a triple (and then none may have a graph).
     :param generalized: for RDF Patch, which does not declare it: whether generalized statements are
         accepted.
-    :param wait: makes the reader follow a source that grows. It is called where the source ends for
-        now, and says whether to look again; if not, iteration ends, and what is not complete yet is
-        no error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file, given by
-        its path, that is deleted or replaced meanwhile, or gets shorter than what was read, is an
-        error; one that is rewritten in place and is as long or longer is read on where it was.
-    :param starve: called before more of the source is read, which may take its time.
+    :param wait: makes the reader follow a source that grows. It is called at the current end of the
+        source and returns whether to read again; if not, iteration ends, and an incomplete patch is
+        not an error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file,
+        given by its path, that is deleted or replaced meanwhile, or gets shorter than what was
+        read, is an error; one that is rewritten in place and is as long or longer is read on where
+        it was.
+    :param starve: called before more of the source is read, which may take a while.
     :param strict: whether to reject known deviations of other implementations that have one
         sensible reading. Without it, :attr:`deviations` lists them.
     :param resumable: whether the same source may be read again, once it has grown, to continue

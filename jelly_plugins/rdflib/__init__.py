@@ -5,9 +5,9 @@ The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works whe
 is installed. Importing this module also enables detection by file extension, so that
 ``graph.parse("x.jelly.gz")`` needs no ``format``. Where pyjelly is installed too, ``"jelly"``
 may be its plugin, and a warning says so: :func:`activate` makes it ours. ``"jelly-plugins"``
-always is, and so are files by their names.
+is always ours, and so are files detected by name.
 
-What rdflib makes of a stream:
+How rdflib represents a stream:
 
 - Lexical forms are normalised as by its other parsers, unless ``rdflib.NORMALIZE_LITERALS`` is
   False: ``"01"^^xsd:integer`` becomes ``"1"``. A literal of xsd:string comes as one without a
@@ -17,7 +17,7 @@ What rdflib makes of a stream:
   stream options alone is not an error. ``generalized=True`` accepts the latter.
 - A graph that is named ``urn:x-rdflib:default`` is the default graph.
 
-What is written reads back as it was, but for datatypes xsd:string. Blank nodes get new labels in
+The output reads back unchanged, except for datatypes xsd:string. Blank nodes get new labels in
 each reading, unless ``blank_nodes="keep"`` is given.
 
 >>> from rdflib import RDF, Dataset, URIRef

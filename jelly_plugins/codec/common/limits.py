@@ -1,6 +1,6 @@
 """Limits that a reader checks before it allocates, and a writer before it writes.
 
-The same limits hold in both directions by default, so that what we write we can read.
+The same limits hold in both directions by default, so that readers can read what writers write.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...errors import LimitError
 #: Protocol Buffers libraries stop at 100 nested messages; three of them are frame, row, statement.
 NESTING_CEILING = 90
 
-#: Bytes of a row besides its strings, at most: tags, lengths and ids.
+#: Maximum size of a row without its strings: tags, lengths and ids.
 ROW_OVERHEAD = 64
 
 
@@ -24,11 +24,11 @@ class Limits:
     1073741824
     """
 
-    #: Entries of the name lookup that a stream may ask for.
+    #: Entries of the name lookup that a stream may declare.
     name_table: int = 4096
-    #: Entries of the prefix lookup that a stream may ask for.
+    #: Entries of the prefix lookup that a stream may declare.
     prefix_table: int = 4096
-    #: Entries of the datatype lookup that a stream may ask for.
+    #: Entries of the datatype lookup that a stream may declare.
     datatype_table: int = 256
     #: Bytes of one frame. In RDF/XML: bytes between two statements.
     frame_bytes: int = 64 << 20
@@ -36,7 +36,7 @@ class Limits:
     frame_rows: int = 1_000_000
     #: Cells of one frame of query results: rows times variables.
     frame_cells: int = 4_000_000
-    #: Frames without a byte that follow one another. Compressed, there can be any number of them.
+    #: Consecutive empty frames. A compressed source can have any number of them.
     empty_frames: int = 1_000_000
     #: Bytes of one string: lookup entry, lexical form, language tag, blank node label, whole IRI.
     string_bytes: int = 16 << 20
@@ -49,9 +49,9 @@ class Limits:
     #: Characters of IRIs that one frame may make out of prefixes and names, and of datatypes in its
     #: literals. A few bytes can name entries of megabytes, over and over. Likewise, where each
     #: statement has a copy of its terms, as in text: bytes of terms of more than 1024 that a frame
-    #: repeats. Columns have bounds of their own, those of a batch. What many frames expand to is
-    #: for those to bound who keep it: Oxigraph's bulk loader holds a million statements with a copy
-    #: of each term.
+    #: repeats. Columns have separate limits, those of a batch. The expansion of many frames must be
+    #: bounded by the code that holds it: Oxigraph's bulk loader holds a million statements with a
+    #: copy of each term.
     frame_expansion: int = 256 << 20
 
     def __post_init__(self) -> None:

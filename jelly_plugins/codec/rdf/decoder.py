@@ -47,7 +47,7 @@ else:
 
 @dataclass(slots=True)
 class Frame(Generic[StatementT, IriT, GraphT]):
-    """What one frame says.
+    """The contents of one frame.
 
     :ivar statements: in order; triples in a stream of physical type TRIPLES, otherwise quads, as
         the factory's ``triple`` and ``quad`` made them. A statement that repeats the one before in

@@ -45,27 +45,27 @@ def write_options(options: StreamOptions) -> bytes:
 class Encoder(RowWriter):
     """Writes the frames of one stream, in order; for one thread at a time.
 
-    Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first,
-    or where the caller calls :meth:`flush`. In a stream of grouped logical type only the caller
-    ends frames, because each is one element.
+    Frames end automatically after ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes
+    first, or where the caller calls :meth:`flush`. In a stream of grouped logical type only the
+    caller ends frames, because each is one element.
 
-    :param options: of the stream. Version 0 becomes the lowest that fits: 2 with ``namespaces``,
-        otherwise 1.
+    :param options: the stream's options. Version 0 becomes the lowest that fits: 2 with
+        ``namespaces``, otherwise 1.
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
     :param namespaces: whether namespace declarations will be written.
-    :param frame_rows: rows after which a frame ends; a statement is parted from its
-        entries only where they come to more than a reader takes of one frame.
+    :param frame_rows: rows after which a frame ends; a statement is separated from its entries only
+        where they exceed a reader's limits for one frame.
     :param frame_bytes: bytes of a frame after which it ends.
     :param restart_every: bytes of frames after which the next frame is a restart point, see
         :mod:`~jelly_plugins.codec.rdf.restarts`; by default only those requested with
         :meth:`restart`.
     :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
         what was written.
-    :raises OptionsError: the options are inconsistent, or ask for a version that cannot be written.
+    :raises OptionsError: the options are inconsistent, or require a version that cannot be written.
     :raises ValueError: ``frame_rows``, ``frame_bytes`` or ``restart_every`` is less than 1.
 
     A rejected statement leaves the encoder unchanged, except for lookup entries that no
-    statement uses yet. Frames that ended before it come out of the next :meth:`add`, or of
+    statement uses yet. Frames that ended before it are returned by the next :meth:`add`, or by
     :meth:`finish`.
     """
 

@@ -104,24 +104,24 @@ def record(
 ) -> Recorder:
     """Change a store through an object that writes each change to a log.
 
-    Patches that the log has and the store has not are applied first. After a process that has ended
-    without closing the log, the store must not be changed before that: it may have up to 99
-    small patches more than it says, which are applied again. The log must be the one that was
-    written: of an older copy of it, or one that a failure of power has cut, it is not found out
-    then that the store has more. With ``sync`` neither can be.
+    Patches of the log that the store lacks are applied first. If a process has ended without
+    closing the log, the store must not be changed before that: it may have up to 99 small patches
+    more than its position says, which are applied again. The log must be the one that was written:
+    with an older copy, or one that was truncated by a power failure, this is not detected. ``sync``
+    prevents both.
 
     :param log: path of the log; created if missing. Only one recorder at a time may have it.
-    :param name: what the store calls the log, see :func:`.replay`.
-    :param exact: omit additions of existing quads and deletions of missing ones, which takes a
-        look at the store for each. Without it, all requested changes are recorded: replaying the
-        log gives the same data anyway, but the opposite of a patch may take away what was
-        there before it. Deletions of statements with blank nodes that are not there are always left
-        out: a replay rejects them.
+    :param name: the name of the log in the store, see :func:`.replay`.
+    :param exact: omit additions of existing quads and deletions of missing ones, which needs a
+        lookup in the store for each. Without it, all requested changes are recorded: replaying the
+        log gives the same data anyway, but the inverse of a patch may delete what was
+        there before it. Deletions of statements with blank nodes that are not there are always
+        omitted: a replay rejects them.
     :param options: of a new log; by default a Jelly-Patch stream of quads with ``rdf_star``.
     :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`. The store is flushed too.
     :param limits: the limits on an existing log.
-    :raises ChainError: the log is not one of this store.
-    :raises JellyError: the log cannot be read, or not be written to.
+    :raises ChainError: the log does not belong to this store.
+    :raises JellyError: the log cannot be read, or cannot be written.
 
     >>> import tempfile
     >>> from pyoxigraph import BlankNode, NamedNode

@@ -40,10 +40,11 @@ def replay(
     """Apply a log of patches to a store, from the store's position in it.
 
     Each transaction of a patch (TX to TC; operations outside of any form one too) is one
-    transaction of the store, whatever its size: whatever happens, an error or the end of the
-    process, the store has all of it or none. Transactions that are aborted (TA) leave nothing. The
+    transaction of the store, whatever its size: after any error, and after the end of the process,
+    the store has all of it or none. Aborted transactions (TA) have no effect. The
     position in the log is kept in the store and moves in the same transaction, so that running the
-    same again continues after the last one. It, and namespaces, are in a graph of their own: see
+    same again continues after the last one. The position and the namespaces are in a separate
+    graph: see
     :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
 
     For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
@@ -51,20 +52,20 @@ def replay(
     store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
     operations on one quad.
 
-    Small transactions that follow one another are applied together: the store then has all of such
+    Consecutive small transactions are applied together: the store then has all of such
     a group or none of it. See ``group``.
 
-    Where a process that recorded a log (see :func:`.record`) has ended without closing it, the
-    store may have some more patches of it than it says. They are applied once more, to the same
-    effect, and until they all are it is an error to apply another log, or this one ``until`` some
-    patch.
+    If a process that recorded a log (see :func:`.record`) has ended without closing it, the store
+    may have more patches of it than its position says. They are applied again, with the same
+    result. Until all of them are, applying another log, or this one only up to ``until``, is an
+    error.
 
-    One transaction is held in memory. Of several replays of a log into a store at a time one gets
-    on; the others end with an error once it was first, and what they have applied is applied once.
+    One transaction is held in memory. If several replays apply a log to one store at a time, one of
+    them continues; the others end with an error, and no patch is applied twice.
 
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
-    :param graph: the graph that takes the place of the default graph. The position is one in this
+    :param graph: the graph to use instead of the default graph. The position belongs to this
         graph: the same log goes into another graph from its beginning.
     :param named_graphs: whether patches may have statements in other graphs.
     :param strict: adding an existing statement, or deleting a missing one, is an error.
@@ -75,8 +76,8 @@ def replay(
         one. Without it, patches are applied in the order of the log. Then a source without
         ``name`` that begins before the store's position, but not at the beginning of
         its log, is taken for another log and applied again: give the log a name, or leave this on.
-    :param name: what the store calls the log. By default it is known by the id of its first patch,
-        or, without ids, by what its first transaction changes; a log that begins with a patch
+    :param name: the name of the log in the store. By default, the id of its first patch,
+        or, without ids, a digest of its first transaction; a log that begins with a patch
         whose ``prev`` was applied last, or with that patch itself, continues the log of that one.
     :param until: id of the patch after which to stop: an IRI, or a term in the syntax of N-Triples.
         It is an error if the store is past it already.
@@ -84,16 +85,16 @@ def replay(
         twice (a file, bytes, a list of patches); otherwise, as in a pipe, once it has ended.
     :param follow: apply what is complete and wait for more, in a file given by its path. It is an
         error if the file is deleted or replaced (rotated), or gets shorter than what was read of
-        it; what it had is applied then, and a new replay goes on in the new file. One that is
-        rewritten in place and not shorter is not detected: logs may only be appended to.
-    :param interval: seconds between two looks at a file that is followed.
+        it; its contents so far are applied, and a new replay continues in the new file. A file that
+        is rewritten in place and not shorter is not detected: logs may only be appended to.
+    :param interval: seconds between two checks of a followed file.
     :param stop: called before each wait; ends the replay when it returns True.
-    :param group: how many transactions are applied together at most, up to 10,000 operations and
-        some megabytes in all. Where one of them cannot be applied, those before it are, and
-        none after it. What waits for others is applied before more of the source is read, so that
-        nothing of a pipe or a growing file waits longer than the source does. By default 100; for
-        patches out of anything but a list it is 1, since each may be waited for. With 1 everybody
-        who reads the store sees it after each transaction.
+    :param group: maximum number of transactions to apply together, up to 10,000 operations and some
+        megabytes in all. If one of them cannot be applied, those before it are applied, and none
+        after it. Waiting transactions are applied before more of the source is read, so that a pipe
+        or a growing file delays nothing. The default is 100; for patches from an iterable other
+        than a list it is 1, since each may have to be awaited. With 1, other readers of the store
+        see each transaction.
     :param dry_run: read the log and check that its patches follow one another and the store's
         position, but change nothing.
     :param progress: called after each transaction with the result so far. An exception that it

@@ -53,21 +53,21 @@ def record(
     changes it, SPARQL Update and parsers included, is recorded, and so are changes to its other
     graphs and to namespaces. Changes made through ``graph`` itself are not recorded.
 
-    Literals are written as they are read back. Of two forms of one literal that rdflib keeps apart
-    (``"x"`` with and without the datatype xsd:string; ``"01"^^xsd:integer``, as SPARQL makes it,
-    and ``"1"^^xsd:integer``, as rdflib's constructor does) the log has one: it is added with the
-    first and deleted with the last of them. So a replica may have fewer statements with the same
-    meaning.
+    Literals are written as they are read back. Of two forms of one literal that rdflib
+    distinguishes (``"x"`` with and without the datatype xsd:string; ``"01"^^xsd:integer``, as
+    SPARQL makes it, and ``"1"^^xsd:integer``, as rdflib's constructor does) the log has one: it is
+    added with the first and deleted with the last of them. So a replica may have fewer statements
+    with the same meaning.
 
     :param graph: a Graph, whose changes are recorded as triples; or a Dataset, whose changes are
         recorded as quads.
     :param log: path of the log; created if it does not exist. It has one recorder at a time.
     :param name: the name of the log, see :func:`.replay`.
-    :param catch_up: apply patches first that the log has and the graph has not.
+    :param catch_up: first apply the patches of the log that the graph lacks.
     :param options: of a new log; by default a Jelly-Patch stream of triples or of quads.
     :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`.
     :param limits: the limits for reading the log.
-    :raises JellyError: the log cannot be read, or not be written to.
+    :raises JellyError: the log cannot be read or written.
     :raises OptionsError: the graph is a ConjunctiveGraph but not a Dataset, or a recorder's graph.
 
     >>> import tempfile

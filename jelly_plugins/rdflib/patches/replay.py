@@ -118,14 +118,15 @@ def replay(
     """Apply a log of patches to a graph, from its store's position in it.
 
     Each transaction is applied whole or not at all: on any error the graph, its namespaces
-    included, is as it was before that transaction. Blank node labels are kept. What an interrupt
-    (Ctrl-C) leaves of a graph in memory is undefined, as for every change to such a graph: rebuild
-    it from the log. Over an Oxigraph store an interrupted transaction is applied or not at all.
+    included, is as it was before that transaction. Blank node labels are kept. The state in which
+    an interrupt (Ctrl-C) leaves a graph in memory is undefined, as for every change to such a
+    graph: rebuild it from the log. Over an Oxigraph store an interrupted transaction is applied or
+    not at all.
 
     The position is known for as long as the graph's store object lives, and is part of the result;
     for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
-    position is in the store itself, and moves in the same transaction. The same log into another
-    graph of the store goes there from its beginning.
+    position is in the store itself, and moves in the same transaction. Into another graph of the
+    store, the same log is applied from its beginning.
 
     Over an Oxigraph store literals keep the lexical forms of the log, so that its deletions match
     what other programs have stored. rdflib lists such a literal in the form that its constructor
@@ -139,9 +140,9 @@ def replay(
         a Dataset or ConjunctiveGraph, which take all.
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
-    :param strict: adding what is there, or deleting what is not, is an error.
+    :param strict: adding an existing statement, or deleting a missing one, is an error.
     :param check_blank_nodes: deleting a statement with a blank node that is not there is an error.
-    :param group: over an Oxigraph store, how many transactions are applied together at most; any
+    :param group: over an Oxigraph store, the maximum number of transactions to apply together; any
         other store is changed by one at a time, unless it is given.
 
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters, and for what is raised.

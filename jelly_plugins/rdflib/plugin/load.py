@@ -159,13 +159,14 @@ def load(
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
         one; ``"keep"`` keeps labels.
-    :param generalized: let generalized statements through, which rdflib holds and cannot write.
-    :param atomic: leave the graph as it is unless the whole source can be read. The statements are
-        held until then: about 100 bytes each, besides their terms. Without it, each frame goes in
-        as it comes, and what went in before an error stays. If the store itself raises, rdflib's
-        stores in memory and Oxigraph stores are as before; any other store keeps the statements
-        that it took. A graph whose class overrides ``add`` or ``addN`` keeps what these methods
-        added before one of them raised, as with rdflib's own parsers. Namespaces are bound last.
+    :param generalized: accept generalized statements, which rdflib can hold but not write.
+    :param atomic: leave the graph unchanged unless the whole source can be read. The statements are
+        held until then: about 100 bytes each, in addition to their terms. Without it, each frame is
+        added as it is read, and the frames before an error stay. If the store itself raises,
+        rdflib's stores in memory and Oxigraph stores are unchanged; any other store keeps the
+        statements that were added. A graph whose class overrides ``add`` or ``addN`` keeps what
+        these methods added before one of them raised, as with rdflib's own parsers. Namespaces are
+        bound last.
     :param concatenated: whether options at the start of a frame start a new stream.
     :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
     :param limits: the limits on untrusted input.
