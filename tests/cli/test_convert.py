@@ -193,7 +193,7 @@ def test_sources_of_several_formats(tmp_path: Path) -> None:
     text.write_text("")
     assert_failed(jelly("convert", text, mistyped), 1, f"{mistyped}: No such file")
     mistyped.write_bytes(b"")
-    assert_failed(jelly("convert", text, mistyped), 2, "several formats", "-o names the output")
+    assert_failed(jelly("convert", text, mistyped), 2, "several formats", "give the output with -o")
 
 
 def test_text_that_is_taken_for_jelly(tmp_path: Path) -> None:

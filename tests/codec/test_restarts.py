@@ -230,7 +230,7 @@ def test_random_statements(kernel: Kernel) -> None:
 
 def test_the_mark_is_not_for_others(kernel: Kernel) -> None:
     encoder = kernel.Encoder(StreamOptions())
-    with pytest.raises(TermError, match="marks restart points"):
+    with pytest.raises(TermError, match="reserved for restart points"):
         encoder.flush({KEY: b""})
 
 

@@ -148,7 +148,7 @@ def test_the_health_check_needs_no_token() -> None:
 
 @pytest.mark.parametrize("token", ["", " x", "x\n", "é"])
 def test_what_is_no_token(token: str) -> None:
-    with pytest.raises(ValueError, match="a token is"):
+    with pytest.raises(ValueError, match="a token must be"):
         check_token(token)
 
 

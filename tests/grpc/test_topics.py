@@ -57,7 +57,7 @@ def test_a_file_is_streamed_as_it_is(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_now(tmp_path: Path) -> None:
     with (
         service({"t": tmp_path / "x.jelly"}) as (_, client),
-        refused("UNAVAILABLE", "not there now") as caught,
+        refused("UNAVAILABLE", "does not exist now") as caught,
     ):
         list(client.subscribe("t"))
     assert str(tmp_path) not in str(caught.value)

@@ -308,7 +308,7 @@ def test_a_log_of_another_store(store: ox.Store, path: Path) -> None:
 
 
 def test_one_recorder_at_a_time(store: ox.Store, path: Path) -> None:
-    with record(store, path), pytest.raises(SourceError, match="someone else"):
+    with record(store, path), pytest.raises(SourceError, match="another process"):
         record(store, path)
     record(store, path).close()
 

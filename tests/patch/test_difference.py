@@ -132,7 +132,7 @@ def test_blank_nodes_are_canonicalized() -> None:
 
 
 def test_how_blank_nodes_are_treated_is_one_of_three() -> None:
-    with pytest.raises(ValueError, match="blank_nodes is one of"):
+    with pytest.raises(ValueError, match="blank_nodes must be one of"):
         diff([], [], blank_nodes="fresh")  # type: ignore[arg-type]
 
 

@@ -116,7 +116,7 @@ def test_a_change_that_the_disk_has_no_room_for(kind: str, path: Path, disk: Dis
         assert store.subjects() == ["urn:1"]
     # A smaller one goes.
     store.add(recorder, 3, 10)
-    with pytest.raises(SourceError, match="someone else"):
+    with pytest.raises(SourceError, match="another process"):
         store.record(path)
     with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         store.add(recorder, 4, 4000)

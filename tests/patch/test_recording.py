@@ -228,7 +228,7 @@ def test_sync(path: Path) -> None:
 
 
 def test_one_writer_at_a_time(path: Path) -> None:
-    with writer(path), pytest.raises(SourceError, match="someone else"):
+    with writer(path), pytest.raises(SourceError, match="another process"):
         writer(path)
     writer(path).close()
 

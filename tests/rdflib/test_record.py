@@ -344,7 +344,7 @@ def test_graphs_that_the_recorder_gives_are_recorded(path: Path) -> None:
 
 def test_two_recorders(graph: Graph, path: Path) -> None:
     with record(graph, path) as recorder:
-        with pytest.raises(SourceError, match="someone else"):
+        with pytest.raises(SourceError, match="another process"):
             record(graph, path)
         # Each records what is changed through it.
         with record(graph, path.with_stem("other")) as other:
