@@ -29,7 +29,7 @@ def test_a_path_is_no_store(tmp_path: Path) -> None:
 
 
 def test_the_graph_of_a_dump_is_no_string(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"graph must be a NamedNode, .* not 'urn:g'$"):
+    with pytest.raises(TypeError, match=r"graph must be a NamedNode, .* \(got 'urn:g'\)$"):
         dump(Store(), tmp_path / "x.jelly", graph="urn:g")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
