@@ -500,7 +500,7 @@ def write(
         otherwise of triples.
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may occur in any position.
-    :param relative_iris: whether IRIs without a scheme are taken as they are.
+    :param relative_iris: whether IRIs without a scheme are accepted.
     :param settings: ``frame_rows`` and ``frame_bytes``, see ``codec.Encoder``.
     :return: number of statements.
     :raises JellyError: with the row, from 0 over all batches, if one cannot be written.

@@ -1,6 +1,6 @@
 """Bytes to statements and back: the codec of Jelly-RDF and Jelly-Patch. No I/O, no RDF library.
 
-The kernel is chosen here and nowhere else. ``native`` says which one runs.
+The kernel is chosen only here. ``native`` is true for the compiled one.
 """
 
 from __future__ import annotations

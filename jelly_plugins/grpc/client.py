@@ -78,8 +78,8 @@ class Subscription(Answer, Closing):
             return owner_of(store).load(store, source, limits=self._limits, **settings)
 
     def save(self, dst: Destination) -> None:
-        """Write the whole stream to a Jelly file; a path is replaced only once all has come. An
-        open file, such as a pipe, gets each frame as soon as it has come."""
+        """Write the whole stream to a Jelly file; a path is replaced only after the whole stream
+        has arrived. An open file, such as a pipe, gets each frame as soon as it arrives."""
         with open_output(dst) as out:
             flush = getattr(out, "flush", None)
             for frame in self._whole():

@@ -109,7 +109,7 @@ def _frames_of(source: Any, limits: Limits) -> Iterator[bytes]:
 def converted(
     source: Source, form: Format, *, topic: str | None, limits: Limits
 ) -> Iterator[bytes]:
-    """The frames of what another format than Jelly says.
+    """The frames of a source in another format than Jelly.
 
     :raises JellyError: while iterating.
     """

@@ -40,8 +40,8 @@ class Subscribable(Protocol):
     def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """The frames of a stream, for one subscriber.
 
-        Called in a thread of the call's own, in which the frames are taken too, one by one, as the
-        subscriber takes them. If the iterable has a method ``cancel``, it is called from another
+        Called in a separate thread for each call, which also reads the frames, one by one, as the
+        subscriber reads them. If the iterable has a method ``cancel``, it is called from another
         thread once frames are no longer wanted; ``close``, if there is one, after the last.
 
         :param topic: the requested topic.

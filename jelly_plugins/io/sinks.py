@@ -1,4 +1,5 @@
-"""Where bytes go: paths, open files; compressed as the name says; complete or not at all.
+"""Destinations of bytes: paths and open files; compressed according to the name; complete or not at
+all.
 
 A path gets its new content only when all of it is written: until then it is in a temporary file
 beside it, which an error removes.

@@ -258,8 +258,8 @@ class RowDecoder:
         """Decode rows up to the end of the batch, or the last whole row.
 
         :param at: where they start.
-        :return: what they say, and the position after them.
-        :raises JellyError: with the row, whatever is wrong.
+        :return: their contents, and the position after them.
+        :raises JellyError: with the row, on any error.
         """
         frame = Frame(self.row // BATCH_ROWS)
         start = at
@@ -279,7 +279,7 @@ class RowDecoder:
         """Decode one row into a batch.
 
         :return: the position after it, ``at`` if it is not complete.
-        :raises JellyError: with the row, whatever is wrong.
+        :raises JellyError: with the row, on any error.
         """
         if self.row % BATCH_ROWS == 0:
             self.terms.expansion = 0
@@ -294,7 +294,7 @@ class RowDecoder:
         return stop
 
     def finish(self, rest: bytes = b"") -> None:
-        """Say that nothing follows.
+        """Mark the end of the input.
 
         :param rest: what no row was made of.
         :raises TruncatedError: that is a part of one.

@@ -74,7 +74,7 @@ class JenaSource(Closing):
     def batches(
         self, decode: Callable[[bytes, int], tuple[_T, int]], finish: Callable[[bytes], object]
     ) -> Generator[_T]:
-        """What ``decode`` makes of the rows, as they come.
+        """The results of ``decode`` for the rows, as they arrive.
 
         :raises JellyError: with source and row.
         """
@@ -104,8 +104,8 @@ def batches(
 ) -> Generator[_T]:
     """The output of a decoder for rows that come in chunks.
 
-    :param decode: takes bytes and a position, and gives what the rows from there on say, and the
-        position after the last whole one.
+    :param decode: takes bytes and a position, and returns the contents of the rows from there on,
+        and the position after the last whole one.
     :param finish: takes what no row was made of.
     """
     pending: list[bytes] = []
@@ -114,8 +114,8 @@ def batches(
     for piece in chain(pieces, (b"",)):
         pending.append(piece)
         size += len(piece)
-        # Of what comes quickly much is taken at once: what a call begins and ends with is more work
-        # than a row. A long row is not looked at again before there is twice as much of it.
+        # Fast sources are read in large chunks: the overhead of a call is more work than a row. A
+        # long row is not scanned again before there is twice as much of it.
         if piece and (size < wanted or (size < _AT_ONCE and len(piece) >= PIECE)):
             continue
         rest = b"".join(pending)
@@ -134,7 +134,7 @@ def batches(
 
 
 class JenaReader(JenaSource):
-    """Reads a source batch by batch: an iterator of what some rows say, as a
+    """Reads a source batch by batch: an iterator of the contents of some rows, as a
     :class:`~jelly_plugins.Frame` with statements and namespaces; and a context manager.
 
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
@@ -324,7 +324,7 @@ def write(
     :param format: how rows are encoded; by default detected from the name.
     :param prefixes: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
         with them, as Apache Jena does.
-    :param base: a base IRI to declare, in RDF Protobuf; IRIs are written whole all the same.
+    :param base: a base IRI to declare, in RDF Protobuf; IRIs are written in full anyway.
     :param generalized: whether any kind of term may occur in any position.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
     :param limits: limits on the output.

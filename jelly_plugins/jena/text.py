@@ -22,7 +22,7 @@ class RowTextDecoder(RowDecoder):
     """Reads the rows of one stream as lines of N-Quads, or of N-Triples.
 
     :param format: how rows are encoded.
-    :param graphs: whether named graphs are taken; N-Triples has none.
+    :param graphs: whether named graphs are accepted; N-Triples has none.
     :param notation: how quoted triples are written.
     :param validator: the factory of the backend that the text is for: it rejects what that cannot
         hold. See ``codec.TextDecoder``.
@@ -61,7 +61,7 @@ class RowTextDecoder(RowDecoder):
         """Decode rows up to the end of the batch, or the last whole row.
 
         :return: their lines, and the position after the rows.
-        :raises JellyError: with the row, whatever is wrong.
+        :raises JellyError: with the row, on any error.
         """
         frame, stop = self.decode(data, at)
         return self.lines(frame), stop
@@ -116,8 +116,8 @@ class LineEncoder:
     :param format: how rows are encoded.
     :param quads: whether the lines are N-Quads.
     :param generalized: whether any kind of term may occur in any position.
-    :param relative_iris: whether IRIs without a scheme are taken as they are.
-    :param limits: bounds of what is read and written.
+    :param relative_iris: whether IRIs without a scheme are accepted.
+    :param limits: limits on input and output.
 
     :ivar rows: what writes the rows.
 

@@ -172,7 +172,7 @@ class RowEncoder:
     :param format: how rows are encoded.
     :param describe: takes terms apart, see ``codec.Describe``.
     :param generalized: whether any kind of term may occur in any position.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
 
     >>> from jelly_plugins import Iri, Triple
     >>> encoder = RowEncoder(JenaFormat.THRIFT)

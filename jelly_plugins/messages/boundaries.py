@@ -1,8 +1,8 @@
 """Where messages end: in lines of text, in rows of Jelly, in frames; and text and rows cut there.
 
 The codec's kernels read and write text and rows in bulk and know nothing of messages. So boundaries
-are taken out of what goes in, as numbers of statements, and put into what comes out. This is the
-reference of the compiled module beside it; ``kernel`` says which of the two runs.
+are removed from the input, as numbers of statements, and added to the output. This is the reference
+of the compiled module; ``kernel`` selects one of the two.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def cut_rows(
 def join_frames(
     data: bytes, pos: int, counts: list[int], rows: list[int], max_bytes: int, max_rows: int
 ) -> tuple[bytes, int]:
-    """Join delimited frames into one that says the same, up to one that has to be looked at:
+    """Join delimited frames into one with the same contents, up to one that must be checked:
     anything but rows of a usual form, options, a frame that does not end in ``data``.
 
     :param counts: takes the number of statements of each frame.

@@ -110,7 +110,7 @@ class ContextLoader:
     def inlined(self, value: Any) -> Any:
         """A document whose remote contexts are in it.
 
-        :raises TextError: a context cannot be had, contains itself, or is put in too often.
+        :raises TextError: a context is not available, contains itself, or is inserted too often.
         """
         self._begin()
         return self._document(value, self._base or "", (), 0)

@@ -64,7 +64,7 @@ def convert_messages(
         ``prefixes``, ``options`` and ``notation`` likewise. Jelly is written as triples by default
         where the source has no graphs. ``rdf_star`` is added for quoted triples if ``src`` can be
         read again and ``dst`` is a file that is replaced; otherwise they need ``options``.
-    :raises JellyError: the log is malformed, or cannot be said in the other syntax.
+    :raises JellyError: the log is malformed, or the other syntax cannot express it.
 
     >>> import io
     >>> jelly, log = io.BytesIO(), b'VERSION "1.2-messages" <urn:a> <urn:p> 1 . MESSAGE MESSAGE'

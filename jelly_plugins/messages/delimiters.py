@@ -1,4 +1,4 @@
-"""What is written between messages, where they have delimiters, and what is said of wrong ones."""
+"""The delimiters between messages, and the errors for wrong ones."""
 
 from __future__ import annotations
 

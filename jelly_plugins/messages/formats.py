@@ -100,7 +100,7 @@ _PARAMETER: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """A syntax, and what is said of a log before its first byte is read.
+    """A syntax, and what is known of a log before its first byte is read.
 
     :ivar announced: whether it is known to be a message log, so that delimiters need no
         announcement of their own.

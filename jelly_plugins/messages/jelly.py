@@ -1,7 +1,7 @@
 """Logs in Jelly: each frame is a message.
 
-Frames are read many at once, as one that says the same; those that are more than rows of the usual
-form (options, metadata) one by one.
+Many frames are read at once, as one with the same contents; frames with other fields (options,
+metadata) are read one by one.
 
 A log of no messages is a file of no bytes: a stream of Jelly has a frame for its options, which is
 a message.

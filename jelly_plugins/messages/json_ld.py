@@ -1,7 +1,7 @@
 """Reading logs in NDJSON-LD: an object in each line, read under the context that is in force.
 
-An object that has nothing but ``@context`` sets the context; an object without anything is an empty
-message. Each object is parsed by pyoxigraph.
+An object with ``@context`` alone sets the context; an empty object is an empty message. Each object
+is parsed by pyoxigraph.
 
 Reference: RDF Messages, section "JSON-LD".
 """
@@ -191,7 +191,7 @@ class _LineReader:
             raise located(error, source.name) from None
 
     def _read(self, data: bytes, number: int) -> Iterator[bytes]:
-        """What a line says."""
+        """The statements of a line."""
         if not data:
             if self._strict:
                 raise TextError("a blank line")

@@ -34,7 +34,7 @@ class JsonLdMaker:
     def document(self, message: Message) -> dict[str, Any]:
         """A message as one object; without quads, an empty one.
 
-        :raises TermError: JSON-LD cannot say it.
+        :raises TermError: JSON-LD cannot express it.
         """
         top: list[Any] = []
         nodes = top
@@ -91,7 +91,7 @@ class NdjsonLdWriter:
     def write(self, message: Message) -> None:
         """Write a message.
 
-        :raises TermError: JSON-LD cannot say it.
+        :raises TermError: JSON-LD cannot express it.
         """
         self._out.write(_ENCODER.encode(self._maker.document(message)).encode() + b"\n")
 
@@ -115,7 +115,7 @@ class YamlLdWriter:
     def write(self, message: Message) -> None:
         """Write a message.
 
-        :raises TermError: JSON-LD cannot say it.
+        :raises TermError: JSON-LD cannot express it.
         """
         document = self._maker.document(message)
         lines = ["---"]

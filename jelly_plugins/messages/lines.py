@@ -94,7 +94,7 @@ class LineLog:
         self.opening = self._encoder.flush()
 
     def pieces(self) -> Iterator[Piece]:
-        """What the log says; messages that end before an error come out before it.
+        """The contents of the log; messages that end before an error are yielded before it.
 
         :raises JellyError: with the line.
         """
@@ -117,7 +117,7 @@ class LineLog:
             yield Piece(b"", [self._open], [])
 
     def _piece(self, text: bytearray) -> Iterator[Piece]:
-        """What whole lines say."""
+        """The contents of whole lines."""
         counts: list[int] = []
         firsts: list[int] = []
         before = (self._line, self._open, self._begun, self._announced)
@@ -173,7 +173,7 @@ class LineLog:
         return error, b"".join(self._encoder.finish())
 
     def _located(self, error: JellyError) -> JellyError:
-        """An error with its place; frames and rows of the stream of rows say nothing about it."""
+        """An error with its line; the frames and rows of the internal stream are dropped."""
         if isinstance(error, StatementError) and not self._rdf_star:
             return undeclared(self.source.name)
         if not isinstance(error, TextError):

@@ -104,7 +104,7 @@ def _batch(
 
 
 def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Iterator[Any]:
-    """Statements up to what is wrong, which is put into ``failed``."""
+    """Statements up to an error, which is put into ``failed``."""
     try:
         yield from parse()
     except SyntaxError as error:
@@ -125,7 +125,7 @@ def located(error: JellyError, name: str) -> JellyError:
 def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Chunks joined as they arrive; an empty one means that the next may take a while.
 
-    What came before an error comes out before it.
+    The text before an error is yielded before it.
     """
     waiting: list[bytes] = []
     size = 0

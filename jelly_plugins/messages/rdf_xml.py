@@ -153,7 +153,7 @@ class _Splitter:
         return line, data[skipped:]
 
     def finish(self) -> None:
-        """Say that nothing follows.
+        """Mark the end of the input.
 
         :raises TextError: a document has not ended.
         """

@@ -73,8 +73,8 @@ def read_messages(
     :param base: IRI that relative ones are resolved against.
     :param context: JSON-LD context that is in force at first, in NDJSON-LD, or in each document,
         in YAML-LD.
-    :param contexts: where remote contexts are taken from: contexts by IRI, or a function that gives
-        one for an IRI. None is ever fetched.
+    :param contexts: remote contexts by IRI, or a function that returns one for an IRI. They are
+        never fetched.
     :param strict: whether to reject blank lines in NDJSON-LD.
     :param limits: the limits on untrusted input. ``frame_rows`` bounds the statements of a
         message, ``frame_expansion`` their text, ``frame_bytes`` a line, a statement, a document or

@@ -146,7 +146,7 @@ class RowWriter:
     def rows(self, messages: Sequence[Message]) -> bytes:
         """The rows of some messages; not for physical type GRAPHS.
 
-        :raises JellyError: a message cannot be said in the stream.
+        :raises JellyError: the stream cannot express a message.
         """
         statements: list[Any] = []
         for message in messages:
@@ -160,7 +160,7 @@ class RowWriter:
     def frame(self, message: Message) -> bytes:
         """The rows of a message, and its metadata.
 
-        :raises JellyError: it cannot be said in the stream.
+        :raises JellyError: the stream cannot express it.
         """
         try:
             self._encoder.add(self._adapted(message.quads))

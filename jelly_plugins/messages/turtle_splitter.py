@@ -1,8 +1,8 @@
 """Where messages end in Turtle and TriG: a splitter that knows tokens and blocks, not statements.
 
-Delimiters and versions are taken out, and a marker, which is a statement, is put where a message
-ends. A parser of Turtle that reads what comes out keeps prefixes and the base from message to
-message, as it should, and gives the marker back as a triple.
+Delimiters and versions are removed, and a marker, which is a statement, is inserted where a message
+ends. A Turtle parser that reads the output keeps prefixes and the base from message to message, as
+required, and returns the marker as a triple.
 
 Malformed text is passed on; the parser reports the error.
 

@@ -63,7 +63,7 @@ class TurtleWriter:
     def write(self, message: Message) -> None:
         """Write a message.
 
-        :raises TermError: the syntax cannot say it.
+        :raises TermError: the syntax cannot express it.
         """
         quads = message.quads
         parts: list[str] = []

@@ -54,7 +54,7 @@ class RdfXmlWriter:
     def write(self, message: Message) -> None:
         """Write a message.
 
-        :raises TermError: RDF/XML cannot say it.
+        :raises TermError: RDF/XML cannot express it.
         """
         parts = [self._header]
         subject: Any = None

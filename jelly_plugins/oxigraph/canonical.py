@@ -1,9 +1,9 @@
 """The form that a store gives literals of XML Schema's datatypes: ``"01"^^xsd:integer`` is ``"1"``.
 
-Of the usual forms it is known what becomes of them; tests compare that with the store. For all
-others the store is asked, many at a time.
+The results for common forms are known; tests compare them with the store. For all others the store
+is queried, many at a time.
 
-Which stay as they are is said in ``codec.text.forms``. Tests compare all that recognise them.
+``codec.text.forms`` defines which stay unchanged. Tests compare all that recognise them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quads as text, all at once, where it is sure that the text says the same as the quads.
+"""Quads as text, all at once, where the text is certain to be equivalent to the quads.
 
 pyoxigraph writes quads far faster than their terms can be had one by one. But what it writes of
 terms that it has never checked (``pyoxigraph.parse`` with ``lenient=True`` gives such) may be read

@@ -91,7 +91,7 @@ class PatchRowReader(OpenPatch):
         return chain.from_iterable(batches(pieces, self._decode, self._end_of_rows))
 
     def finish(self) -> list[Operation]:
-        """Say that the source has ended.
+        """Mark the end of the source.
 
         :return: END, unless there were no rows after the last one.
         :raises TruncatedError: it ended inside a transaction.

@@ -1,7 +1,7 @@
 """The kind of a Jelly stream by its first bytes: all kinds begin with their options.
 
-Used for error messages, and for results to choose a format. Whether the options are valid is for
-the decoder to say.
+Used for error messages, and for results to choose a format. The decoder checks that the options are
+valid.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class FrameSplitter:
         return (start, stop) if stop <= len(self._buffer) else None
 
     def finish(self) -> Iterator[bytes]:
-        """Say that the stream has ended; a bare frame comes out here.
+        """Mark the end of the stream; a bare frame comes out here.
 
         :raises TruncatedError: it ended inside a frame.
         """

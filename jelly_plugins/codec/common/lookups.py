@@ -1,8 +1,7 @@
 """The lookup tables of reader and writer.
 
-A reader's table is what the stream says it is. A writer's table decides which entry gives way: the
-one used longest ago, except those that the row being written already refers to, because an entry
-holds for whole rows.
+A reader's table is defined by the stream. A writer's table replaces the least recently used entry,
+except those that the row being written already refers to, because an entry holds for whole rows.
 
 Reference: Jelly-RDF specification, section "Prefix, name, and datatype lookups".
 """

@@ -1,7 +1,7 @@
 """Rows in frames: what the decoders of Jelly-RDF and Jelly-Patch have in common.
 
 Knows where rows begin and end, that each sets one field, what may follow what, and what options,
-statements and lookup entries are. What the other rows mean is for the decoder to say.
+statements and lookup entries are. The decoder interprets the other rows.
 
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """

@@ -1,6 +1,6 @@
 """Rows into frames: what the encoders of Jelly-RDF and Jelly-Patch have in common.
 
-Knows how long a frame may get and where to end it; what rows there are is its encoder's to say.
+Knows how long a frame may get and where to end it; its encoder defines the rows.
 
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """
@@ -35,8 +35,8 @@ HEADS: Final = tuple(row_heads(row) for row in range(16))
 class RowWriter:
     """Gathers rows into frames.
 
-    Frames end by themselves after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first,
-    unless ``whole_frames`` says that each is one element, which only the encoder can end.
+    Frames end automatically after ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes
+    first, unless ``whole_frames`` makes each one element, which only the encoder can end.
 
     :param limits: bounds of frames; a reader's by default, so that it can read what was written.
     """

@@ -1,7 +1,7 @@
 """From a backend's terms to wire bytes: lookups, IRIs, literals, quoted triples, repeats.
 
-Shared by every format that is built on Jelly's terms; knows nothing of frames. What terms need in
-the lookups comes out as rows of its own, before the row that refers to it.
+Shared by every format that is built on Jelly's terms; knows nothing of frames. Lookup entries of
+terms are written as separate rows, before the row that refers to them.
 
 Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 """
@@ -126,7 +126,7 @@ class TermWriter:
         position of the previous statement is omitted.
 
         :raises StatementError: a term needs an option that was not declared.
-        :raises TermError: a term cannot be said with these options.
+        :raises TermError: a term cannot be expressed with these options.
         """
         body = self._row(self._terms, terms, self._last)
         self._last[: len(terms)] = terms
@@ -173,8 +173,8 @@ class TermWriter:
             except NoRoomError as error:
                 if error.table is not self._prefixes:
                     raise
-                # IRIs under more prefixes than the table holds: say them whole, under the empty
-                # one. The entries written meanwhile stay, and are of use later.
+                # IRIs under more prefixes than the table holds: write them in full, under the empty
+                # one. The entries written meanwhile stay, and are useful later.
                 self.ids = ids
                 self._row_number += 1
                 self._whole = True
@@ -360,7 +360,7 @@ class TermWriter:
         )
 
     def _iri_ids(self, prefix: str, name: str) -> tuple[int, int]:
-        """The ids of an IRI's entries, which are made if there are none."""
+        """The ids of an IRI's entries, which are created if missing."""
         row = self._row_number
         prefix_id = 0
         if self._prefixes.size:

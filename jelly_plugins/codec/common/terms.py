@@ -115,8 +115,8 @@ T = TypeVar("T")
 
 
 class TermFactory(Protocol[T]):
-    """What a decoder calls to make a backend's terms: once for each distinct term, as far as its
-    bounded caches reach.
+    """Makes a backend's terms for a decoder: called once for each distinct term, within the limits
+    of its caches.
 
     A constructor raises :class:`~jelly_plugins.TermError` or any ValueError for a term that its
     backend cannot hold; the decoder adds frame and row.
@@ -152,7 +152,7 @@ class TermFactory(Protocol[T]):
 
 
 class Kind(IntEnum):
-    """What a term is, as a :data:`Describe` function says it."""
+    """A term, as described by a :data:`Describe` function."""
 
     IRI = 0
     BLANK_NODE = 1

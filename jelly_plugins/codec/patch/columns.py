@@ -77,7 +77,7 @@ class OperationGatherer:
         self._bytes = 0
 
     def add(self, operations: Iterable[AnyOperation]) -> Iterator[OperationColumns]:
-        """Take operations, and give out the columns that are full."""
+        """Take operations, and return the full columns."""
         for row in operations:
             kind, value = row
             if kind is _ADD or kind is _DELETE:
@@ -258,16 +258,16 @@ class PatchColumnDecoder:
 
     @property
     def deviations(self) -> list[JellyError]:
-        """What is not valid and was read all the same, see
+        """Deviations from the specification that were read, see
         :class:`~jelly_plugins.codec.PatchDecoder`."""
         return self._decoder.deviations
 
     def decode(self, data: bytes) -> Iterator[OperationColumns]:
-        """Decode the next frame, and give out the columns that are full. All of them must be taken
+        """Decode the next frame, and return the full columns. All of them must be taken
         before the next frame is decoded, even if there are none.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, whatever is wrong.
+        :raises JellyError: with frame and row, on any error.
         """
         with self._turns.turn_of(self._next):
             operations = self._decoder.decode(data).operations
@@ -283,7 +283,7 @@ class PatchColumnDecoder:
         return self._gathered.flush()
 
     def finish(self) -> list[OperationColumns]:
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :return: what was gathered; END is the last row of it if the end of the stream ends a patch.
         :raises OptionsError: the stream had no options, because it had no frames at all.

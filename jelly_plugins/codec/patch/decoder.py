@@ -38,7 +38,7 @@ _EMPTY_ROWS: Final = {
 
 @dataclass(slots=True)
 class PatchFrame:
-    """What one frame says.
+    """The contents of one frame.
 
     :ivar operations: in order, headers and ends of patches among them. In a stream of type FRAME
         the last one is END; in a stream of type FLAT none is.
@@ -117,13 +117,13 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         """Decode the next frame.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, whatever is wrong.
+        :raises JellyError: with frame and row, on any error.
         """
         frame = PatchFrame(self._frames, size=len(data))
         return self._decode_frame(data, frame, frame.operations)
 
     def finish(self) -> list[AnyOperation]:
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         A stream of type PUNCTUATED whose last mark is missing ends its patch here, unless a
         transaction is open or the last rows require more (headers, lookup entries), or reading

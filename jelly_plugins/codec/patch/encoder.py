@@ -64,7 +64,8 @@ class PatchEncoder(RowWriter):
     stream that any reader reads, with or without the later options: logs grow by appending.
 
     A rejected operation leaves the encoder unchanged, except for lookup entries that nothing
-    uses yet. Frames that ended before it come out of the next :meth:`add`, or of :meth:`finish`.
+    uses yet. Frames that ended before it are returned by the next :meth:`add`, or by
+    :meth:`finish`.
     """
 
     #: What writes the terms; the compiled kernel has its own.

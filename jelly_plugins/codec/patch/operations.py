@@ -1,4 +1,4 @@
-"""What a patch says, row by row: operations, headers, and where a patch ends.
+"""The contents of a patch, row by row: operations, headers, and the end of a patch.
 
 The one vocabulary of everything that reads, writes or applies patches, whatever they came from.
 Statements and terms are those of the caller's factory, generic ones by default.

@@ -43,7 +43,7 @@ class PatchTermWriter(TermWriter):
         :param iri: an IRI, or None.
         :param graph: the graph's name; None in a stream of triples.
         :raises StatementError: the graph needs an option that was not declared.
-        :raises TermError: a term is of the wrong kind, or cannot be said.
+        :raises TermError: a term is of the wrong kind, or cannot be expressed.
         """
         self.text(name, "a namespace's name")
         body = string_field(1, name) + self._row(self._namespace, iri, graph)
@@ -68,7 +68,7 @@ class PatchTermWriter(TermWriter):
         """Write the body of an RdfPatchHeader.
 
         :raises StatementError: the value needs an option that was not declared.
-        :raises TermError: key or value cannot be said.
+        :raises TermError: key or value cannot be expressed.
         """
         self.text(key, "a header's key")
         return string_field(1, key) + self._row(self._tagged, positions.OBJECT, value, _VALUE_TAGS)
@@ -76,7 +76,7 @@ class PatchTermWriter(TermWriter):
     def iri_header(self, key: str, iri: str) -> bytes:
         """Write the body of an RdfPatchHeader whose value is an IRI.
 
-        :raises TermError: key or value cannot be said.
+        :raises TermError: key or value cannot be expressed.
         """
         self.text(key, "a header's key")
         return string_field(1, key) + _VALUE_TAGS[Kind.IRI] + self.iri(iri)

@@ -156,13 +156,13 @@ class Decoder(RowReader[Row, AnyFrame]):
         """Decode the next frame.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, whatever is wrong.
+        :raises JellyError: with frame and row, on any error.
         """
         frame = Frame(self._frames, size=len(data))
         return self._decode_frame(data, frame, frame.statements)
 
     def finish(self) -> None:
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """

@@ -148,7 +148,7 @@ class Encoder(RowWriter):
         """Declare a namespace; ``name`` is without its colon.
 
         :raises OptionsError: the stream's version has no namespace declarations.
-        :raises TermError: the name or the IRI cannot be said.
+        :raises TermError: the name or the IRI cannot be expressed.
         """
         self.options.check_namespaces()
         self._begin_restart()

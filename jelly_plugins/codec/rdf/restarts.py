@@ -1,7 +1,7 @@
 """Restart points: frames of a stream that do not depend on anything before them.
 
 Jelly's lookups and repeats carry over from frame to frame, so that a file can only be read from its
-start. A restart point says the options and the lookup entries that it needs again, and repeats no
+start. A restart point repeats the options and the lookup entries that it needs, and refers to no
 term of the frames before: a reader may begin there, with the number of the frame, and reads the
 same statements. To a reader that comes from the start it is a frame like any other.
 

@@ -53,7 +53,7 @@ class ColumnWriter(TermWriter):
 
     :param options: sizes of the lookups.
     :param describe: takes the caller's terms apart.
-    :param limits: bounds of what is written.
+    :param limits: limits on the output.
     """
 
     def __init__(self, options: ResultsOptions, describe: Describe, limits: Limits) -> None:

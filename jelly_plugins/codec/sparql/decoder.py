@@ -58,7 +58,7 @@ _ASK_FIELDS: Final = {1: VARINT}
 
 @dataclass(slots=True)
 class ResultsFrame:
-    """What one frame says.
+    """The contents of one frame.
 
     :ivar rows: number of solutions.
     :ivar columns: the cells of each variable, in the order of the variables; None where one is
@@ -124,7 +124,7 @@ class ResultsDecoder:
         return frame
 
     def finish(self) -> None:
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :raises OptionsError: the stream is empty.
         """

@@ -41,7 +41,7 @@ class ResultsEncoder:
     :param describe: takes the caller's terms apart, see ``codec.Describe``.
     :param frame_cells: cells (rows times variables) after which a frame ends.
     :param frame_bytes: bytes of terms after which a frame ends.
-    :param limits: bounds of what is written; a reader's by default.
+    :param limits: limits on the output; a reader's by default.
     :raises JellyError: the variables or options cannot be written.
 
     After an error no frame can be written any more.

@@ -40,7 +40,7 @@ class Checker:
     def check(self, quad: Quad) -> None:
         """Look at a quad.
 
-        :raises TermError: the syntax cannot say it.
+        :raises TermError: the syntax cannot express it.
         """
         subject, predicate, object_, graph = quad
         self._check_triple(subject, predicate, object_, 0)
@@ -84,7 +84,7 @@ class Checker:
     def check_iri(self, iri: str) -> None:
         """Look at an IRI, which has to be an absolute one.
 
-        :raises TermError: the syntax cannot say it.
+        :raises TermError: the syntax cannot express it.
         """
         if _IRI.fullmatch(iri) is None:
             raise TermError(f"{self._name} cannot express the IRI {iri[:80]!r}")

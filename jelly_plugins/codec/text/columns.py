@@ -213,11 +213,11 @@ class ColumnDecoder(PieceDecoder):
         self._turns = FrameTurns()
 
     def decode(self, data: bytes) -> Iterator[Columns]:
-        """Decode the next frame, and give out the columns that are full. All of them must be taken
+        """Decode the next frame, and return the full columns. All of them must be taken
         before the next frame is decoded, even if there are none.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, whatever is wrong. Columns with rows of the frame
+        :raises JellyError: with frame and row, on any error. Columns with rows of the frame
             may have come out before; what is gathered has none of them.
         """
         number = self.next_frame
@@ -237,7 +237,7 @@ class ColumnDecoder(PieceDecoder):
         return [self._take()] if self._rows else []
 
     def finish(self) -> list[Columns]:
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :return: as of :meth:`flush`.
         :raises OptionsError: the stream had no options, because it had no rows at all.

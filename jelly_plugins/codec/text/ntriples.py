@@ -99,7 +99,7 @@ def parse_ntriples(
     :param text: UTF-8 bytes or a str, whole or in chunks.
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may occur in any position.
-    :param relative_iris: whether IRIs without a scheme are taken as they are; N-Triples has none.
+    :param relative_iris: whether IRIs without a scheme are accepted; N-Triples has none.
     :param base_directions: whether language-tagged strings may have a base direction; it stays a
         part of the language tag.
     :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.

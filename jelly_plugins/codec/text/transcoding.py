@@ -1,7 +1,7 @@
 """Jelly-RDF to N-Triples and N-Quads and back, for stores, files and pipes that take text.
 
 Bytes in, bytes out. The form of the text is that of ``ntriples``, whose parser reads it, and whose
-``term_text`` says how terms are written. The compiled kernel does the same without making terms.
+``term_text`` defines how terms are written. The compiled kernel does the same without making terms.
 """
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ class TextDecoder(PieceDecoder):
         decoded.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, on any error; chunks of the frame may have
-            come out before.
+        :raises JellyError: with frame and row, on any error; chunks of the frame may have been
+            yielded before.
         """
         pending: list[str] = []
         size = 0
@@ -217,7 +217,7 @@ class TextDecoder(PieceDecoder):
         self.last_frame = frame
 
     def finish(self) -> None:
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """
@@ -244,7 +244,7 @@ class TermEncoder:
     :param options: of the stream.
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may occur in any position.
-    :param relative_iris: whether IRIs without a scheme are taken as they are.
+    :param relative_iris: whether IRIs without a scheme are accepted.
     :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
         :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
     """
@@ -291,7 +291,7 @@ class TermEncoder:
 class TextEncoder(TermEncoder):
     """Writes lines of N-Triples, or of N-Quads for streams that have graphs, as frames.
 
-    The stream's physical type says which of the two formats is read. For the parameters see
+    The stream's physical type determines which of the two formats is read. For the parameters see
     :class:`TermEncoder`.
 
     >>> from jelly_plugins.codec import GenericFactory

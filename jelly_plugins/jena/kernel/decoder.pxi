@@ -98,7 +98,7 @@ cdef class RowReader:
         return self.reference.prefixes
 
     def finish(self, rest=b""):
-        """Say that nothing follows.
+        """Mark the end of the input.
 
         :raises TruncatedError: something is left, a part of a row.
         """

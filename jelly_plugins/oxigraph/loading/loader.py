@@ -3,8 +3,8 @@
 Statements come as quads, from text (``nquads_reader``) or made one by one (``quad_reader``). How
 they go in (measured with pyoxigraph 0.5.13):
 
-- On disk: ``Store.bulk_extend``, the fastest. It takes quads as they come, holds some millions of
-  them at most, and makes them visible in one step at the end. It writes new files each time,
+- On disk: ``Store.bulk_extend``, the fastest. It reads quads from an iterator, holds some millions
+  of them at most, and makes them visible in one step at the end. It writes new files each time,
   which pays off from some thousand quads on; fewer go in with ``Store.extend``, one transaction.
   (Many transactions are as fast as bulk loads of 50,000, but RocksDB's memory grows with them.)
 - In memory: ``Store.extend``, which is as fast there. ``bulk_extend`` would lock the store while
@@ -214,7 +214,7 @@ def add_statements(
     bookkeeping: bool,
     lexical_form: LexicalForm | None = None,
 ) -> int:
-    """Add what a source says to a store; see :func:`load` for the parameters.
+    """Add the statements of a source to a store; see :func:`load` for the parameters.
 
     :param name: the source's.
     :return: number of statements in the source, repeats included.

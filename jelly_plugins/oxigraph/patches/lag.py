@@ -4,12 +4,12 @@ Writing its position takes a store longer than adding a statement. So a recorder
 with each small transaction. The position in the store is marked ``recording``: the store has the
 log up to there, and may have more. How much more is bounded by :data:`LAG`.
 
-Nothing is lost by that: patches state what is there and what is not, so that applying the last ones
+No data is lost: patches state which quads exist and which do not, so that applying the last ones
 again, all of them and in their order, gives the same result. But no other change to the store may
-come between, or it might be undone. So code that changes a store, or reports its positions,
-has the active recorder write the exact one first (:func:`catch_up`); and where the process of the
-recorder has ended before it could, nothing but its own log is applied until the store is as far as
-that (:func:`check_recorded`).
+come between, or it might be undone. So code that changes a store, or reports its positions, has the
+active recorder write the exact one first (:func:`catch_up`); and where the process of the recorder
+has ended before it could, nothing but its own log is applied until the store is as far as that
+(:func:`check_recorded`).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LAG: Final = 100
 
 
 class Lagging(Protocol):
-    """A recorder whose store does not say how far it is."""
+    """A recorder whose store has a deferred position."""
 
     def write_position(self) -> None:
-        """Have the store say it. The lock of the store is held."""
+        """Write the exact position to the store. The lock of the store is held."""
         ...
 
 
@@ -57,7 +57,7 @@ def catches_up(store: Store) -> None:
 
 
 def catch_up(store: Store, *, but: Lagging | None = None) -> None:
-    """Have a store say exactly how far it is in the log that is being recorded, if there is one.
+    """Write a store's exact position in the log that is being recorded, if there is one.
 
     :param but: the recorder whose position may stay deferred.
     """

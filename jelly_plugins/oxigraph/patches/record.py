@@ -315,7 +315,7 @@ class Recorder:
             except BaseException as error:
                 self._settle()
                 if isinstance(error, JellyError):
-                    # It is said better where there is more time.
+                    # The slower path reports it better.
                     return False
                 raise
             # As `_end` does.
@@ -339,7 +339,7 @@ class Recorder:
             self._follow_others()
             deletes, adds = transaction.staged()
             if not deletes.quads and not adds.quads:
-                # Graphs may have come or gone, which patches cannot say.
+                # Graphs may have come or gone, which patches cannot express.
                 transaction.make(deletes, adds)
                 return
             before = self._writer.place
@@ -361,7 +361,7 @@ class Recorder:
             self._end(begun)
 
     def _plan(self, before: Place, deletes: Staged, adds: Staged) -> _Begun:
-        """What becomes of the position, once the log has the change."""
+        """The new position, once the log has the change."""
         may_lag = (
             not self._sync
             and len(deletes.quads) + len(adds.quads) < _LITTLE
@@ -444,8 +444,8 @@ class Recorder:
         self._exact_position = None
 
     def _settle(self) -> None:
-        """Have log and store say the same after a change that ended, or did not: an interrupt may
-        come at any point, here too. Then the next change comes here first."""
+        """Make log and store consistent after a change that ended, or did not: an interrupt may
+        come at any point, here too. Then the next change calls this first."""
         self._finish_position()
         begun = self._begun
         if begun is None:

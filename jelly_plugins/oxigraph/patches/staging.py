@@ -56,7 +56,7 @@ class Staged(NamedTuple):
     def rows(self) -> list[Row]:
         """The quads as rows.
 
-        :raises TermError: they cannot be said as text.
+        :raises TermError: text cannot express them.
         """
         if self.text is not None:
             return rows_of(self.quads, self.text)

@@ -1,6 +1,6 @@
 """The effect of a SPARQL update, quad by quad, before it is made.
 
-Oxigraph says nowhere what an update changes. So:
+Oxigraph does not report what an update changes. So:
 
 - A template is turned into quads by Oxigraph itself: IRIs take the places of its variables, and an
   empty store runs it as an insertion.

@@ -39,11 +39,12 @@ _QUOTED: Final = b"<<"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchOptionChanges:
-    """What the options of a Jelly-Patch stream are to be, where the sources do not decide.
+    """Options of the Jelly-Patch stream written, where the sources do not determine them.
 
     :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``PatchOptions``.
-    :ivar statement_type: also what text is read as: with TRIPLES, its statements have no graph.
-    :ivar generalized_statements: also whether generalized statements are taken from text.
+    :ivar statement_type: also the type of text sources: with TRIPLES, their statements have no
+        graph.
+    :ivar generalized_statements: also whether generalized statements are accepted in text.
     """
 
     preset: str | None = None
@@ -84,10 +85,10 @@ def convert(
     The rows of one log are kept as they are. Several become one log, see
     :func:`~jelly_plugins.patch.logs.whole.join`; labels of blank nodes are kept, as those of one
     log are.
-    A Jelly-Patch stream that is written has the options of those that were read. Text becomes
-    quads, unless ``changes`` say that it is triples. Where it can be read twice, because it is a
-    file or bytes, it is looked through for quoted triples first; otherwise the stream is declared
-    to have some as soon as it is longer than a few rows.
+    The Jelly-Patch stream written has the options of those read. Text becomes quads, unless
+    ``changes`` say that it is triples. Where it can be read twice, because it is a file or bytes,
+    it is looked through for quoted triples first; otherwise the stream is declared to have some as
+    soon as it is longer than a few rows.
 
     :param sources: paths, URLs, open binary files or bytes.
     :param source_format: by default detected from each source's content.

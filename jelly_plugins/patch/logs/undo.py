@@ -13,8 +13,8 @@ from .transactions import parts_of
 def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     """The patch that undoes ``patch``: its operations from the last to the first, each reversed.
 
-    What is undone is what the patch says. That gives the old data back if each addition added
-    something and each deletion deleted something, as in patches that were recorded or made by
+    The inverse undoes each operation of the patch. That restores the old data if each addition
+    added something and each deletion deleted something, as in patches that were recorded or made by
     :func:`~jelly_plugins.patch.diff`. Transactions stay transactions; aborted ones did nothing, and
     are left out. Of the headers, the inverse has ``prev``, the ``id`` of ``patch``, which it
     follows.

@@ -26,12 +26,12 @@ What a position means, and what is known by what:
    rest is applied. If the transaction does not begin with the same operations then, that is an
    error. Without an id there has to be a name or a patch before: by what else should the log be
    known, if its first patch has changed?
-7. The patch that was applied last is compared with the one of its id in a later reading: it has to
-   say the same in as many transactions as were applied; fewer, or others, are an error. A patch
-   that a row has ended (a mark, or the headers of the next one) has no more of them either. One
-   that nothing but the end of its source has ended, or that was not complete, may have grown:
-   the addition is applied, if the store is still at this patch. The content of earlier patches
-   is not kept, nor what a recorder has written itself.
+7. The patch that was applied last is compared with the one of its id in a later reading: it must
+   have the same content in as many transactions as were applied; fewer, or others, are an error. A
+   patch that a row has ended (a mark, or the headers of the next one) has no more of them either.
+   One that nothing but the end of its source has ended, or that was not complete, may have grown:
+   the addition is applied, if the store is still at this patch. The content of earlier patches is
+   not kept, nor what a recorder has written itself.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ class Position:
         without ids have changed so far.
     :ivar number: number of that patch in the log, from 1.
     :ivar transactions: transactions of that patch that were applied; aborted ones do not count.
-    :ivar complete: whether that patch has no more of them, as far as was to be seen.
-    :ivar closed: whether a row has said so, a mark or the headers of the next patch, and not only
+    :ivar complete: whether that patch has no more of them, as far as known.
+    :ivar closed: whether a row shows that, a mark or the headers of the next patch, and not only
         the end of the source, which may grow.
     :ivar graph: name of the graph used instead of the default graph, in the syntax of N-Triples;
         empty for the default graph itself.
-    :ivar loose: of a transaction that was ended by nothing but the end of its source, so that it
-        may grow: its number of operations, a colon, and a digest of them; otherwise empty.
+    :ivar loose: of a transaction that was ended only by the end of its source, so that it may grow:
+        its number of operations, a colon, and a digest of them; otherwise empty.
     :ivar content: of a patch with an id: the number of operations in the transactions that were
         applied, a colon, and, where known, a digest of them, after a word for the kind of store
         that has made it and a hyphen; empty if unknown.

@@ -131,7 +131,7 @@ class PatchTextReader(OpenPatch, TermScanner):
             self.line_ends += count_line_ends(piece)
 
     def finish(self) -> list[Operation]:
-        """Say that the text has ended.
+        """Mark the end of the text.
 
         :return: END, unless there were no rows after the last one.
         :raises TruncatedError: it ended inside a transaction.

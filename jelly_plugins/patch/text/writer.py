@@ -107,7 +107,7 @@ class PatchTextWriter:
             self._step(kind)
 
     def finish(self) -> None:
-        """Say that no row follows.
+        """Mark the end of the input.
 
         :raises OrderError: END has not come after the last patch.
         """

@@ -3,7 +3,7 @@
 ``Memory.add`` does for each triple what holds for a whole run of them: it notifies subscribers,
 turns the graph into a string, looks up the subject and the predicate, and hashes the triple some
 ten times. Here triples go into the same dictionaries and sets, in the same order, with the same
-result (``_trusted`` makes sure of it), each of them handled as seldom as can be.
+result (``_trusted`` checks that), each of them handled as rarely as possible.
 
 All of this depends on the internals of two classes of rdflib. It is not used where something is not
 as expected: another class, a replaced method, a subscriber to each triple. ``graph.addN`` does the
@@ -131,7 +131,7 @@ def _attributes(store: Any, *names: str) -> list[Any]:
 class BulkWriter:
     """Adds statements to a store in memory, all of those of a call or none.
 
-    :param store: a store for which :func:`writable` said yes.
+    :param store: a store for which :func:`writable` returned True.
     :param graph: gives the graph of a quad's fourth term, and of None for triples.
     """
 

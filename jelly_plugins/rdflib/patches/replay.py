@@ -134,7 +134,7 @@ def replay(
     Update, or replay into a store in memory.
 
     A literal of type xsd:string is one literal, whether rdflib has that datatype for it or none:
-    what is there in one form is not added in the other, and is deleted in both.
+    a literal that exists in one form is not added in the other, and is deleted in both.
 
     :param graph: a Graph, which takes statements without a graph and those of the default graph; or
         a Dataset or ConjunctiveGraph, which take all.

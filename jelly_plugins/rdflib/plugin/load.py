@@ -67,7 +67,7 @@ class Target:
     def fill(
         self, frames: Iterable[AnyFrame], namespaces: DeclaredNamespaces, *, atomic: bool
     ) -> int:
-        """Add what frames say, all of it once the last one was read or frame by frame, and bind
+        """Add the statements of frames, all after the last one was read or frame by frame, and bind
         namespaces.
 
         :param namespaces: gathered while the frames are read.

@@ -111,7 +111,7 @@ cdef struct Reader:
     # Whether a validator has a say in what is made into text.
     bint validated
     # Whether it writes literals too: in the one form that they have for it, and with language tags
-    # that N-Triples cannot say.
+    # that N-Triples cannot express.
     bint validator_writes
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]

@@ -64,7 +64,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
 
     @property
     def deviations(self):
-        """What is not valid and was read all the same; see the reference."""
+        """Deviations from the specification that were read; see the reference."""
         return self.reference.deviations
 
     def flush(self):
@@ -74,7 +74,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
         return [self._batch()] if self.gathered.rows or self.others else []
 
     def finish(self):
-        """Say that no frame follows; see the reference."""
+        """Mark the end of the stream; see the reference."""
         for operation in self._placed_reference().finish():
             self._note(operation)
         self.reader.state = self.reference._state

@@ -51,11 +51,11 @@ cdef class PatchDecoder(ObjectDecoder):
 
     @property
     def deviations(self):
-        """What is not valid and was read all the same; see the reference."""
+        """Deviations from the specification that were read; see the reference."""
         return self.reference.deviations
 
     def finish(self):
-        """Say that no frame follows; see the reference."""
+        """Mark the end of the stream; see the reference."""
         ended = self._placed_reference().finish()
         self.reader.state = self.reference._state
         return ended

@@ -54,7 +54,7 @@ cdef class ObjectDecoder:
         """Decode the next frame.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, whatever is wrong.
+        :raises JellyError: with frame and row, on any error.
         """
         if type(data) is not bytes:
             data = bytes(memoryview(data))
@@ -230,7 +230,7 @@ cdef class Decoder(ObjectDecoder):
         return self.reader.state == INSIDE_GRAPH
 
     def finish(self):
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """

@@ -311,7 +311,7 @@ cdef class ColumnWriter:
         return self.entry(DATATYPES, value.datatype, value.datatype_characters)
 
     cdef uint32_t entry(self, int lookup, Slice text, size_t characters) except 0:
-        """The id of an entry, which is made if there is none."""
+        """The id of an entry, which is created if missing."""
         cdef WriterTable *table = &self.tables[lookup]
         cdef WriterEntry *newest
         cdef uint64_t hash, entry_id

@@ -192,7 +192,7 @@ cdef class ColumnDecoder(PieceDecoder):
         return [self._batch()] if self.gathered.rows else []
 
     def finish(self):
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :return: as of :meth:`flush`.
         :raises OptionsError: the stream had no options, because it had no rows at all.

@@ -337,7 +337,7 @@ cdef class TextDecoder(PieceDecoder):
         PyMem_RawFree(self.lines.levels)
 
     def finish(self):
-        """Say that no frame follows.
+        """Mark the end of the stream.
 
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """
