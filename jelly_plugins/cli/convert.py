@@ -96,8 +96,8 @@ LogicalOption: TypeAlias = Annotated[
     Logical | None,
     typer.Option(
         "--logical-type",
-        help="Logical type of the Jelly written. If it is not flat, frames of Jelly stay the "
-        "elements; any other input is one element.",
+        help="Logical type of the Jelly written. If it is not flat, each frame of Jelly stays one "
+        "element; any other input is one element.",
     ),
 ]
 Flat: TypeAlias = Annotated[

@@ -98,7 +98,7 @@ def apply(
     store: StoreFolder,
     follow: Annotated[
         bool,
-        typer.Option("--follow", help="Wait for what is added to the log, until interrupted."),
+        typer.Option("--follow", help="Wait for additions to the log, until interrupted."),
     ] = False,
     dry_run: Annotated[
         bool,
@@ -106,7 +106,7 @@ def apply(
     ] = False,
     until: Annotated[
         str | None,
-        typer.Option("--until", metavar="ID", help="Stop after the patch of this id."),
+        typer.Option("--until", metavar="ID", help="Stop after the patch with this id."),
     ] = None,
     strict: Annotated[
         bool,

@@ -44,10 +44,11 @@ TlsCa: TypeAlias = Annotated[
     typer.Option("--tls-ca", metavar="FILE", help="CA of the server's certificate (PEM)."),
 ]
 TlsCert: TypeAlias = Annotated[
-    str | None, typer.Option("--tls-cert", metavar="FILE", help="Client certificate (PEM).")
+    str | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate to present (PEM).")
 ]
 TlsKey: TypeAlias = Annotated[
-    str | None, typer.Option("--tls-key", metavar="FILE", help="Its private key (PEM).")
+    str | None,
+    typer.Option("--tls-key", metavar="FILE", help="Private key of the certificate (PEM)."),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,

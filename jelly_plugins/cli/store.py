@@ -49,15 +49,15 @@ def load(
         LoadedBlankNodes,
         typer.Option(
             "--blank-nodes",
-            help="New nodes for each file, labels as they are, or canonical labels: those of "
-            "jelly patch diff.",
+            help="Relabel the nodes of each file, keep labels, or use canonical labels, as "
+            "jelly patch diff does.",
         ),
     ] = LoadedBlankNodes.FRESH,
     atomic: Annotated[
         bool,
         typer.Option(
             "--atomic/--no-atomic",
-            help="Each file whole or not at all, or batch by batch in constant memory.",
+            help="Load each file atomically, or in batches in constant memory.",
         ),
     ] = True,
     base: settings.Base = None,

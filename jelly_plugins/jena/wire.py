@@ -49,7 +49,8 @@ def check_row_bytes(size: int, limits: Limits) -> None:
     """
     if size > limits.frame_bytes:
         raise LimitError(
-            f"a row is longer than the limit of {limits.frame_bytes} bytes (Limits.frame_bytes)"
+            f"a row is longer than the limit of {limits.frame_bytes} bytes "
+            "(Limits.frame_bytes, --limit frame_bytes=NUMBER)"
         )
 
 

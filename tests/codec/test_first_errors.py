@@ -133,7 +133,7 @@ def test_too_many_long_terms_are_counted_by_statement(quoted: bool, order: str) 
                 0,
                 None,
                 f"what long terms of a frame take as text is {counted}, above the limit of {most} "
-                "(Limits.frame_expansion)",
+                "(Limits.frame_expansion, --limit frame_expansion=NUMBER)",
             )
 
 

@@ -68,4 +68,6 @@ DEFAULT_LIMITS = Limits()
 def over(limits: Limits, name: str, found: int, what: str) -> LimitError:
     """The error for ``what`` of size ``found``, above the limit ``name``."""
     bound = getattr(limits, name)
-    return LimitError(f"{what} is {found}, above the limit of {bound} (Limits.{name})")
+    return LimitError(
+        f"{what} is {found}, above the limit of {bound} (Limits.{name}, --limit {name}=NUMBER)"
+    )
