@@ -547,7 +547,7 @@ def _imported(batches: Any) -> Iterable[pyarrow.RecordBatch]:
     if hasattr(batches, "__arrow_c_array__"):
         return (pyarrow.record_batch(batches),)
     raise TypeError(
-        f"{type(batches).__name__} has none of Arrow's C interfaces: give tables, record batches "
+        f"{type(batches).__name__} has none of Arrow's C interfaces: pass tables, record batches "
         "or data frames"
     )
 

@@ -195,7 +195,7 @@ class Capsule:
 
 @pytest.mark.parametrize("rows", [{"subject": ["_:s"]}, ["_:s"], [[1]], "_:s"])
 def test_what_is_not_of_arrow(rows: Any) -> None:
-    with pytest.raises(TypeError, match="none of Arrow's C interfaces: give tables, record"):
+    with pytest.raises(TypeError, match="none of Arrow's C interfaces: pass tables, record"):
         written(rows)
 
 

@@ -132,14 +132,14 @@ def destination(name: str, *, force: bool, binary: bool) -> Destination:
     """
     if name == STANDARD:
         if binary and sys.stdout.isatty():
-            raise WrongUsageError("Jelly is binary: name a file with -o, or pipe it on")
+            raise WrongUsageError("Jelly is binary: name a file with -o, or pipe the output")
         return sys.stdout.buffer
     if os.path.isdir(name):
         raise WrongUsageError(f"{name} is a folder")
     ending = os.path.splitext(name)[1].lower()
     if ending in _OTHER_COMPRESSIONS:
         raise WrongUsageError(
-            f"{name}: {ending} is not a compression that is written, {', '.join(SUFFIXES)} are"
+            f"{name}: unknown compression {ending} (supported: {', '.join(SUFFIXES)})"
         )
     if not force and _size(name) is not None:
         raise WrongUsageError(f"{name} exists: --force replaces it")

@@ -216,17 +216,19 @@ def convert(
     given = {**locals(), "not_delimited": not delimited}
     files = _Files(sources, output, from_, to, force)
     if flat and logical_type is not None:
-        raise WrongUsageError("--flat does not go with --logical-type")
+        raise WrongUsageError("--flat cannot be combined with --logical-type")
     if messages:
         _reject(given, _NOT_FOR_MESSAGES, "--messages")
         if logical_type in _WITHOUT_ELEMENTS:
-            raise WrongUsageError(f"--logical-type {logical_type} does not go with --messages")
+            raise WrongUsageError(
+                f"--logical-type {logical_type} cannot be combined with --messages"
+            )
         _convert_messages(files, given, _settings(given))
     elif results.are_meant(sources, output, from_, to):
         _reject(given, _NOT_FOR_RESULTS, "query results")
         _convert_results(files, _settings(given, RESULTS_LIMITS))
     elif from_dialect or to_dialect or context:
-        raise WrongUsageError("--from-dialect, --to-dialect and --context go with --messages")
+        raise WrongUsageError("--from-dialect, --to-dialect and --context need --messages")
     else:
         _convert(files, _settings(given))
 
@@ -287,7 +289,7 @@ def _reject(given: Mapping[str, Any], options: Sequence[str], what: str) -> None
     """Reject options that are given and do not go with what is converted."""
     for option in options:
         if given[option[2:].replace("-", "_")]:
-            raise WrongUsageError(f"{option} does not go with {what}")
+            raise WrongUsageError(f"{option} cannot be combined with {what}")
 
 
 def _settings(given: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> ConversionSettings:
@@ -328,7 +330,7 @@ def _options_of(name: str) -> StreamOptions:
 def _convert(files: _Files, chosen: ConversionSettings) -> None:
     formats, target = _formats(files)
     if chosen.take_frames is not None and set(formats) - {Format.JELLY, Format.JELLY_TEXT}:
-        raise WrongUsageError("--take-frames is for Jelly, which has frames")
+        raise WrongUsageError("--take-frames applies to Jelly only")
     dst = console.destination(files.output, force=files.force, binary=target.is_binary)
     printing = files.output == console.STANDARD
     try:
@@ -357,7 +359,7 @@ def _convert_results(files: _Files, chosen: ConversionSettings) -> None:
 
 def _convert_messages(files: _Files, given: Mapping[str, Any], chosen: ConversionSettings) -> None:
     if len(files.sources) != 1:
-        raise WrongUsageError("one message log is converted at a time")
+        raise WrongUsageError("only one message log can be converted at a time")
     source = settings.log_format(files.sources[0], files.from_)
     target = settings.log_format(files.output, files.to, "--to")
     contexts = settings.contexts_from(given["context"])

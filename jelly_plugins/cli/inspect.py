@@ -38,7 +38,7 @@ def inspect(
     """
     if messages:
         if frames or concatenated:
-            raise WrongUsageError("--frames and --concatenated do not go with --messages")
+            raise WrongUsageError("--frames and --concatenated cannot be combined with --messages")
         _inspect_log(
             source,
             as_json=as_json,
@@ -50,7 +50,7 @@ def inspect(
         return
     if results.are_meant([source], console.STANDARD, from_, None):
         if concatenated:
-            raise WrongUsageError("--concatenated does not go with query results")
+            raise WrongUsageError("--concatenated cannot be combined with query results")
         results.inspect(
             source,
             frames=frames,
@@ -59,7 +59,7 @@ def inspect(
         )
         return
     if from_ or from_dialect or context:
-        raise WrongUsageError("--from, --from-dialect and --context go with --messages")
+        raise WrongUsageError("--from, --from-dialect and --context need --messages")
     from ..tools.inspection import inspect as inspect_
 
     show_frame = _print_frame_json if as_json else _print_frame

@@ -374,7 +374,7 @@ def diff(
     from ..patch.logs.whole import new_id
 
     if old == new == STANDARD:
-        raise WrongUsageError("stdin can be one side only")
+        raise WrongUsageError("only one side can be stdin")
     limits = settings.limits_from(limit)
     target = log_target(output, to)
     dst = log_destination(output, target, force)

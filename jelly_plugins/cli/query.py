@@ -65,7 +65,7 @@ def query(
     except (SyntaxError, ValueError) as error:
         raise WrongUsageError(f"the query is not well-formed: {error}") from error
     if isinstance(found, ox.QueryTriples):
-        raise WrongUsageError("only SELECT and ASK queries have results that this command writes")
+        raise WrongUsageError("this command writes results of SELECT and ASK queries only")
     if not table:
         from ..oxigraph import write_solutions
 

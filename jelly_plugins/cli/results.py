@@ -66,7 +66,7 @@ def convert(
     from ..sparql import ResultsOptions, write_boolean, write_results
 
     if len(sources) != 1:
-        raise WrongUsageError("one file of query results is converted at a time")
+        raise WrongUsageError("only one file of query results can be converted at a time")
     target = _format(output, to)
     if target is None:
         if output != console.STANDARD:

@@ -155,11 +155,11 @@ def serve(
     address can read and publish, unless --tls-cert and a token are set. Ends at SIGINT or SIGTERM.
     """
     if not topics and not store and not live:
-        raise WrongUsageError("nothing to serve: --topic, --live or --store is needed")
+        raise WrongUsageError("nothing to serve: give --topic, --live or --store")
     if rdf_star and not live:
-        raise WrongUsageError("--rdf-star is for --live topics")
+        raise WrongUsageError("--rdf-star needs --live")
     if store is None and (read_only or per_frame):
-        raise WrongUsageError("--read-only and --per-frame are about --store, which is not there")
+        raise WrongUsageError("--read-only and --per-frame need --store")
     limits = settings.limits_from(limit)
     tls = _server_tls(tls_cert, tls_key, tls_client_ca)
     token = _token(token_file)
@@ -309,7 +309,7 @@ def _save(stream: Subscription, dst: str) -> None:
         if not received:
             raise failure or OptionsError("the stream has no frames", source=stream.name)
     if failure is not None or stream.is_cut:
-        console.note(f"{dst} has the {received:,} whole frames that came; the stream did not end")
+        console.note(f"{dst} has the {received:,} complete frames received; the stream did not end")
     if failure is not None:
         raise failure
 
@@ -317,7 +317,7 @@ def _save(stream: Subscription, dst: str) -> None:
 def _new(name: str, served: dict[str, Any]) -> str:
     """The name of a topic that there is not yet."""
     if name in served:
-        raise WrongUsageError(f"there are two topics {name!r}")
+        raise WrongUsageError(f"topic {name!r} is given twice")
     return name
 
 

@@ -78,7 +78,7 @@ def validate(
     """
     if results.are_meant([source], console.STANDARD, None, None):
         if against or ordered or frames or base or held_by or terms or concatenated:
-            raise WrongUsageError("query results are validated without other options than --json")
+            raise WrongUsageError("query results can only be validated with --json")
         results.validate(
             source, as_json=as_json, limits=settings.limits_from(limit, RESULTS_LIMITS)
         )
@@ -88,7 +88,7 @@ def validate(
 
     backend = None if held_by is None else _backend(held_by)
     if backend is not None and (ordered or frames or not against):
-        raise WrongUsageError("--held-by is for --against, without --ordered and --frames")
+        raise WrongUsageError("--held-by needs --against, without --ordered and --frames")
     files = _expected(against or [], from_, frames)
     shared: dict[str, Any] = {
         "ordered": ordered,
@@ -132,12 +132,12 @@ def _backend(name: str) -> Backend:
 
 def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expected]:
     if not frames and len(names) > 1:
-        raise WrongUsageError("several --against are for --frames, one for each frame")
+        raise WrongUsageError("several --against need --frames, one for each frame")
     paths: list[str] = []
     for name in names:
         if os.path.isdir(name):
             if not frames:
-                raise WrongUsageError(f"{name} is a folder: that is for --frames")
+                raise WrongUsageError(f"{name} is a folder: folders need --frames")
             paths += _rdf_files(name)
         else:
             paths.append(name)

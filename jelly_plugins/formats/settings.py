@@ -57,7 +57,7 @@ class OptionChanges:
 
     def __post_init__(self) -> None:
         if self.flat and self.logical_type is not None:
-            raise ValueError("flat does not go with logical_type")
+            raise ValueError("flat cannot be combined with logical_type")
 
     def applied(self, options: StreamOptions) -> StreamOptions:
         """``options`` with the changes; the logical type follows the physical type, unless it is
@@ -152,7 +152,7 @@ class ConversionSettings:
             raise ValueError("at least one source is required")
         framed = all(form in (Format.JELLY, Format.JELLY_TEXT) for form in formats)
         if self.take_frames is not None and not framed:
-            raise ValueError("only Jelly has frames to be taken")
+            raise ValueError("take_frames applies to Jelly only")
         logical_type = self.changes.logical_type
         if (
             target not in (Format.JELLY, Format.JELLY_TEXT)
@@ -163,7 +163,7 @@ class ConversionSettings:
         if self.regrouped:
             raise OptionsError(
                 f"frames of logical type {logical_type.name} are its elements: "
-                "give no size of frames"
+                "do not set a frame size"
             )
         if logical_type not in GROUPED and not framed:
             raise OptionsError(

@@ -267,7 +267,7 @@ def undeclared(source: str | None) -> UndeclaredError:
     """The error for a quoted triple, of a source."""
     return UndeclaredError(
         "a quoted triple, which the options at the stream's start do not declare: "
-        "ask for rdf_star (--rdf-star)",
+        "set rdf_star (--rdf-star)",
         source=source,
     )
 

@@ -160,7 +160,7 @@ def transcode(
         if (settings.regrouped or whole) and merged.grouped:
             raise OptionsError(
                 "frames of a grouped logical type are its elements and cannot be regrouped; "
-                "ask for a flat logical type"
+                "choose a flat logical type"
             )
         counter = FrameCounter()
         adapted = counter.counted(_adapted(streams.frames(), merged, lossy=lossy))

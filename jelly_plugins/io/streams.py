@@ -571,7 +571,7 @@ def write_bare(frames: Iterable[bytes], dst: Destination) -> None:
     frame, *more = islice(frames, 2)
     if more:
         raise OptionsError(
-            "a stream that is not delimited is one frame, and this has several: ask for larger ones"
+            "a stream that is not delimited is one frame, and this has several: set larger frames"
         )
     with open_output(dst) as out:
         out.write(frame)

@@ -103,7 +103,7 @@ class _Lines:
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> str:
         written = self._factory.quad(terms)
         if len(written) == 4 and not self._graphs:
-            raise TermError("a quad is in a named graph, where only triples have a place")
+            raise TermError("a quad is in a named graph, but the output has only triples")
         return f"{' '.join(written)} .\n"
 
     def check_graph(self, name: Any) -> None:

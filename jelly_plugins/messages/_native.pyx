@@ -284,7 +284,7 @@ def in_default_graph(list triples not None):
     cdef list quads = []
     for triple in triples:
         if not PyTuple_Check(triple) or PyTuple_GET_SIZE(triple) != 3:
-            raise TypeError("a triple is a tuple of three terms")
+            raise TypeError("a triple must be a tuple of three terms")
         # What the named tuple's constructor does, but for making a tuple first.
         quad = allocated(<PyTypeObject *> Quad, 4)
         for position in range(3):

@@ -205,6 +205,6 @@ def in_default_graph(triples: list[Triple]) -> list[Quad]:
     quads = []
     for terms in map(terms_of, triples):
         if len(terms) != 3:
-            raise TypeError("a triple is a tuple of three terms")
+            raise TypeError("a triple must be a tuple of three terms")
         quads.append(_quad((*terms, DEFAULT_GRAPH)))
     return quads

@@ -196,7 +196,7 @@ class ContextLoader:
         contexts = self._contexts
         if contexts is None:
             raise TextError(
-                f"the context {iri} is not here, and is not fetched: give it with contexts= "
+                f"the context {iri} is not available and never fetched: pass it with contexts= "
                 "(--context IRI=FILE)"
             )
         try:

@@ -141,7 +141,7 @@ class Patch:
             return iter(self._operations)
         source, self._source = self._source, None
         if source is None:
-            raise RuntimeError("the operations of this patch have streamed by already")
+            raise RuntimeError("the operations of this patch were already streamed")
         return self._stream(source)
 
     def _stream(self, source: Iterator[AnyOperation]) -> Iterator[Operation]:
@@ -204,7 +204,7 @@ class _Rest(Iterator[AnyOperation]):
 
     def __next__(self) -> AnyOperation:
         if self._closed:
-            raise RuntimeError("the reader has gone on to the next patch")
+            raise RuntimeError("the reader has moved to the next patch")
         if self._ended:
             raise StopIteration
         row = self._next or _next(self._source)

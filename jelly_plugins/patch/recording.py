@@ -461,7 +461,7 @@ class LogWriter:
                     ids.setdefault(value.key, value.value)
                 elif kind is OperationKind.END:
                     if ID not in ids:
-                        raise ChainError("the log has patches without an id: nothing can follow")
+                        raise ChainError("the log has patches without an id: no patch can follow")
                     _, patches, head, _, root = self.place
                     made = ids[ID].value if type(ids[ID]) is Iri else ids[ID]
                     self.place = Place(0, patches + 1, made, head, root or made)
@@ -479,7 +479,7 @@ class LogWriter:
         """Reject options of a log that has one patch."""
         if options.stream_type is PatchStreamType.FLAT:
             raise OptionsError(
-                "the log is one patch, a stream of type FLAT: nothing can follow",
+                "the log is one patch, a stream of type FLAT: no patch can follow",
                 source=self.name,
             )
 

@@ -175,7 +175,7 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["x.nt", "-o", "x.jelly", "--take-frames", "2..5"], "--take-frames is for Jelly"),
+        (["x.nt", "-o", "x.jelly", "--take-frames", "2..5"], "--take-frames applies to Jelly"),
         (["x.jelly", "--take-frames", "5..2"], "not a range of frames"),
         (["x.jelly", "--to", "turtel"], "did you mean turtle?"),
         (["x.jelly", "--limit", "nestin=3"], "did you mean nesting?"),
@@ -423,7 +423,7 @@ def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path
     done, of_text = jelly("convert", source, *asked), jelly("convert", text, *asked)
     of_several = jelly("convert", text, text, *asked)
     if logical and logical % 10 not in CONSISTENT[physical]:
-        words = f"{logical.name} does not go with physical type {physical.name}"
+        words = f"{logical.name} does not match physical type {physical.name}"
         for each in (done, *([of_text, of_several] if logical < 10 else [])):
             assert_failed(each, 1, words)
         return
@@ -450,7 +450,7 @@ def test_a_logical_type_does_not_go_with_flat(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="logical_type"):
         OptionChanges(flat=True, logical_type=LogicalType.GRAPHS)
     done = jelly("convert", source, "--to", "jelly", "--logical-type", "datasets")
-    assert_failed(done, 1, "DATASETS does not go with physical type TRIPLES")
+    assert_failed(done, 1, "DATASETS does not match physical type TRIPLES")
 
 
 def test_relative_iris_need_a_base() -> None:

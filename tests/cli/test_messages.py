@@ -97,7 +97,7 @@ def test_contexts_are_given(log: Path) -> None:
     done = jelly("convert", "--messages", source, "--to", "nq", "--context", given)
     assert done.text.splitlines()[1].startswith("<urn:a> <urn:p> ")
     done = jelly("convert", "--messages", source, "-o", log.with_name("x.nq"))
-    assert_failed(done, 1, "line 1", "not fetched", "--context")
+    assert_failed(done, 1, "line 1", "never fetched", "--context")
     assert (
         json.loads(jelly("inspect", "--messages", source, "--context", given, "--json").text)[
             "messages"

@@ -153,7 +153,7 @@ def test_an_address_is_asked_for_by_name(tmp_path: Path) -> None:
         (["serve", "--topic", "t"], "a file is needed"),
         (["serve", "--topic", "t=x.jelly", "--read-only"], "--store"),
         (["serve", "--live", "t=quins"], "triples, quads or graphs"),
-        (["serve", "--live", "t", "--live", "t"], "two topics"),
+        (["serve", "--live", "t", "--live", "t"], "is given twice"),
         (["serve", "--live", "t", "--tls-key", "x"], "--tls-cert"),
         (["publish", "x.jelly", "--to", "localhost"], "HOST:PORT"),
         (["subscribe", "t", "--from", "localhost:x"], "HOST:PORT"),
@@ -224,7 +224,7 @@ def test_what_came_of_a_stream_that_is_interrupted_is_kept(
             subscriber.kill()
             subscriber.communicate()
     assert subscriber.returncode == {"SIGINT": 130, "SIGTERM": 143}.get(end, 1)
-    found = re.search(rf"{out} has the (\d) whole frames that came", said)
+    found = re.search(rf"{out} has the (\d) complete frames received", said)
     assert found is not None, said
     # The first one has no statements.
     assert list(read(out)) == TRIPLES[: 2 * int(found[1]) - 2]

@@ -128,7 +128,7 @@ def test_stdout_that_is_closed_or_full_is_named(
 @pytest.mark.parametrize("ending", [".xz", ".lz4", ".br", ".zip", ".7z", ".XZ"])
 def test_a_compression_that_there_is_not(ending: str, tmp_path: Path) -> None:
     path = triples_file(tmp_path)
-    told = f"{ending.lower()} is not a compression"
+    told = f"unknown compression {ending.lower()}"
     for name in (f"x.jelly{ending}", f"x.nt{ending}"):
         done = jelly("convert", path, "-o", tmp_path / name, "--to", "jelly")
         assert_failed(done, 2, told)

@@ -309,9 +309,9 @@ def test_logical_types_go_with_physical_types(
         assert decoder.options.logical_type == logical
         kernel.Encoder(options)
     else:
-        with pytest.raises(OptionsError, match="does not go with"):
+        with pytest.raises(OptionsError, match="does not match"):
             kernel.decode(data)
-        with pytest.raises(OptionsError, match="does not go with"):
+        with pytest.raises(OptionsError, match="does not match"):
             kernel.Encoder(options)
 
 

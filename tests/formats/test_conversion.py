@@ -225,7 +225,7 @@ def test_frames_that_are_taken(wanted: Frames, subjects: str, grouped: bytes) ->
 def test_frames_that_are_not_there(grouped: bytes) -> None:
     with pytest.raises(SourceError, match="no frame 5: the stream has 5"):
         made(grouped, "jelly", "nt", take_frames=Frames(5, None))
-    with pytest.raises(ValueError, match="only Jelly"):
+    with pytest.raises(ValueError, match="applies to Jelly only"):
         made(NT, "nt", "jelly", take_frames=Frames(0, 0))
 
 

@@ -157,8 +157,8 @@ def test_without_a_source(target: Format) -> None:
 def test_settings_that_do_not_go_with_the_formats() -> None:
     grouped = OptionChanges(logical_type=LogicalType.GRAPHS)
     for settings, words in (
-        (ConversionSettings(take_frames=Frames(0, 0)), "only Jelly has frames"),
-        (ConversionSettings(changes=grouped, frame_rows=2), "give no size of frames"),
+        (ConversionSettings(take_frames=Frames(0, 0)), "applies to Jelly only"),
+        (ConversionSettings(changes=grouped, frame_rows=2), "do not set a frame size"),
     ):
         for target in (JELLY, Format.JELLY_TEXT):
             with pytest.raises(ValueError, match=words):

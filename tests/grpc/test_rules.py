@@ -195,7 +195,7 @@ def test_streams_without_options_are_refused(frames: list[bytes], words: str) ->
         ({"max_prefix_table_size": 5000}, "prefix table"),
         ({"max_datatype_table_size": 5000}, "datatype table"),
         ({"max_name_table_size": 7}, "too small"),
-        ({"logical_type": LogicalType.FLAT_QUADS}, "does not go with"),
+        ({"logical_type": LogicalType.FLAT_QUADS}, "does not match"),
     ],
 )
 def test_options_that_are_not_supported_are_refused(options: dict[str, Any], words: str) -> None:

@@ -36,7 +36,7 @@ def test_the_graph_of_a_dump_is_no_string(tmp_path: Path) -> None:
 
 def test_the_id_of_a_patch_is_a_string() -> None:
     log = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
-    with pytest.raises(TypeError, match="until is the id of a patch as a string, not "):
+    with pytest.raises(TypeError, match="until must be the id of a patch as a string"):
         replay(Store(), log, until=NamedNode("urn:1"))  # type: ignore[arg-type]
     assert replay(Store(), log, until="urn:1").patches == 1
 

@@ -159,7 +159,7 @@ class StreamOptions(Presets):
             raise OptionsError(f"logical type {self.logical_type} is not valid")
         if self.logical_type and self.base_logical_type not in CONSISTENT[self.physical_type]:
             raise OptionsError(
-                f"logical type {logical_name(self.logical_type)} does not go with "
+                f"logical type {logical_name(self.logical_type)} does not match "
                 f"physical type {self.physical_type.name}"
             )
 

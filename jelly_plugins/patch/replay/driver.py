@@ -168,7 +168,7 @@ def replay_log(
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
     """
     if group is not None and group < 1:
-        raise OptionsError(f"group: {group} transactions cannot be applied together")
+        raise OptionsError(f"group must be at least 1 (got {group})")
     if group is None:
         # What else gives patches may wait for one before it gives the next.
         group = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
@@ -232,7 +232,7 @@ def as_term(text: str) -> str:
     ('<urn:uuid:1>', '"seven"')
     """
     if not isinstance(text, str):
-        raise TypeError(f"until is the id of a patch as a string, not {text!r}")
+        raise TypeError(f"until must be the id of a patch as a string (got {text!r})")
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
 
 

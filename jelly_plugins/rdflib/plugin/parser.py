@@ -24,7 +24,7 @@ class BytesParser(Parser):
         """
         stream: Any = source.getByteStream()
         if stream is None:
-            raise SourceError("rdflib gives text and no bytes of this source; the format is binary")
+            raise SourceError("rdflib passes this source as text; the format is binary")
         try:
             type(self)._load(sink, stream, **settings)
         except JellyError as error:

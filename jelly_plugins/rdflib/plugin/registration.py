@@ -86,9 +86,9 @@ class _OthersPlugin(rdflib.plugin.Plugin[Any]):
         if not _OthersPlugin.told:
             _OthersPlugin.told = True
             warnings.warn(
-                f'format="{self.name}" is served by {self._plugin.ep.value.partition(".")[0]}, '
-                "which is installed too: call jelly_plugins.rdflib.activate() to be served by "
-                f'jelly-plugins, or say format="{OWN_NAME}"',
+                f'format="{self.name}" is handled by {self._plugin.ep.value.partition(".")[0]}, '
+                "which is also installed: call jelly_plugins.rdflib.activate() to use "
+                f'jelly-plugins, or use format="{OWN_NAME}"',
                 # The caller of Graph.parse or Graph.serialize, which call rdflib.plugin.get.
                 stacklevel=4,
             )

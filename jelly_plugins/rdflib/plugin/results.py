@@ -86,7 +86,7 @@ class _ResultSerializer(ResultSerializer):
             write_boolean(bool(self.result.askAnswer), stream, format=self.format)
             return
         if self.result.type != "SELECT":
-            raise TermError(f"results of {self.result.type} have no place in this format")
+            raise TermError(f"this format cannot express results of type {self.result.type}")
         names = list(self.result.vars or ())
         bindings = self.result.bindings
         write_results(
