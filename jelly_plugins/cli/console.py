@@ -45,8 +45,8 @@ def open_sources(
 ) -> Iterator[list[Source]]:
     """The sources to read; ``-`` is stdin. On a terminal a bar shows how far large files are read.
 
-    :param doing: what the bar says.
-    :param then: what it says once a file is read, if that is not the end.
+    :param doing: the text of the progress bar.
+    :param then: its text after a file was read, if that is not the end.
     :param printing: whether something is printed meanwhile. Where that is on the terminal too, it
         shows the progress, and no progress bar appears between the lines.
     """
@@ -128,7 +128,7 @@ def destination(name: str, *, force: bool, binary: bool) -> Destination:
     """Where to write; ``-`` is stdout.
 
     :param force: whether an existing file is replaced.
-    :param binary: whether what is written is not for a terminal.
+    :param binary: whether the output is not for a terminal.
     """
     if name == STANDARD:
         if binary and sys.stdout.isatty():

@@ -45,7 +45,7 @@ from .xml import guarded, with_line_feeds, with_root
 _CACHE_ENTRIES: Final = 1 << 16
 
 
-#: What pyoxigraph's messages say of the place, which errors have besides.
+#: The position in pyoxigraph's messages, which our errors have separately.
 _PLACE: Final = re.compile(
     r"^Parser error at [^:]*: |(?: (?:at|on|in) line \d+(?: column \d+)?)?(?: \(line \d+\))?$"
 )
@@ -55,7 +55,7 @@ _RELATIVE: Final = re.compile(
 _NEED_BASE: Final = ": relative IRIs need a base (--base)"
 
 #: Base IRI of a JSON-LD document without one. pyoxigraph leaves out statements with relative IRIs,
-#: as JSON-LD has it. Under this base they come out, and are rejected here.
+#: as JSON-LD requires. Under this base they are included, and are rejected here.
 NO_BASE: Final = "x-jelly-plugins-no-base://x/"
 _NO_BASE_SCHEME: Final = NO_BASE.partition("/")[0]
 
@@ -259,7 +259,7 @@ class TextReader(Closing):
 
 
 def message_of(error: SyntaxError) -> str:
-    """What pyoxigraph says of malformed text, without the place."""
+    """pyoxigraph's message for malformed text, without the position."""
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):
         return f"the document is truncated: {found[1]}> is missing"
@@ -278,7 +278,7 @@ def check_base(iri: str) -> str:
 
 
 def too_large(error: MemoryError) -> str:
-    """What is wrong where pyoxigraph says that a token is longer than it takes."""
+    """The error where pyoxigraph reports that a token is too long."""
     return f"a term is too long: {error}"
 
 

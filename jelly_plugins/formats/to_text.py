@@ -203,7 +203,7 @@ class _CheckedFactory:
 #: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
 _XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
 
-#: Names that every format with prefixes can say; pyoxigraph does not look at them.
+#: Names that are valid in every format with prefixes; pyoxigraph does not check them.
 _PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
 
 

@@ -221,7 +221,7 @@ def as_triple(statement: tuple[Any, ...], name: str, frame: int | None = None) -
 
 
 def _regrouped(frames: Iterable[AnyFrame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:
-    """Encode what frames say, in frames of the encoder's own size."""
+    """Encode the contents of frames, in frames of the encoder's own size."""
     for frame in frames:
         if frame.metadata and not lossy:
             raise OptionsError(

@@ -1,4 +1,4 @@
-"""XML as far as it is checked before pyoxigraph parses it, or while it is written.
+"""Checks of XML before pyoxigraph parses it, or while it is written.
 
 pyoxigraph expands each reference to an entity, without a bound: an entity may
 expand to far more text than its reference. So the text is checked first. Entities
@@ -7,7 +7,7 @@ takes the document type to begin or to end.
 
 pyoxigraph also accepts a document without a root element, so that a file which is truncated in its
 prolog would pass for one without statements. Only comments and processing instructions are parsed
-here; the rest is left to pyoxigraph.
+here; pyoxigraph parses the rest.
 
 Reference: XML 1.0, productions 2 to 5, sections "Documents" and "Physical Structures"; Namespaces
 in XML 1.0, production 4.

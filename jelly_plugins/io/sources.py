@@ -210,7 +210,7 @@ def rewinder(src: Any) -> Callable[[], object] | None:
         that is being written.
     """
     if isinstance(src, str | os.PathLike):
-        # A URL is fetched again; of a path to nothing, opening it has more to say.
+        # A URL is fetched again; for a missing path, opening it raises a better error.
         special = os.path.exists(src) and not os.path.isfile(src)
         return None if special else lambda: None
     if isinstance(src, bytes | bytearray | memoryview):
@@ -218,7 +218,7 @@ def rewinder(src: Any) -> Callable[[], object] | None:
     try:
         start = src.tell() if src.seekable() else None
     except (AttributeError, OSError, ValueError):
-        # Not a file, or a closed one; opening it has more to say here too.
+        # Not a file, or a closed one; here, too, opening it raises a better error.
         return None
     return None if start is None else lambda: src.seek(start)
 

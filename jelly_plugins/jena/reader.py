@@ -29,7 +29,7 @@ BATCH_ROWS: Final = 4096
 _CACHE_ENTRIES: Final = 1 << 16
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-#: Datatypes that go without saying where there is a language tag.
+#: Datatypes that are implied by a language tag.
 _TAGGED: Final = (RDF_LANG_STRING, _RDF + "dirLangString")
 _DIRECTIONS: Final = ("ltr", "rtl")
 

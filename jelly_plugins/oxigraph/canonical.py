@@ -42,7 +42,7 @@ _FORMS_IN_TERMS: Final = "".join(
 KEPT_TERM: Final = rf'(?s)^(?:_.*|<[^<].*|".*"(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS})$'
 #: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be rejected.
 KNOWN_DATATYPE: Final = rf'"\^\^<(?:{re.escape(XSD)}|{re.escape(_RDF)})'
-#: Other forms that say the same as one of those above.
+#: Other forms that are equivalent to one of those above.
 _INTEGER: Final = r"[+-]?[0-9]{1,40}"
 _DECIMAL: Final = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})"
 _OTHERS: Final = {

@@ -33,7 +33,7 @@ DEFAULT_GRAPH: Final = DefaultGraph()
 #: Characters of a rejected term that an error shows.
 _SHOWN: Final = 80
 
-#: The way out for quoted triples, where there is one.
+#: The remedy for quoted triples, where there is one.
 _REIFY: Final = " (quoted_triples='reify' puts a reifier there)"
 
 _QUOTED: Final = "a quoted triple"
@@ -265,7 +265,7 @@ class QuadFactory(OxigraphFactory):
 def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:
     """A triple of these terms.
 
-    :param quoted: whether errors are to say that it is a quoted one.
+    :param quoted: whether errors call it a quoted one.
     :param way_out: what an error adds for a quoted triple as subject.
     :raises TermError: Oxigraph does not allow a term of this kind in its position.
     """

@@ -54,7 +54,7 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     if opens:
         return PatchFormat.JELLY_PATCH
     by_name = format_of(name)
-    # Of a stream that is truncated in its first bytes, the name says more.
+    # For a stream that is truncated in its first bytes, the name is more reliable.
     if opens is None and by_name is PatchFormat.JELLY_PATCH:
         return PatchFormat.JELLY_PATCH
     if _TEXT.match(head):

@@ -55,7 +55,7 @@ __all__ = [
     "header",
 ]
 
-#: What errors say of a log whose last patch may be truncated.
+#: Error message for a log whose last patch may be truncated.
 BEHIND_HEADERS: Final = (
     "the log ends after the headers of a patch, which may be truncated: a row Z or a transaction "
     "would complete it"

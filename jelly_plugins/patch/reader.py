@@ -105,7 +105,7 @@ class PatchReader(Closing):
         #: Whether nothing shows that the source is a log.
         self._guessed = False
         self._opening = b""
-        #: Whether the source has ended: what ends a patch then is nothing but that.
+        #: Whether the source has ended, which alone ends a patch then.
         self.ended = False
         #: The source's format; None until something was read, unless it was given.
         self.format = format
@@ -231,7 +231,7 @@ class PatchReader(Closing):
             yield self._finish()
 
     def _finish(self) -> Any:
-        """End the Jelly-Patch stream: what is left of it.
+        """End the Jelly-Patch stream and return its last rows.
 
         :raises TruncatedError: it ends inside a patch.
         """

@@ -390,7 +390,7 @@ class LogWriter:
             self._file.truncate(0)
             return
         try:
-            # Of text, headers alone may be what is left of a patch.
+            # In text, only the headers of a patch may remain.
             torn = not self._read() and self.format is PatchFormat.RDF_PATCH
         except (TruncatedError, TextError) as error:
             if isinstance(error, TextError) and self._ends_with_a_line(size):
@@ -441,7 +441,7 @@ class LogWriter:
         return self._file.read(64)
 
     def _ends_without_mark(self) -> bool:
-        """Read a log that is not whole; say whether it lacks nothing but the last mark."""
+        """Read an incomplete log; return whether it lacks only the last mark."""
         if self.format is PatchFormat.RDF_PATCH:
             return False
         try:
@@ -450,7 +450,7 @@ class LogWriter:
             return False
 
     def _read(self, *, strict: bool = True) -> bool:
-        """Read the log; say whether its last patch has more than headers."""
+        """Read the log; return whether its last patch has more than headers."""
         self.place = Place()
         ids: dict[str, Any] = {}
         rows_of_patch = rows_of_last = 0

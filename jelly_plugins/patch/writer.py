@@ -1,6 +1,6 @@
 """Patches to files: Jelly-Patch, RDF Patch text or binary RDF Patch; from patches or from rows.
 
-Flat in memory: rows are written as they come.
+Memory use is constant: rows are written one by one.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class PatchSerializer:
 
     def add(self, rows: Iterable[AnyOperation]) -> bytes:
         """Write rows. After END, in Jelly-Patch streams of type FRAME and PUNCTUATED and in text,
-        all that there is of the patch has come out.
+        all bytes of the patch were returned.
 
         :return: what is ready to be written.
         :raises JellyError: a row cannot be written.
@@ -181,7 +181,7 @@ class PatchSerializer:
     def finish(self) -> bytes:
         """End the stream.
 
-        :return: what is left to be written.
+        :return: the remaining bytes.
         :raises OrderError: the last patch is not ended.
         """
         if self._text is not None:

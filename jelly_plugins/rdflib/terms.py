@@ -72,7 +72,7 @@ class RdflibFactory:
         makes nodes by the labels as they are, but for the empty one, see :data:`LABELS`.
     :param generalized: let generalized statements through. rdflib holds them, but most of it, all
         its serializers included, takes no notice that there is such a thing.
-    :param named_graphs: without it, quads come out as triples, and must be in the default graph.
+    :param named_graphs: without it, quads become triples, and must be in the default graph.
 
     >>> factory = RdflibFactory(blank_nodes="keep")
     >>> factory.literal("01", None, "http://www.w3.org/2001/XMLSchema#integer").n3()
@@ -321,7 +321,7 @@ class EncoderTerms:
     """Terms of graphs on their way to an encoder: the compiled module makes generic ones of them,
     which the codec knows; without it they stay what they are.
 
-    :ivar describe: takes apart for the encoder what comes out here.
+    :ivar describe: takes apart this factory's terms for the encoder.
     :ivar generic: the compiled half, None without it.
     """
 

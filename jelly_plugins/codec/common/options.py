@@ -83,7 +83,7 @@ def read_options(
     end: int,
     limits: Limits,
 ) -> O:
-    """Read the options of a stream as they are, checking nothing but their types.
+    """Read the options of a stream, checking only their types.
 
     :param make: makes options of their values by name.
     :param fields: the names by the numbers of the fields.

@@ -1,7 +1,7 @@
 """Rows in frames: what the decoders of Jelly-RDF and Jelly-Patch have in common.
 
-Knows where rows begin and end, that each sets one field, what may follow what, and what options,
-statements and lookup entries are. The decoder interprets the other rows.
+Knows where rows begin and end, that each sets one field, the order of rows, and the contents of
+options, statements and lookup entries. The decoder interprets the other rows.
 
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """

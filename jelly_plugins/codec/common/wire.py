@@ -1,4 +1,4 @@
-"""Protocol Buffers on the wire, as far as Jelly needs it: varints, tags, fields.
+"""The Protocol Buffers wire format that Jelly needs: varints, tags, fields.
 
 The codec reads and writes the wire format itself. A message library hides what a strict reader has
 to see (a oneof set twice, a known field of the wrong type, the row of an error), and costs

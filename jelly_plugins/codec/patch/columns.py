@@ -263,8 +263,8 @@ class PatchColumnDecoder:
         return self._decoder.deviations
 
     def decode(self, data: bytes) -> Iterator[OperationColumns]:
-        """Decode the next frame, and return the full columns. All of them must be taken
-        before the next frame is decoded, even if there are none.
+        """Decode the next frame, and return the full columns. All of them must be consumed before
+        the next frame is decoded, even if there are none.
 
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.

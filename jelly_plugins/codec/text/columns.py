@@ -140,7 +140,7 @@ class ColumnFactory(TextFactory):
 
 
 class FrameTurns:
-    """Lets no frame be decoded before all is taken of the one before it, nor after an error."""
+    """Prevents decoding a frame before the previous one is consumed, or after an error."""
 
     def __init__(self) -> None:
         self._taken = True
@@ -213,8 +213,8 @@ class ColumnDecoder(PieceDecoder):
         self._turns = FrameTurns()
 
     def decode(self, data: bytes) -> Iterator[Columns]:
-        """Decode the next frame, and return the full columns. All of them must be taken
-        before the next frame is decoded, even if there are none.
+        """Decode the next frame, and return the full columns. All of them must be consumed before
+        the next frame is decoded, even if there are none.
 
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error. Columns with rows of the frame

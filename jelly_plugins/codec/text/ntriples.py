@@ -495,9 +495,9 @@ class StandIns:
     """Labels that represent others that cannot be written: ``label-`` and the UTF-8 of
     the other in hexadecimal.
 
-    A label has a stand-in if it cannot be had, or is itself a stand-in; no other has one. So each
-    label is written as one that no other is, and each label that can be had is read as one that is
-    written so: :meth:`read` is the inverse of :meth:`write`, both ways.
+    A label has a stand-in if it cannot be written, or has the form of a stand-in; no other has one.
+    So each label is written as one that no other is, and each label that can be had is read as one
+    that is written so: :meth:`read` is the inverse of :meth:`write`, both ways.
 
     :param can_be_had: whether a label can be had as it is, any but the empty one at most.
     """
@@ -506,7 +506,7 @@ class StandIns:
         self._can_be_had = can_be_had
 
     def write(self, label: str) -> str:
-        """What is written for a label.
+        """The written form of a label.
 
         :raises TermError: the label has a surrogate.
         """
@@ -520,7 +520,7 @@ class StandIns:
             ) from None
 
     def read(self, written: str) -> str:
-        """The label that is meant by what is written."""
+        """The label of a written form."""
         meant = self._meant_by(written)
         return written if meant is None else meant
 

@@ -126,7 +126,7 @@ def text_factory(notation: Notation, validator: TermFactory[Any] | None) -> Text
 
 
 class PieceDecoder:
-    """What a decoder that makes something else of statements says of its stream."""
+    """The state of a stream in a decoder that converts statements to another form."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
@@ -179,13 +179,13 @@ class TextDecoder(PieceDecoder):
         self._limits = limits
         #: Number of statements so far, in all frames.
         self.statements = 0
-        #: What the frame that was decoded last has besides statements, once all its chunks were
-        #: taken: namespaces and empty graphs, as text, metadata, and its sizes.
+        #: The other contents of the last decoded frame, once all its chunks were consumed:
+        #: namespaces and empty graphs, as text, metadata, and its sizes.
         self.last_frame: AnyFrame | None = None
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Decode the next frame; its lines come in chunks of any size, never of more than
-        some :data:`PIECE` bytes and a term. All of them must be taken before the next frame is
+        some :data:`PIECE` bytes and a term. All of them must be consumed before the next frame is
         decoded.
 
         :param data: the frame's bytes, without a delimiter.

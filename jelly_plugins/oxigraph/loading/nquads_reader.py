@@ -5,7 +5,8 @@ well-formed (see ``codec.TextDecoder``). The parser is lenient: it would check e
 statement again, where each term needs it once.
 
 Loads take 1.4 to 2.4 times as long without it (weather, so, qudt; time of the processor). What text
-cannot say is left to :class:`.quad_reader.QuadReader`, and so is everything without the kernel: see
+cannot express is read by :class:`.quad_reader.QuadReader`, and so is everything without the kernel:
+see
 :func:`text_of`.
 """
 

@@ -1,7 +1,7 @@
 """A Jelly source as pyoxigraph quads, made one by one: what every way into a store can read.
 
 Where the compiled kernel runs, text for Oxigraph's own parser is faster (``nquads_reader``); what
-text cannot say, such as reifiers, comes from here.
+text cannot express, such as reifiers, is read here.
 """
 
 from __future__ import annotations

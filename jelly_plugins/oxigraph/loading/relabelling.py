@@ -15,13 +15,13 @@ from ...backends import BlankNodes
 from ...codec.common.canonical_labels import canonical_labels
 from ..terms import DEFAULT_GRAPH, GraphName, describe_directed, may_have_blank_nodes
 
-#: What becomes of blank node labels in a load: new nodes, the labels as they are, or labels that
-#: depend on the statements alone.
+#: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
+#: on the statements alone.
 LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
 
 
 def read_as(blank_nodes: LoadedBlankNodes) -> BlankNodes:
-    """What becomes of labels while the source is read."""
+    """The labels while the source is read."""
     return "keep" if blank_nodes == "canonicalize" else blank_nodes
 
 

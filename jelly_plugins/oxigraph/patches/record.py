@@ -472,7 +472,7 @@ class Recorder:
         )
 
     def _remove_stale(self, reached: Quad) -> None:
-        """Remove what is left of earlier positions, which must not be taken for this one."""
+        """Remove remains of earlier positions, which must not be mistaken for this one."""
         for quad in self._stale:
             if quad != reached:
                 self.store.remove(quad)

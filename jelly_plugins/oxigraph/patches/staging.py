@@ -120,7 +120,7 @@ class Transaction:
         UpdateDelta(self._store, self, settings).update(update)
 
     def create_graph(self, graph: NamedNode) -> None:
-        """Have a graph, though it be empty. No patch says so.
+        """Create a graph, even if empty. Patches do not record this.
 
         :raises TermError: it is the one that keeps the positions of logs.
         """
@@ -128,7 +128,7 @@ class Transaction:
         self._graphs[graph] = True
 
     def drop_graph(self, graph: NamedNode | BlankNode) -> None:
-        """Not have a graph if it is empty. No patch says so."""
+        """Remove a graph if it is empty. Patches do not record this."""
         self._graphs[graph] = False
 
     def known_graphs(self) -> Iterable[NamedNode | BlankNode]:
@@ -166,7 +166,7 @@ class Transaction:
     # Results
 
     def staged(self) -> tuple[Staged, Staged]:
-        """What is to be deleted from the store, and what to be added."""
+        """The quads to delete from the store, and those to add."""
         deletes, adds = map(self._stage, self._asked())
         changed = {**deletes.changed, **adds.changed}
         if changed and not self._exchange(changed):
@@ -200,7 +200,7 @@ class Transaction:
         return [quad for quad in quads if quad not in store]
 
     def _asked(self) -> tuple[list[Quad], list[Quad]]:
-        """What is to be deleted and to be added, whatever the store has."""
+        """The quads to delete and to add, regardless of the store's contents."""
         net = self._net
         if all(net.values()):
             return [], list(net)
@@ -213,7 +213,7 @@ class Transaction:
         return Staged(*plain_text(quads, self._used)) if quads else _NOTHING
 
     def _left(self, staged: Staged, quads: list[Quad]) -> Staged:
-        """What is left of quads."""
+        """The remaining quads."""
         return staged if len(quads) == len(staged.quads) else self._stage(quads)
 
     def _exchange(self, changed: Mapping[Quad, Quad]) -> bool:
@@ -241,7 +241,7 @@ class Transaction:
         return False
 
     def quads(self) -> tuple[list[Quad], list[Quad]]:
-        """What is to be deleted from the store, and what to be added, as quads."""
+        """The quads to delete from the store, and those to add, as quads."""
         deletes, adds = self.staged()
         return deletes.quads, adds.quads
 
@@ -260,8 +260,8 @@ class Transaction:
     ) -> None:
         """Change the store, wholly or not at all.
 
-        :param deletes: what is to be deleted, as :meth:`staged` has it.
-        :param adds: what is to be added.
+        :param deletes: the quads to delete, as :meth:`staged` returns them.
+        :param adds: the quads to add.
         :param stale: quads of the bookkeeping that are worth nothing once there are others.
         :param reached: the others.
         :raises OSError: the store cannot be written.

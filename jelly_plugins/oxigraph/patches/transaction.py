@@ -9,10 +9,10 @@ change goes into the text of one SPARQL update.
 - A blank node cannot be named in SPARQL, and a long term is not to be copied for each of many
   rows. Such a row is a solution of a ``VALUES`` block where a key replaces the term, and a
   custom function returns the term of the key.
-- When a custom function fails, Oxigraph drops the row without a word. Such a row therefore adds a
-  quad to a graph that must not be there: the ``CREATE GRAPH`` that follows is an error then, and
-  undoes everything. The function is a method of a dict, so that no Python code runs in which a
-  signal could raise an exception.
+- When a custom function fails, Oxigraph drops the row silently. Such a row therefore adds a quad to
+  a graph that must not be there: the ``CREATE GRAPH`` that follows is an error then, and undoes
+  everything. The function is a method of a dict, so that no Python code runs in which a signal
+  could raise an exception.
 
 Measured with pyoxigraph 0.5.13.
 """

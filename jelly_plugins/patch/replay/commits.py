@@ -55,7 +55,7 @@ class Reached(NamedTuple):
 
 
 class Entry(NamedTuple, Generic[C]):
-    """What is to be applied.
+    """The changes to apply.
 
     :ivar transaction: whether it is a transaction; otherwise only a patch ends.
     :ivar patches: how many patches begin with it.

@@ -133,7 +133,7 @@ class Replay(Generic[C]):
             self._commits.put(entry)
 
     def _name(self, error: JellyError) -> None:
-        """Have an error name the patch that is being read, if there is one."""
+        """Add the patch that is being read, if any, to an error."""
         transactions, selection = self._transactions, self._selection
         if transactions.id is not None:
             error.message = f"patch {transactions.id}: {error.message}"
@@ -268,7 +268,7 @@ def _may_have(
                 for _, value in rows
             )
     except JellyError:
-        # What is wrong with the log is for the replay to say, once it has come so far.
+        # The replay reports errors of the log when it reaches them.
         return True
     finally:
         rewind()

@@ -224,7 +224,7 @@ class Content:
         return Content(self._operations, None, self._form)
 
 
-#: That of a patch that says nothing.
+#: That of an empty patch.
 NOTHING: Final = Content(0, b"")
 #: That of a patch of which nothing is known.
 UNKNOWN: Final = Content(None, None)

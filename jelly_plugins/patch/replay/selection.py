@@ -182,7 +182,7 @@ class Selection(Generic[C]):
                 "it has the id of the patch before it, but different content", found=patch.id
             )
         if self._until is not None and patch.id == self._until:
-            # If the store is further on, nothing is to be done, but that is an error.
+            # If the store is further on, there is nothing to do, but that is an error.
             self._is_beyond = bool(self._sought)
             self.is_complete = not self._is_beyond
         entry = None
@@ -391,7 +391,7 @@ class Selection(Generic[C]):
                 expected=position.patch,
                 found=position.patch,
             )
-        # What is read now does not show what was applied.
+        # The rows read now do not include what was applied.
         patch.content = patch.content.known_as(position.content)
 
     def _check_not_shorter(self) -> None:

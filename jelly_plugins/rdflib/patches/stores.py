@@ -56,7 +56,7 @@ def graph_exists(graph: Any) -> bool:
 
 def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
     """Bind a namespace, replacing the binding of its name, and leave other names of the same
-    IRI as they are, if the store is one that can do that: rdflib would take them away."""
+    IRI unchanged, if the store supports that: rdflib would remove them."""
     # Its first use binds rdflib's own namespaces.
     _ = graph.namespace_manager
     tables = _tables(graph)

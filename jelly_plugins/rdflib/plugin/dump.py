@@ -49,7 +49,7 @@ Namespaces: TypeAlias = bool | TypingLiteral["used"] | Mapping[str, str]
 
 
 class Part(NamedTuple):
-    """One graph of what is written, under the name it is written with."""
+    """One graph of the output, under its written name."""
 
     name: Any
     graph: Graph
@@ -218,7 +218,7 @@ def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
         named = part.name is not DEFAULT_GRAPH
         if named and options.physical_type is PhysicalType.TRIPLES and not part.empty:
             raise OptionsError("a dataset with named graphs cannot be written as triples")
-        # The default graph is always there, empty or not; naming it would say nothing.
+        # The default graph always exists, empty or not; naming it has no effect.
         if named or not part.empty:
             yield part
 

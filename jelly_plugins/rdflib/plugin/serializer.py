@@ -98,7 +98,7 @@ def compression_asked(stream: object) -> str | None:
 
 def _text_is_expected() -> bool:
     """Whether ``Graph.serialize`` was called without a destination and without an encoding, and so
-    will decode what is written.
+    will decode the output.
 
     Only the call stack shows it: with ``encoding="utf-8"`` rdflib calls a serializer in the same
     way. Where this finds nothing, rdflib fails to decode the bytes.
