@@ -5,8 +5,8 @@ Exit codes: 0 done, even if an interrupt came too late to stop it; 1 bad input o
 2 wrong usage; 129, 130, 141 and 143 ended from outside: the terminal is gone, the keyboard, a
 closed pipe, SIGTERM. An error is one line on stderr.
 
-Importing this package imports nothing but what its first lines need: an interrupt while the rest is
-loaded ends as quietly as one later.
+Importing this package imports only what its first lines need: an interrupt while the rest is loaded
+ends as quietly as one later.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def open_sources(
 def counting(
     doing: str, what: str = "statement", *, refreshes: float = 10
 ) -> Iterator[Callable[[int, int], object] | None]:
-    """What is called with the numbers of statements and of bytes so far, to show them on a
-    terminal; None if there is none.
+    """The callback for the numbers of statements and of bytes so far, which shows them on a
+    terminal; None without a terminal.
 
     :param what: what is counted, if not statements.
     :param refreshes: how often a second it is shown.
@@ -159,9 +159,9 @@ def require_files(names: list[str]) -> None:
 def refuse_ending(name: str, written: str) -> None:
     """Reject an output whose name has an ending that is not of the format written.
 
-    A name without an ending, and anything that is not a file, takes what is written by default.
+    A name without an ending, and anything that is not a file, gets the default format.
 
-    :param written: what is written, and how to get another format.
+    :param written: the format written, and how to choose another one.
     """
     from ..patch.formats import format_of as log_format_of
 

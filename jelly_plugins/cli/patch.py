@@ -192,7 +192,7 @@ def apply(
 
 @contextmanager
 def _unchanged(folder: str) -> Iterator[Filling]:
-    """The store in a folder, which is not to be changed; if there is none, none is made there."""
+    """The store in a folder, which must not change; a missing store is not created."""
     from ..formats.reading import pyoxigraph_module
 
     yield Filling(open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store())

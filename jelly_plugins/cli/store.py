@@ -208,7 +208,7 @@ def refuse_other_folder(folder: str) -> None:
 
 
 def open_store(folder: str) -> Any:
-    """The store in a folder, to be written to; made if there is none.
+    """The store in a folder, opened for writing; created if missing.
 
     What a load that was killed has left beside the store's own files is removed.
 
@@ -245,8 +245,8 @@ class Filling:
 
 @contextmanager
 def store_to_fill(folder: str) -> Iterator[Filling]:
-    """The store in a folder, as :func:`open_store` gives it. One that is made for this is removed
-    if what is done with it fails, and has left nothing in it."""
+    """The store in a folder, as :func:`open_store` gives it. A store that was created for this is
+    removed if the operation fails and has left it empty."""
     folder_before, store_before = os.path.exists(folder), is_store(folder)
     filling = Filling(open_store(folder))
     try:

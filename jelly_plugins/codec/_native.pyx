@@ -4,20 +4,20 @@
 
 Same interface, same limits, same errors, same bytes; tests/fuzz compares the two. The kernel holds
 no rules of its own: its tables are made from the reference's when it is loaded (``load_…``), and
-what is rare is left to the reference altogether (options, metadata, the reasons for a rejection).
+rare cases are left to the reference entirely (options, metadata, the reasons for a rejection).
 
 Memory, for maintainers:
 
-1. What is read is never trusted. Each read is preceded by a comparison with the end of what may be
-   read, and lengths are compared with what is left, never added to a position first.
+1. Input is never trusted. Each read is preceded by a comparison with the end of the readable bytes,
+   and lengths are compared with the remaining bytes, never added to a position first.
 2. Code marked ``nogil`` holds no Python objects, and allocates with PyMem_Raw… alone. A failed
    allocation is a status, not an exception.
 3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted
    (kernel/common/terms.pxi). The one place where a Term owns a Python object is ``Term.object``; it
    is given up in ``sweep``.
-4. What is kept is owned. The bytes of a frame, or of a chunk of text, are the caller's, and held
-   for as long as it takes to read them: by the call, or, where the output of a frame is yielded
-   chunk by chunk, by the decoder. What points into them is forgotten when that ends (``end_frame``,
+4. Kept data is owned. The bytes of a frame, or of a chunk of text, are the caller's, and held for
+   as long as it takes to read them: by the call, or, where the output of a frame is yielded chunk
+   by chunk, by the decoder. What points into them is forgotten when that ends (``end_frame``,
    ``end_text``). A Term's Slices lie after its own structure, or in the bytes that are its
    ``object``; only a long one of which an object is made borrows from the frame, and no longer than
    that takes (``borrow``). Nor does anything else that outlives a call point into a caller's bytes:

@@ -190,7 +190,7 @@ class Incoming:
             act()
 
     def _receive(self) -> bytes | None:
-        """The next request; None if the client has said that there is none."""
+        """The next request; None if the client has ended the stream."""
         frame = self._request()
         if frame is None:
             frame = self._request()

@@ -231,8 +231,8 @@ class _Requests:
             raise StopIteration from None
 
     def close(self) -> None:
-        """Close what gives the frames. If a thread waits for it just now, it is left to that
-        thread, which takes no more of it afterwards."""
+        """Close the source of frames. If a thread waits for it at the moment, that thread closes
+        it, and reads no more of it."""
         close = getattr(self._frames, "close", None)
         if close is not None and self._lock.acquire(blocking=False):
             try:

@@ -139,7 +139,7 @@ def _options(bounds: Bounds) -> list[tuple[str, Any]]:
     return [
         ("grpc.max_receive_message_length", bounds.message_bytes),
         ("grpc.max_send_message_length", bounds.message_bytes),
-        # Otherwise a second server may listen on a port that is taken, and get half of the calls.
+        # Otherwise a second server may listen on a port in use, and get half of the calls.
         ("grpc.so_reuseport", 0),
         ("grpc.keepalive_time_ms", _KEEPALIVE * 1000),
         ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER * 1000),

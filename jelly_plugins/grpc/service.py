@@ -70,8 +70,8 @@ class Publishable(Protocol):
 
 
 class Service(Subscribable, Publishable, Protocol):
-    """All of what a server serves. A method ``close``, if there is one, is called when the server
-    is stopped: streams that have no end should end then."""
+    """An application with all streams of a server. Its method ``close``, if any, is called when the
+    server is stopped: endless streams should end then."""
 
 
 class AsyncPublished(Protocol):

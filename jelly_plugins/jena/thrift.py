@@ -34,7 +34,7 @@ from .wire import (
 STRUCT: Final = 12
 LIST: Final = 9
 _CODES: Final = {Scalar.STRING: 8, Scalar.DOUBLE: 7, Scalar.I64: 6, Scalar.I32: 5}
-#: The number of elements that says that it follows as a varint.
+#: The number of elements that means that the number follows as a varint.
 _LONG_LIST: Final = 15
 _DOUBLE: Final = struct.Struct("<d")
 

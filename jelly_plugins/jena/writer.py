@@ -1,6 +1,6 @@
 """Statements to rows of Jena RDF Binary: the Python codec, which the compiled one follows.
 
-Terms of any backend in, bytes out; no I/O. What is written is what Apache Jena writes of the same
+Terms of any backend in, bytes out; no I/O. The output is what Apache Jena writes for the same
 statements: prefix names in Thrift only, where prefixes are declared; no value forms; statements in
 the default graph as triples.
 """
@@ -77,7 +77,7 @@ class TermWriter:
         if before is not None:
             # It may have been the first name of its IRI.
             self._names, self._lengths, added = {}, [], self.prefixes
-        # Of several names for an IRI, the first is taken.
+        # Of several names for an IRI, the first is used.
         for each, value in added.items():
             self._names.setdefault(value, each)
         self._lengths = sorted({*self._lengths, *map(len, added.values())}, reverse=True)

@@ -187,7 +187,7 @@ def cut_rows(bytes rows not None, bytes opening not None, long long statements,
 
 cdef bint count_rows(const uint8_t *pos, const uint8_t *end, long long *rows,
                      long long *statements) noexcept nogil:
-    """Count a frame's rows; False if there is anything but rows of a usual form."""
+    """Count a frame's rows; False if there are other rows than those of the usual form."""
     cdef size_t size
     cdef const uint8_t *stop
     cdef uint8_t tag

@@ -159,7 +159,7 @@ def _short_varint(data: bytes, pos: int, end: int) -> tuple[int, int] | None:
 
 
 def _usual_rows(data: bytes, pos: int, end: int) -> tuple[int, int] | None:
-    """The numbers of rows and of statements in a frame of nothing but rows of a usual form."""
+    """The numbers of rows and of statements in a frame with only rows of the usual form."""
     rows = statements = 0
     while pos < end:
         found = _short_varint(data, pos + 1, end)

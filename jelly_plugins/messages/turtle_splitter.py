@@ -56,7 +56,7 @@ _NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
 
 
 class _NotWhole(Exception):  # noqa: N818
-    """A token may go on beyond what is there."""
+    """A token may continue after the available text."""
 
 
 class TurtleSplitter:
@@ -90,7 +90,7 @@ class TurtleSplitter:
         self._data = b""
         self._pos = 0
         self._last = False
-        #: What is to come out, and what of the data that is.
+        #: The output, and the part of the data that it comes from.
         self._out: list[bytes] = []
         self._copied = 0
         #: Number of a line, and where it was counted.
@@ -240,8 +240,8 @@ class TurtleSplitter:
         return dot.end()
 
     def _goes_on(self, pos: int) -> bool:
-        """Whether a name that reaches up to ``pos`` may go on beyond what is there. Dots are of a
-        name if more of it follows."""
+        """Whether a name that reaches up to ``pos`` may continue after the available text. Dots are
+        of a name if more of it follows."""
         return not self._last and DOTS.match(self._data, pos) is not None
 
     def _not_whole(self) -> None:

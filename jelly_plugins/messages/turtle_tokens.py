@@ -1,4 +1,4 @@
-r"""The tokens of Turtle and TriG, as far as one has to know them to find where statements end.
+r"""The tokens of Turtle and TriG that are needed to find the ends of statements.
 
 Reference: RDF 1.2 Turtle and RDF 1.2 TriG, section "Grammar".
 """
@@ -92,7 +92,7 @@ PREFIX: Final = re.compile(
     + rb")"
 )
 BASE: Final = re.compile(rb"(?:@base|(?i:base))" + _BETWEEN + rb"*+(" + _IRI + rb")")
-#: One of these that goes on beyond what is there.
+#: One of these that continues after the available text.
 UNFINISHED_DECLARATION: Final = re.compile(
     rb"(?:@prefix|@base|(?i:prefix|base))"
     + _BETWEEN
@@ -110,11 +110,11 @@ VERSION: Final = re.compile(
     + _BETWEEN
     + rb"*+(?:\"([^\"\\\r\n]*+)\"(?!\")|'([^'\\\r\n]*+)'(?!'))"
 )
-#: Nothing but dots up to the end, or nothing.
+#: Only dots up to the end, or nothing.
 DOTS: Final = re.compile(rb"\.*+\Z")
 DOT: Final = re.compile(_BETWEEN + rb"*+\.")
 
-#: A token that may go on beyond what is there.
+#: A token that may continue after the available text.
 UNFINISHED: Final = re.compile(
     rb"(?:"
     + rb"|".join(

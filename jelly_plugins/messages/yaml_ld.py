@@ -138,7 +138,7 @@ class _Bounded:
     """The chunks of a source, in which no value is longer than a document may be: the parser
     gathers all of it first.
 
-    :ivar since_event: bytes that have come out since the parser said something.
+    :ivar since_event: bytes yielded since the parser's last event.
     """
 
     def __init__(self, source: Input, limits: Limits) -> None:
@@ -161,7 +161,7 @@ def _with_starts(pieces: Iterator[bytes]) -> Iterator[bytes]:
     >>> b"".join(_with_starts(iter([b"a: 1\\n..", b".\\n# b\\nb: 2\\n...\\n"])))
     b'a: 1\\n---\\n# b\\nb: 2\\n...\\n'
     """
-    # The byte before the text says whether a line starts there.
+    # The byte before the text shows whether a line starts there.
     before, waiting = b"\n", b""
     for piece in pieces:
         text = before + waiting + piece

@@ -37,8 +37,8 @@ SEARCH_STEPS: Final = 5_000_000
 class Comparison:
     """What a comparison found; true if both sides are equal.
 
-    :ivar equal: whether they are.
-    :ivar reason: what the difference is, in a line; empty if there is none.
+    :ivar equal: whether the statements are equal.
+    :ivar reason: the difference, in one line; empty if there is none.
     :ivar missing: some statements that were expected and not found, as N-Quads.
     :ivar unexpected: some statements that were found and not expected, as N-Quads.
     """

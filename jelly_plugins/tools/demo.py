@@ -1,6 +1,6 @@
 """The whole way once, on a small real file: Jelly to rdflib, to Oxigraph, a query, back to Jelly.
 
-The file is shipped with the package; ``data/README.md`` says where it is from.
+The file is shipped with the package; ``data/README.md`` names its source.
 """
 
 from __future__ import annotations

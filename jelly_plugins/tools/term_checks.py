@@ -27,8 +27,8 @@ _REMEMBERED: Final = 1 << 16
 
 
 class TermChecks:
-    """Looks at the terms of one stream after another statement, each distinct one once as far as
-    memory reaches."""
+    """Checks the terms of a stream statement by statement, each distinct one once within the limits
+    of its cache."""
 
     def __init__(self) -> None:
         self._seen: set[Any] = set()

@@ -27,7 +27,7 @@ from .term_reader import PatchTermReader
 
 _ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
 
-#: Rows without content, and what they say.
+#: Rows without content, and their operations.
 _EMPTY_ROWS: Final = {
     PatchRow.TRANSACTION_START: (BEGIN, "RdfPatchTransactionStart"),
     PatchRow.TRANSACTION_COMMIT: (COMMIT, "RdfPatchTransactionCommit"),

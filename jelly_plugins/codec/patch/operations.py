@@ -24,7 +24,7 @@ class OperationKind(IntEnum):
     BEGIN = 6
     COMMIT = 7
     ABORT = 8
-    #: Says something about the patch, and does nothing.
+    #: Describes the patch, and has no effect.
     HEADER = 14
     #: The patch ends here.
     END = 15

@@ -30,8 +30,8 @@ cdef inline bint may_be_default(Slice iri) noexcept nogil:
 
 
 cdef bint is_usual(Row *row) noexcept nogil:
-    """Whether RDF 1.1 has such kinds of terms where they are, and no more is said of a literal than
-    is read here."""
+    """Whether RDF 1.1 allows such kinds of terms in their positions, and literals have only the
+    parts that are read here."""
     cdef RowTerm *object_ = &row.terms[2]
     return (
         is_node(row.terms[0].kind)

@@ -2,7 +2,7 @@
 # form, become rows.
 
 cdef struct RowText:
-    # A term that is to be written; its Slices belong to the term's objects, or to the line.
+    # A term to write; its Slices belong to the term's objects, or to the line.
     int kind
     Slice text
     Slice langtag
@@ -372,7 +372,7 @@ class RowEncoder(reference_jena_writer.RowEncoder):
     def __init__(self, *settings, **named):
         super().__init__(*settings, **named)
         self._texts = TermTexts(self.format, self.limits)
-        # Where something else is to be written of a term, it is the reference's.
+        # The reference writes terms of any other form.
         self._usual = self.describe is terms.describe and KNOWN_TERMS
 
     def add(self, statements):

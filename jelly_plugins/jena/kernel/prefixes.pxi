@@ -1,5 +1,5 @@
 # Prefixes by name. What they hold was validated and bounded by the reference, from whose dictionary
-# it comes. Nothing but `declare` needs the GIL.
+# it comes. Only `declare` needs the GIL.
 
 cdef struct Prefix:
     Buffer name

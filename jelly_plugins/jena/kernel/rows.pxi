@@ -1,4 +1,4 @@
-# What a row says, whatever its encoding. Nothing here needs the GIL.
+# The contents of a row, independent of its encoding. Nothing here needs the GIL.
 
 cdef enum:
     # Besides IRI, BLANK_NODE and LITERAL: an IRI that is a prefix name.

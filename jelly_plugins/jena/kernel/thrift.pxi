@@ -47,7 +47,7 @@ cdef inline bint thrift_string(Bytes *at, Slice *text) noexcept nogil:
         if byte < 0:
             return False
         if shift > 21:
-            # Longer than strings are; the reference says so.
+            # Longer than strings may be; the reference raises the error.
             return False
         size |= <size_t> (byte & 0x7F) << shift
         shift += 7

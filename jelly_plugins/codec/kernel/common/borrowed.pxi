@@ -1,6 +1,6 @@
 # Bytes that belong to the caller, for the time of a call. In a build for finding errors (made with
-# JELLY_POISON=1, see tests/fuzz/README.md) what works on them is given a copy, which is overwritten
-# and freed when the call is done: what still points to it is found out at once.
+# JELLY_POISON=1, see tests/fuzz/README.md) the code gets a copy, which is overwritten and freed
+# when the call is done: a remaining pointer to it is detected at once.
 
 cdef extern from *:
     """
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef inline bytes held(bytes data):
-    """A call's bytes as they are to be worked on, and to be given to `let_go` in the end."""
+    """The bytes of a call to work on; pass them to `let_go` in the end."""
     if data is None:
         raise TypeError("bytes are needed, not None")
     if not IS_POISONED:

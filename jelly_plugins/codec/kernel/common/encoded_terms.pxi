@@ -1,4 +1,4 @@
-# Terms that are to be written, as they were found in text or in objects.
+# Terms to write, as found in text or in objects.
 
 cdef struct Place:
     # Where a value was found in a lookup; it still is there if the entry's serial is this one.
@@ -7,7 +7,7 @@ cdef struct Place:
 
 
 cdef struct EncodedTerm:
-    # A term that is to be written, with the places where its parts were found last.
+    # A term to write, with the places where its parts were found last.
     int kind
     # An IRI's characters; of other terms the bytes on the wire, without a datatype.
     Slice text

@@ -33,7 +33,7 @@ cdef enum Event:
     REPEAT
     GRAPH_START
     EMPTY_GRAPH
-    # A row of a patch that says nothing but its kind.
+    # A row of a patch that has only a kind.
     BARE_ROW
 
 
@@ -106,9 +106,9 @@ cdef struct Table:
 
 
 cdef struct Reader:
-    # What the options and the limits say.
+    # Values of the options and the limits.
     bint text
-    # Whether a validator has a say in what is made into text.
+    # Whether a validator checks the terms that become text.
     bint validated
     # Whether it writes literals too: in the one form that they have for it, and with language tags
     # that N-Triples cannot express.
@@ -170,7 +170,7 @@ cdef struct Reader:
     uint64_t row_name_id
     int row_given
 
-    # Why reading stopped, where more is to say than the status.
+    # Why reading stopped, in addition to the status.
     Status status
     # A stop that is dealt with once what was planned before it is done; READ for none.
     Status stopped
@@ -229,13 +229,13 @@ cdef int load_reader_rules() except -1:
 
 
 cdef void *refuse(Reader *reader, Status status) noexcept nogil:
-    """Say why a function returns NULL."""
+    """Set the reason why a function returns NULL."""
     reader.status = status
     return NULL
 
 
 cdef bint fail(Reader *reader, Status status) noexcept nogil:
-    """Say why a function returns False."""
+    """Set the reason why a function returns False."""
     reader.status = status
     return False
 

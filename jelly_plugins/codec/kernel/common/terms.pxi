@@ -1,13 +1,13 @@
-# Terms as a stream says them, and the caches that find one again. Nothing here needs the GIL, but
-# for `sweep` where terms have objects.
+# Terms of a stream, and the caches that find them again. Nothing here needs the GIL, but for
+# `sweep` where terms have objects.
 #
 # Who owns a term: `references` counts its cache, the name that it was last made of, each position
 # of the statement before, the graph that was started, and each quoted triple that holds it. A term
 # that has no owner any more is put aside (`drop`), because statements that are planned but not yet
 # made may point to it; once they are made, `sweep` frees all that were put aside.
 #
-# Terms come and go by the million, so that their memory is a pool's: what is freed is what is taken
-# next, most likely still at hand.
+# Terms are created and freed by the million, so their memory comes from a pool: freed memory is
+# used next, most likely still in the processor's cache.
 
 cdef enum:
     # As `terms.Kind` has them; checked when the module is loaded.

@@ -1,5 +1,4 @@
-# From terms as they are to be written to rows: a writer's lookups, IRIs, repeats of ids. Nothing
-# here needs the GIL.
+# From terms to rows: a writer's lookups, IRIs, repeats of ids. Nothing here needs the GIL.
 
 cdef struct TermTags:
     # Tag of the field for each position and kind; size 0 where the term is not allowed.
@@ -33,7 +32,7 @@ cdef struct Writer:
 
 cdef Written look_up(Writer *writer, WriterTable *table, Slice value, size_t characters,
                      Place *place) noexcept nogil:
-    """Find a value's entry, or make one and write its row; `place` says where it is."""
+    """Find a value's entry, or make one and write its row; `place` is its position."""
     cdef uint64_t hash
     cdef Written written
     if place.serial and table.entries[place.id].serial == place.serial:

@@ -134,7 +134,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
             elif status == AT_HEADER:
                 self._take_header()
             elif status == AT_FRAME_END:
-                # What is wrong with a frame's end is wrong with no row.
+                # An error at a frame's end has no row.
                 reader.in_row = False
                 self._placed_reference()._end_frame(self.frame)
                 reader.state = self.reference._state

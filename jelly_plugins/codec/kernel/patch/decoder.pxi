@@ -14,7 +14,7 @@ cdef dict FRAME_END_STATES = {
     for state, following in patch_rules.NEXT.items()
     if patch_rules.PatchRow.END_OF_FRAME in following
 }
-# Rows without content, and what they say.
+# Rows without content, and their operations.
 cdef dict BARE_ROWS = {
     int(row): operation
     for row, (operation, _) in reference_patch_decoder._EMPTY_ROWS.items()
@@ -84,7 +84,7 @@ cdef class PatchDecoder(ObjectDecoder):
                 if following is not None:
                     reader.state = following
                     return 0
-                # What is wrong with a frame's end is wrong with no row.
+                # An error at a frame's end has no row.
                 self.row = None
                 self._placed_reference()._end_frame(frame)
                 reader.state = self.reference._state

@@ -2,7 +2,7 @@
 # `common/reader.pxi`. Nothing here needs the GIL.
 #
 # Reading stops besides at namespaces and headers, which are rare next to statements, and at no end
-# of a patch: marks are planned, and what the end of a frame means is the decoder's to say.
+# of a patch: marks are planned, and the decoder interprets the end of a frame.
 
 cdef enum:
     # As many as an options row can lead to, and some.

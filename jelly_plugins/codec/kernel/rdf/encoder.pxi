@@ -37,7 +37,7 @@ cdef struct Identity:
 @cython.no_gc
 @cython.freelist(256)
 cdef class Description:
-    """A term as it is to be written.
+    """A term to write.
 
     Not known to the garbage collector, which millions of short-lived ones would wake: strings, and
     terms of a quoted triple, hold no description.
@@ -276,7 +276,7 @@ cdef class TermWriter:
         cdef uint64_t room_bytes
         cdef uint64_t count = 0
         cdef bint full
-        # Whether nothing but empty lines was read since the frame could have been ended.
+        # Whether only empty lines were read since the frame could have been ended.
         cdef bint at_start
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
@@ -804,7 +804,7 @@ cdef class TermWriter:
             if description is None and self.generic:
                 description = self._from_caller(term)
             elif description is None:
-                # A namespace's, which was looked at already: other backends know no terms of ours.
+                # A namespace's, which was checked already: other backends do not know our terms.
                 description = Description.__new__(Description)
                 set_iri(description, value, self.writer.prefixes.size > 0)
             description.generic = True
@@ -983,7 +983,7 @@ cdef object previous_term(PreviousTerm *previous):
 
 
 cdef list said_terms(Slice said):
-    """The terms of which :func:`say` has written what they say."""
+    """The terms that :func:`say` has written."""
     cdef const uint8_t *end = said.bytes + said.size
     cdef const uint8_t *pos = said.bytes
     cdef PreviousTerm term

@@ -161,7 +161,7 @@ cdef class ColumnWriter:
         )
 
     cdef int put_value(self, WrittenColumn column, term) except -1:
-        """Put what the reference has to say of a term at the end of a column."""
+        """Append the reference's encoding of a term to a column."""
         cdef Value *value = &column.values[column.count]
         cdef PyObject *kept
         try:

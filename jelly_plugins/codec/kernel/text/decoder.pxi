@@ -57,7 +57,7 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
 
 
 cdef inline int statement_width(Reader *reader, Planned *planned) noexcept nogil:
-    """Terms of a line: the default graph is not said."""
+    """Terms of a line: the default graph is omitted."""
     return 4 if reader.width == 4 and planned.terms[3].kind != DEFAULT_GRAPH else 3
 
 
@@ -109,8 +109,8 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
         status = plan_more(reader)
         if status != READ:
             return status
-    # What is wrong with a row that follows is said first, as the reference does, which has read
-    # them all before it writes any.
+    # Errors of subsequent rows are raised first, as in the reference, which has read them all
+    # before it writes any.
     lines.next = 0
     status = READ
     while status == READ:

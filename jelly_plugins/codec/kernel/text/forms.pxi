@@ -71,7 +71,7 @@ cdef inline bint is_digit(uint8_t byte) noexcept nogil:
 
 cdef bint is_plain_number(const uint8_t *pos, const uint8_t *end, Py_ssize_t longest,
                           bint fraction) noexcept nogil:
-    """Whether it is a number in digits, without zeros that say nothing, and no longer than that."""
+    """Whether it is a number in digits, without needless zeros, and no longer than that."""
     cdef bint negative
     if pos >= end or end - pos > longest:
         return False
