@@ -128,7 +128,7 @@ Force: TypeAlias = Annotated[
 ]
 Strict: TypeAlias = Annotated[
     bool,
-    typer.Option("--strict", help="Reject common deviations from the specification."),
+    typer.Option("--strict", help="Reject known deviations from the specification."),
 ]
 Rdf12: TypeAlias = Annotated[
     bool,
