@@ -196,7 +196,7 @@ def test_an_empty_row_is_refused(kernel: Kernel) -> None:
 
 
 def test_a_row_of_an_unknown_kind_is_refused(kernel: Kernel) -> None:
-    refused(kernel, WireError, w.options(), w.row(7, b""), match="not known")
+    refused(kernel, WireError, w.options(), w.row(7, b""), match="an unknown kind")
 
 
 def test_a_row_with_two_fields_is_refused(kernel: Kernel) -> None:

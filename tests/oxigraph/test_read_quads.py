@@ -35,7 +35,7 @@ def test_quads_are_refused_with_a_graph() -> None:
 
 
 def test_a_graph_is_a_graph_name() -> None:
-    with pytest.raises(TypeError, match="not 'urn:g'"):
+    with pytest.raises(TypeError, match="got 'urn:g'"):
         list(read_quads(jelly(Triple(S, P, O)), graph="urn:g"))  # type: ignore[arg-type]
 
 
