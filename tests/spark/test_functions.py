@@ -62,25 +62,28 @@ def plain(rows: Any) -> Any:
 
 
 def test_statements_there_and_back(spark: SparkSession) -> None:
-    values = [value(TRIPLES), None, value(QUADS), value([]), b""]
-    frame = frame_of(spark, values)
-    read = frame.select("n", from_jelly("value").alias("value")).cache()
+    frame = frame_of(spark, [value(TRIPLES), None, value(QUADS), value([]), b""])
+    quoted = {"quotedTriples": "true"}
+    read, split = from_jelly("value"), from_jelly("value", options={"terms": "split"})
+    written = to_jelly(read, quoted)
+    found = frame.select(
+        read.alias("read"),
+        written.alias("written"),
+        sf.get(split, sf.lit(0)).object.language.alias("language"),
+        from_jelly(written).alias("again"),
+        # Terms in parts, both ways.
+        from_jelly(to_jelly(split, quoted)).alias("joined"),
+    )
+    assert found.schema["read"].dataType.simpleString() == STRUCT
+    rows = found.collect()
     expected = [TRIPLES, None, QUADS, [], []]
-    assert read.schema["value"].dataType.simpleString() == STRUCT
-    assert [plain(row.value) for row in read.sort("n").collect()] == expected
-    written = read.select("n", to_jelly("value", {"quotedTriples": "true"}).alias("value")).cache()
-    found = [row.value for row in written.sort("n").collect()]
-    assert [None if each is None else arrow.read(each).schema.names[3:] for each in found] == [
-        [], None, ["graph"], [], []
-    ]  # fmt: skip
-    again = results(written, from_jelly("value"))
-    assert [plain(rows) for rows in again] == expected
-    # Terms in parts, both ways.
-    split = from_jelly("value", options={"terms": "split"})
-    parts = frame.select("n", split.alias("value"))
-    assert parts.where("n = 0").first().value[0].object.language == "en"
-    joined = parts.select("n", to_jelly("value", {"quotedTriples": "true"}).alias("value"))
-    assert [plain(rows) for rows in results(joined, from_jelly("value"))] == expected
+    assert [plain(row.read) for row in rows] == expected
+    assert [plain(row.again) for row in rows] == expected
+    assert [plain(row.joined) for row in rows] == expected
+    assert [row.language for row in rows] == ["en", None, None, None, None]
+    # A stream is of quads only if there is a graph.
+    names = [row.written and arrow.read(row.written).schema.names[3:] for row in rows]
+    assert names == [[], None, ["graph"], [], []]
 
 
 def row_but_order(row: Any) -> dict[str, Any]:
