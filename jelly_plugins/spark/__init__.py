@@ -1,4 +1,4 @@
-"""Spark: Jelly as a format of DataFrames, sharded stores, and sessions on machines without Java.
+"""Spark: Jelly in DataFrames and columns, sharded stores, and sessions on machines without Java.
 
 What needs Spark is imported when it is asked for: a sharded store can be looked at without it.
 """
@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from .functions import from_jelly, from_jelly_patch, to_jelly, to_jelly_patch
     from .registration import register
     from .sessions import session
     from .sharded import ShardedStore, apply_patches, batch_sink
@@ -18,11 +19,25 @@ _MODULES: Final = {
     "ShardedStore": "sharded",
     "apply_patches": "sharded",
     "batch_sink": "sharded",
+    "from_jelly": "functions",
+    "from_jelly_patch": "functions",
     "register": "registration",
     "session": "sessions",
+    "to_jelly": "functions",
+    "to_jelly_patch": "functions",
 }
 
-__all__ = ["ShardedStore", "apply_patches", "batch_sink", "register", "session"]
+__all__ = [
+    "ShardedStore",
+    "apply_patches",
+    "batch_sink",
+    "from_jelly",
+    "from_jelly_patch",
+    "register",
+    "session",
+    "to_jelly",
+    "to_jelly_patch",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from jelly_plugins.errors import JellyError, OptionsError
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
 from jelly_plugins.spark.datasource.boundary import not_waiting
-from jelly_plugins.spark.datasource.operations import _Rows
+from jelly_plugins.spark.datasource.operations import OperationRows
 from jelly_plugins.spark.datasource.patch_row import PatchRow
 from jelly_plugins.spark.marks import Begin, mark
 from jelly_plugins.spark.sharded.frames import _canonical, _looked_up, _Reading
@@ -47,7 +47,7 @@ def test_columns_have_the_same_rows(name: str, about: bool, first: int, stop: in
         with PatchColumnReader(data, wait=wait, batch_rows=batch_rows) as batches:
             found = [
                 PatchRow(*row)
-                for table in _Rows(about).tables(batches, first, stop)
+                for table in OperationRows(about).tables(batches, first, stop)
                 for row in zip(*(table[each].to_pylist() for each in PatchRow._fields), strict=True)
             ]
         assert found == [row._replace(graph=row.graph or None) for row in expected]

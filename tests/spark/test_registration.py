@@ -10,17 +10,34 @@ import pytest
 from jelly_plugins.spark import registration
 from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
 
+FUNCTIONS = ["from_jelly", "to_jelly", "from_jelly_patch", "to_jelly_patch"]
+
+
+class Functions:
+    """Likewise, of the session's functions."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+
+    def register(self, name: str, _: object) -> None:
+        self._names.append(name)
+
 
 class Session:
     """Notes what it is told."""
 
     def __init__(self, **conf: str) -> None:
         self.sources: list[type] = []
+        self.functions: list[str] = []
         self.conf = conf
 
     @property
     def dataSource(self) -> Any:  # noqa: N802 (Spark's name)
         return self
+
+    @property
+    def udf(self) -> Any:
+        return Functions(self.functions)
 
     def register(self, source: type) -> None:
         self.sources.append(source)
@@ -31,6 +48,7 @@ def test_a_new_session_finds_them() -> None:
     registration.register_in_new(session)
     registration.register(session)
     assert session.sources == []
+    assert session.functions == FUNCTIONS
 
 
 def test_a_new_session_cannot_find_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,3 +69,4 @@ def test_an_older_session_is_told_once() -> None:
     registration.register(session)
     registration.register(session)
     assert session.sources == [JellyDataSource, JellyPatchDataSource]
+    assert session.functions == FUNCTIONS

@@ -27,7 +27,7 @@ _KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
 #: Rows that say something about their patch, and do nothing.
 ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 #: Columns of numbers; all others are text.
-_NUMBERS: Final = ("patch", "transaction", "order")
+NUMBERS: Final = ("patch", "transaction", "order")
 
 
 def read_operations(
@@ -37,14 +37,14 @@ def read_operations(
     source = section(file, piece.path)
     growing = piece.stop is not None
     with PatchColumnReader(source, wait=not_waiting if growing else None) as batches:
-        rows = _Rows(settings.about)
+        rows = OperationRows(settings.about)
         tables = rows.tables(batches, piece.first, piece.stop)
         for found in _marked(tables, rows, piece, settings.mode is not Mode.FAILFAST):
             yield complete(found, len(found["mark"]), piece, schema)
 
 
 def _marked(
-    tables: Iterator[dict[str, Any]], rows: _Rows, piece: Piece, lenient: bool
+    tables: Iterator[dict[str, Any]], rows: OperationRows, piece: Piece, lenient: bool
 ) -> Iterator[dict[str, Any]]:
     """Tables with the column ``mark``, see ``marks``."""
     held: dict[str, Any] | None = None
@@ -85,7 +85,7 @@ def _marks(rows: int, begin: Begin | None, end: int | None = None) -> Any:
     return pa.concat_arrays([edges[:1], pa.nulls(max(0, rows - 2), pa.string()), edges[1:]])
 
 
-class _Rows:
+class OperationRows:
     """Where a file stands while its rows are read."""
 
     def __init__(self, about: bool) -> None:
@@ -98,7 +98,7 @@ class _Rows:
         self._state: tuple[int, str | None, str | None, int | None] = (0, None, None, None)
 
     def tables(
-        self, batches: Iterable[OperationColumns], first: int, stop: int | None
+        self, batches: Iterable[OperationColumns], first: int = 0, stop: int | None = None
     ) -> Iterator[dict[str, Any]]:
         """The columns of the rows from ``first`` on, and before ``stop``."""
         for batch in batches:
@@ -129,7 +129,7 @@ class _Rows:
         passed = np.searchsorted(places, numbers, side="right")
         statements = record_batch(batch.statements)
         found = {
-            name: pa.array(column, pa.int64() if name in _NUMBERS else pa.string()).take(
+            name: pa.array(column, pa.int64() if name in NUMBERS else pa.string()).take(
                 pa.array(passed)
             )
             for name, column in zip(
@@ -173,7 +173,7 @@ def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
     columns = dict(zip(PatchRow._fields, zip(*others, strict=True), strict=True))
     merged = {
         name: pa.concat_arrays(
-            [column, pa.array(columns[name], pa.int64() if name in _NUMBERS else pa.string())]
+            [column, pa.array(columns[name], pa.int64() if name in NUMBERS else pa.string())]
         )
         for name, column in found.items()
     }

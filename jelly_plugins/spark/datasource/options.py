@@ -210,14 +210,29 @@ def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None
             continue
         if name.lower() == _CHECKPOINT and writes is not False:
             continue
-        close = get_close_matches(name.lower(), known, 1)
-        meant = (
-            f"did you mean {known[close[0]]}?"
-            if close
-            else f"there are {', '.join(known.values())}"
-        )
         use = {None: "", True: " for writing", False: " for reading"}[writes]
-        raise OptionsError(f"{kind} has no option {name!r}{use}: {meant}")
+        raise OptionsError(f"{kind} has no option {name!r}{use}: {_meant(name, known)}")
+
+
+def check_names(given: Iterable[str], names: Iterable[str], function: str) -> None:
+    """Refuse options that a function does not have.
+
+    :param given: their names; letters may be of any case.
+    :raises OptionsError: with what may have been meant.
+    """
+    known = {name.lower(): name for name in names}
+    for name in given:
+        if name.lower() not in known:
+            raise OptionsError(f"{function} has no option {name!r}: {_meant(name, known)}")
+
+
+def _meant(name: str, known: Mapping[str, str]) -> str:
+    """What may have been meant by an option that there is not.
+
+    :param known: the options that there are, by their names in lower case.
+    """
+    close = get_close_matches(name.lower(), known, 1)
+    return f"did you mean {known[close[0]]}?" if close else f"there are {', '.join(known.values())}"
 
 
 def is_of_changes(given: Mapping[str, str], *, streams: bool) -> bool:

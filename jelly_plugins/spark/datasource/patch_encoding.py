@@ -6,6 +6,7 @@ caller chooses: who replays a log passes over what it has.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO, Final
 
@@ -15,7 +16,10 @@ import pyarrow.compute as pc
 from ...codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyOperation,
+    Header,
     Iri,
+    Namespace,
     Operation,
     OperationKind,
     PatchOptions,
@@ -35,6 +39,11 @@ from .settings import WriteSettings
 KIND: Final = "kind"
 
 _KINDS: Final = {kind.code: kind for kind in (OperationKind.ADD, OperationKind.DELETE)}
+_ALL_KINDS: Final = {kind.code: kind for kind in OperationKind}
+_OF_TRANSACTIONS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
+_OBJECT: Final = POSITIONS.index("object")
+#: Headers that are columns too.
+_CHAIN: Final = ("id", "prev")
 
 
 def patch_options(settings: WriteSettings) -> PatchOptions:
@@ -90,23 +99,28 @@ def _terms(batch: pa.RecordBatch, name: str, before: int) -> list[Any]:
     """The terms of a position."""
     if name not in batch.schema.names:
         return [DEFAULT_GRAPH] * batch.num_rows
-    position = POSITIONS.index(name)
-    parser = LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
+    parser = _parser()
+    column = joined(batch.column(name))
+    return _decoded(column, lambda text: _term(parser, name, text), before)
 
-    def term(text: str | None) -> Any:
-        if name == "graph":
-            if text is None:
-                return DEFAULT_GRAPH
-            if not text:
-                raise TextError(EMPTY_GRAPH)
+
+def _parser() -> LineParser:
+    return LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
+
+
+def _term(parser: LineParser, name: str, text: str | None) -> Any:
+    """A term of the position with a name."""
+    if name == "graph":
         if text is None:
-            raise TextError(f"the {name} is null")
-        try:
-            return parser.term(text.encode(), position)
-        except TextError as error:
-            raise TextError(f"{name}: {error.message}", column=error.column) from None
-
-    return _decoded(joined(batch.column(name)), term, before)
+            return DEFAULT_GRAPH
+        if not text:
+            raise TextError(EMPTY_GRAPH)
+    if text is None:
+        raise TextError(f"the {name} is null")
+    try:
+        return parser.term(text.encode(), POSITIONS.index(name))
+    except TextError as error:
+        raise TextError(f"{name}: {error.message}", column=error.column) from None
 
 
 def _kind(code: str | None) -> OperationKind:
@@ -134,3 +148,99 @@ def _decoded(column: pa.Array, decode: Any, before: int) -> list[Any]:
             error.row = before + row
             raise
     return [values[at] for at in encoded.indices.to_pylist()]
+
+
+def encode_log(batch: pa.RecordBatch, settings: WriteSettings) -> bytes:
+    """A log of what rows say, of every kind that reading gives: the other side of
+    :class:`~.operations.OperationRows`.
+
+    :param batch: has the columns kind, subject, predicate and object, and may have the others of
+        :class:`~.patch_row.PatchRow`. ``order`` and ``transaction`` are not used: the order is that
+        of the rows.
+    :raises JellyError: with the row, if one is not such an operation.
+    """
+    serializer = PatchSerializer(options=patch_options(settings))
+    columns = {
+        name: joined(column) if name in POSITIONS else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    rows = list(enumerate(pa.RecordBatch.from_pydict(columns).to_pylist()))
+    # Without numbers of patches, their ids tell them apart.
+    number = "patch" if "patch" in columns else "id"
+    written = b""
+    for patch in _patches(rows, number):
+        try:
+            written += serializer.add(list(_patch(patch)))
+        except JellyError as error:
+            # The frame is not one that was given.
+            error.frame = None
+            raise
+    return written + serializer.finish()
+
+
+def _patches(
+    rows: list[tuple[int, dict[str, Any]]], name: str
+) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+    """The rows of each patch, which ends before a row with another value of a column."""
+    patch: list[tuple[int, dict[str, Any]]] = []
+    value = None
+    for row in rows:
+        other = row[1].get(name)
+        if value is not None and other not in (None, value):
+            yield patch
+            patch = []
+        value = value if other is None else other
+        patch.append(row)
+    if patch:
+        yield patch
+
+
+def _patch(rows: list[tuple[int, dict[str, Any]]]) -> Iterator[AnyOperation]:
+    """The operations of one patch, of its numbered rows; one without transactions gets one."""
+    parser = _parser()
+    operations = []
+    for number, row in rows:
+        try:
+            operations.append(_operation(parser, row))
+        except JellyError as error:
+            error.row = number
+            raise
+    headers = {value.key for _, value in operations if type(value) is Header}
+    for key in _CHAIN:
+        texts = {text for _, row in rows if (text := row.get(key)) is not None}
+        if len(texts) > 1:
+            raise StatementError(f"a patch has several values of {key}: {', '.join(sorted(texts))}")
+        if texts and key not in headers:
+            yield header(key, parser.term(texts.pop().encode(), _OBJECT))
+    yield from (each for each in operations if each[0] is OperationKind.HEADER)
+    whole = any(kind in _OF_TRANSACTIONS for kind, _ in operations)
+    if not whole:
+        yield BEGIN
+    besides = (OperationKind.HEADER, OperationKind.END)
+    yield from (each for each in operations if each[0] not in besides)
+    if not whole:
+        yield COMMIT
+    yield END
+
+
+def _operation(parser: LineParser, row: dict[str, Any]) -> AnyOperation:
+    """What a row says."""
+    code = row[KIND]
+    if code not in _ALL_KINDS:
+        raise StatementError(f"kind: {code!r} is not one of {', '.join(_ALL_KINDS)}")
+    kind = _ALL_KINDS[code]
+    if code in _KINDS:
+        return Operation(kind, Quad(*(_term(parser, name, row.get(name)) for name in POSITIONS)))
+    value: Any = None
+    if kind in (OperationKind.HEADER, OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
+        name, text = row.get("name"), row.get("value")
+        if name is None:
+            raise StatementError(f"name: a row of kind {code} needs one")
+        if text is None and kind is not OperationKind.DELETE_NAMESPACE:
+            raise StatementError(f"value: a row of kind {code} needs one")
+        term = None if text is None else parser.term(text.encode(), _OBJECT)
+        if kind is OperationKind.HEADER:
+            value = Header(name, term)
+        else:
+            value = Namespace(name, term, _term(parser, "graph", row.get("graph")))
+    return Operation(kind, value)

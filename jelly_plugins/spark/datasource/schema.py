@@ -38,12 +38,17 @@ def statement_schema(settings: ReadSettings) -> StructType:
 def patch_schema(settings: ReadSettings) -> StructType:
     """The columns that the format ``jelly-patch`` is read as. The file is always one of them:
     patches have numbers only within it. The marks say whether rows are all there, see ``marks``."""
-    fields = [StructField("source", StringType())]
+    source, mark = (StructField(name, StringType()) for name in ("source", "mark"))
+    return _with_others([source, *operation_fields(settings), mark], settings)
+
+
+def operation_fields(settings: ReadSettings) -> list[StructField]:
+    """What a row says of an operation."""
+    fields = []
     for name in PatchRow._fields:
         kind: DataType = LongType() if name in _NUMBERS else StringType()
         fields.append(StructField(name, _term(settings) if name in POSITIONS else kind))
-    fields.append(StructField("mark", StringType()))
-    return _with_others(fields, settings)
+    return fields
 
 
 def _term(settings: ReadSettings) -> DataType:

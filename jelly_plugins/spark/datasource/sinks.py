@@ -26,15 +26,18 @@ from .writing import Sink
 _SPLIT: Final = {"value", "kind", "datatype", "language"}
 
 
-def _check_columns(schema: StructType, besides: tuple[str, ...] = ()) -> None:
+def check_columns(
+    schema: StructType, besides: tuple[str, ...] = (), optional: tuple[str, ...] = ()
+) -> None:
     """Refuse columns that are no statements.
 
     :param besides: columns of text that there are besides terms.
+    :param optional: columns, of whatever type, that there may be as well.
     :raises OptionsError: one is missing, one too many, or not of terms.
     """
     names = set(schema.names)
     missing = {*besides, *POSITIONS} - {GRAPH} - names
-    other = names - {*besides, *POSITIONS}
+    other = names - {*besides, *optional, *POSITIONS}
     if missing or other:
         raise OptionsError(
             f"the columns have to be {', '.join((*besides, *POSITIONS[:3]))} and, if there are "
@@ -46,7 +49,9 @@ def _check_columns(schema: StructType, besides: tuple[str, ...] = ()) -> None:
         )
     for each in schema:
         split = isinstance(each.dataType, StructType) and set(each.dataType.names) == _SPLIT
-        if isinstance(each.dataType, StringType) or (split and each.name not in besides):
+        if each.name in optional or isinstance(each.dataType, StringType):
+            continue
+        if split and each.name not in besides:
             continue
         raise OptionsError(
             f"column {each.name} is {each.dataType.simpleString()}, neither text nor a structure "
@@ -55,12 +60,12 @@ def _check_columns(schema: StructType, besides: tuple[str, ...] = ()) -> None:
 
 
 def _check_statements(schema: StructType, settings: WriteSettings) -> None:
-    _check_columns(schema)
+    check_columns(schema)
     ColumnEncoder(stream_options(settings, GRAPH in schema.names))
 
 
 def _check_operations(schema: StructType, settings: WriteSettings) -> None:
-    _check_columns(schema, (KIND,))
+    check_columns(schema, (KIND,))
     PatchEncoder(patch_options(settings))
 
 

@@ -1,0 +1,483 @@
+"""Functions on columns of binary values, such as Kafka's: a Jelly stream or patch log in each.
+
+Modelled on ``pyspark.sql.avro.functions``. The functions run in Arrow, batch by batch: a value goes
+through the codec's column decoder or encoder, and the values of a batch share their arrays.
+"""
+
+from __future__ import annotations
+
+import io
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+from pyspark.sql.types import ArrayType, BinaryType, DataType, StringType, StructField, StructType
+
+from ..arrow import record_batch
+from ..codec import ColumnDecoder, Encoder, FrameSplitter, StreamOptions
+from ..errors import JellyError, LimitError, OptionsError, StatementError
+from ..patch.columns import PatchColumnReader
+from .datasource.batches import complete
+from .datasource.encoding import StreamWriter
+from .datasource.operations import NUMBERS, OperationRows
+from .datasource.options import check_names
+from .datasource.parts import Piece
+from .datasource.patch_encoding import KIND, encode_log
+from .datasource.patch_row import PatchRow
+from .datasource.schema import GRAPH, POSITIONS, arrow_schema, operation_fields, statement_schema
+from .datasource.settings import Mode, ReadSettings, WriteSettings, choice
+from .datasource.shipping import Shipped
+from .datasource.sinks import check_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql._typing import ColumnOrName
+
+__all__ = ["from_jelly", "from_jelly_patch", "register_functions", "to_jelly", "to_jelly_patch"]
+
+#: Options that only Python takes: they decide the type of the result.
+_OF_TYPES: Final = ("terms", "columnNameOfCorruptRecord")
+_READ: Final = ("mode", *_OF_TYPES)
+_WRITE: Final = (
+    *("mode", "quotedTriples"),
+    *("maxNameTableSize", "maxPrefixTableSize", "maxDatatypeTableSize"),
+)
+#: Fields of operations that need not be there.
+_OPTIONAL: Final = tuple(set(PatchRow._fields) - {KIND, *POSITIONS})
+
+#: Rows, and bytes, after which a batch of results ends.
+_ROWS: Final = 1 << 16
+_BYTES: Final = 16 << 20
+#: Bytes that a value may become: a few bytes can say a long term again and again.
+_VALUE_BYTES: Final = 256 << 20
+
+_Found = dict[str, Any]
+
+
+def from_jelly(
+    data: ColumnOrName,
+    stream_options: StreamOptions | None = None,
+    options: Mapping[str, str] | None = None,
+    *,
+    source: ColumnOrName | None = None,
+) -> Column:
+    """Convert a binary column of Jelly-RDF into arrays of statements.
+
+    Each value is a stream, or one frame of its own. Null becomes null, and a value of no bytes an
+    empty array. The elements are structures with the columns of the data source ``jelly``.
+
+    :param data: the binary column.
+    :param stream_options: options of the streams, if the values lack them.
+    :param options: ``mode``: with ``FAILFAST``, the default, the query fails at a corrupt value;
+        with ``PERMISSIVE``, such a value becomes null. ``columnNameOfCorruptRecord``: with
+        ``PERMISSIVE``, such a value becomes an array of one structure instead, whose field of this
+        name has the error. ``terms``: as of the data source.
+    :param source: a column that names the value in errors, such as its topic, partition and offset.
+    :raises OptionsError: there is no such option, or no such value of one.
+    """
+    opening = b""
+    if stream_options is not None:
+        # The frame of an empty stream has its options, and nothing else.
+        opening = b"".join(Encoder(stream_options).finish())
+    return _call(_FromJelly("from_jelly", options or {}, opening), data, source)
+
+
+def to_jelly(
+    data: ColumnOrName,
+    options: Mapping[str, str] | None = None,
+    *,
+    source: ColumnOrName | None = None,
+) -> Column:
+    """Convert a column of arrays of statements into binary values, a Jelly-RDF stream each.
+
+    Null becomes null, and an empty array a stream without statements. A stream is of triples if no
+    statement has a graph, otherwise of quads.
+
+    :param data: the column; its elements are structures with the columns of the data source
+        ``jelly``.
+    :param options: ``mode``: with ``FAILFAST``, the default, the query fails at a value that cannot
+        be written; with ``PERMISSIVE``, it becomes null. ``quotedTriples``, ``maxNameTableSize``,
+        ``maxPrefixTableSize`` and ``maxDatatypeTableSize``: as of the data source.
+    :param source: a column that names the value in errors.
+    :raises OptionsError: there is no such option, or no such value of one.
+    """
+    return _call(_ToJelly("to_jelly", options or {}), data, source)
+
+
+def from_jelly_patch(
+    data: ColumnOrName,
+    options: Mapping[str, str] | None = None,
+    *,
+    source: ColumnOrName | None = None,
+) -> Column:
+    """Convert a binary column of Jelly-Patch or RDF Patch text into arrays of operations.
+
+    The elements are structures with the columns of the data source ``jelly-patch``, without
+    ``source`` and ``mark``: numbers count within the value. Null becomes null, and a value of no
+    bytes an empty array.
+
+    :param data: the binary column; each value is a log of one or more patches.
+    :param options: as of :func:`from_jelly`, and ``headers``, as of the data source.
+    :param source: a column that names the value in errors.
+    :raises OptionsError: there is no such option, or no such value of one.
+    """
+    return _call(_FromJellyPatch("from_jelly_patch", options or {}), data, source)
+
+
+def to_jelly_patch(
+    data: ColumnOrName,
+    options: Mapping[str, str] | None = None,
+    *,
+    source: ColumnOrName | None = None,
+) -> Column:
+    """Convert a column of arrays of operations into binary values, a Jelly-Patch log each.
+
+    :param data: the column; its elements are structures with the fields ``kind``, ``subject``,
+        ``predicate`` and ``object``, and any others of those that :func:`from_jelly_patch` gives.
+        Without ``TX``, ``TC`` and ``TA`` the operations of each patch become one transaction.
+    :param options: as of :func:`to_jelly`.
+    :param source: a column that names the value in errors.
+    :raises OptionsError: there is no such option, or no such value of one.
+    """
+    return _call(_ToJellyPatch("to_jelly_patch", options or {}), data, source)
+
+
+def register_functions(spark: SparkSession) -> None:
+    """Make the functions known to SQL; there they take a value, options and its name in errors."""
+    for function in (
+        _FromJelly("from_jelly", None),
+        _ToJelly("to_jelly", None),
+        _FromJellyPatch("from_jelly_patch", None),
+        _ToJellyPatch("to_jelly_patch", None),
+    ):
+        spark.udf.register(function.name, _udf(function))
+
+
+def _call(function: _Function, data: ColumnOrName, source: ColumnOrName | None) -> Column:
+    called: Column = _udf(function)(data) if source is None else _udf(function)(data, source)
+    return called
+
+
+def _udf(function: _Function) -> Any:
+    # The annotations are what Spark tells the kind of the function by.
+    def call(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        return function(batches)
+
+    call.__name__ = function.name
+    return arrow_udf(call, function.type)
+
+
+class _Function(Shipped):
+    """What tasks call: an iterator of batches of arguments to one of results, which may be cut in
+    other places.
+
+    :ivar name: of the function.
+    :param options: as the caller gives them; None if they are its second argument, as in SQL.
+    :ivar type: of the result.
+    """
+
+    type: DataType
+    _names: tuple[str, ...]
+
+    def __init__(self, name: str, options: Mapping[str, str] | None) -> None:
+        self.name = name
+        self._sql = options is None
+        self._set(options or {})
+
+    def _set(self, options: Mapping[str, str]) -> None:
+        """Take options.
+
+        :raises OptionsError: there is no such option, or no such value of one.
+        """
+        check_names(options, self._names, self.name)
+        given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
+        self._permissive = choice(given, "mode", Mode.FAILFAST) is Mode.PERMISSIVE
+        self._take(given)
+
+    @abstractmethod
+    def _take(self, options: Mapping[str, str]) -> None:
+        """Take options that are known, in any case of letters."""
+
+    @abstractmethod
+    def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
+        """The results of a batch.
+
+        :param names: gives the name of a value in errors, by its row.
+        """
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        for arguments in batches:
+            values, *others = arguments if isinstance(arguments, tuple) else (arguments,)
+            if self._sql and others:
+                self._set(self._options(others.pop(0)))
+            if len(others) > 1:
+                raise OptionsError(f"{self.name} takes a value, options and a source")
+            yield from self._results(values, _names(others[0] if others else None))
+
+    def _options(self, column: Any) -> dict[str, str]:
+        """The options that are an argument, of which all rows have the same."""
+        if not len(column):
+            return {}
+        if not pa.types.is_map(column.type):
+            raise OptionsError(f"the options of {self.name} are a map, such as map('mode', …)")
+        if not column.slice(1).equals(column.slice(0, len(column) - 1)):
+            raise OptionsError(f"the options of {self.name} have to be the same in all rows")
+        options = dict(column[0].as_py() or ())
+        known = {name.lower() for name in _OF_TYPES}
+        for name in options:
+            if name.lower() in known:
+                raise OptionsError(
+                    f"option {name}: SQL has one type for the results of {self.name}; "
+                    "call the function of Python"
+                )
+        return options
+
+
+def _names(sources: Any) -> Callable[[int], str]:
+    def name(row: int) -> str:
+        given = None if sources is None else sources[row].as_py()
+        if given is not None:
+            return str(given)
+        context = TaskContext.get()
+        return "a value" + ("" if context is None else f" in partition {context.partitionId()}")
+
+    return name
+
+
+class _Reading(_Function):
+    """Binary values to arrays of structures."""
+
+    def _take(self, options: Mapping[str, str]) -> None:
+        column = options.get("columnNameOfCorruptRecord")
+        if column is not None and not self._permissive:
+            raise OptionsError("option columnNameOfCorruptRecord goes with mode PERMISSIVE")
+        self._settings = ReadSettings.of(options)
+        self._column = column
+        fields = self._fields(self._settings)
+        if column is not None:
+            if column.lower() in {field.name.lower() for field in fields}:
+                raise OptionsError(f"two fields have the same name: {column}")
+            fields.append(StructField(column, StringType()))
+        self._schema = StructType(fields)
+        self.type = ArrayType(self._schema)
+
+    @abstractmethod
+    def _fields(self, settings: ReadSettings) -> list[StructField]:
+        """The fields of an element."""
+
+    @abstractmethod
+    def _decode(self, value: bytes) -> Iterator[_Found]:
+        """Columns of a value by name."""
+
+    def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
+        if str(values.type) not in ("binary", "large_binary", "binary_view", "null"):
+            raise OptionsError(f"{self.name} takes binary values, not {values.type}")
+        part = _Part(self._schema, self.type)
+        for row, value in enumerate(values):
+            data = value.as_py()
+            if data is None:
+                part.add(None)
+            else:
+                try:
+                    part.add(_bounded(self._decode(data)))
+                except JellyError as error:
+                    error.source = names(row)
+                    if not self._permissive:
+                        raise
+                    if self._column is None:
+                        part.add(None)
+                    else:
+                        part.add([{self._column: pa.array([str(error)])}])
+            if part.full:
+                yield part.array()
+                part = _Part(self._schema, self.type)
+        yield part.array()
+
+
+def _bounded(tables: Iterable[_Found]) -> list[_Found]:
+    """All columns of a value.
+
+    :raises LimitError: they take more bytes than a value may.
+    """
+    found = []
+    size = 0
+    for table in tables:
+        found.append(table)
+        size += sum(column.nbytes for column in table.values())
+        if size > _VALUE_BYTES:
+            raise LimitError(f"the statements of a value take more than {_VALUE_BYTES} bytes")
+    return found
+
+
+class _Part:
+    """Gathers values for one array.
+
+    :ivar full: whether they are enough for one.
+    """
+
+    def __init__(self, schema: StructType, type_: DataType) -> None:
+        self._schema = arrow_schema(schema)
+        self._type = to_arrow_type(type_, timezone="UTC")
+        self._tables: list[tuple[_Found, int]] = []
+        self._offsets: list[int] = [0]
+        self._nulls: list[bool] = []
+        self._bytes = 0
+        self.full = False
+
+    def add(self, tables: list[_Found] | None) -> None:
+        """Take a value: its columns, or None for null."""
+        rows = self._offsets[-1]
+        for table in tables or ():
+            columns = table.values()
+            length = len(next(iter(columns)))
+            self._tables.append((table, length))
+            self._bytes += sum(column.nbytes for column in columns)
+            rows += length
+        self._offsets.append(rows)
+        self._nulls.append(tables is None)
+        self.full = rows >= _ROWS or self._bytes >= _BYTES or len(self._nulls) >= _ROWS
+
+    def array(self) -> Any:
+        """The values."""
+        rows = self._offsets[-1]
+        found = {}
+        for name in {name for table, _ in self._tables for name in table}:
+            columns = [
+                table[name] if name in table else pa.nulls(length, _type_of(name))
+                for table, length in self._tables
+            ]
+            found[name] = pa.concat_arrays(columns)
+        batch = complete(found, rows, Piece(""), self._schema)
+        return pa.ListArray.from_arrays(
+            pa.array(self._offsets, pa.int32()),
+            batch.to_struct_array(),
+            type=self._type,
+            mask=pa.array(self._nulls, pa.bool_()),
+        )
+
+
+def _type_of(name: str) -> Any:
+    return pa.int64() if name in NUMBERS else pa.string()
+
+
+class _FromJelly(_Reading):
+    _names = _READ
+
+    def __init__(self, name: str, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
+        #: A frame with the streams' options.
+        self._opening = opening
+        super().__init__(name, options)
+
+    def _fields(self, settings: ReadSettings) -> list[StructField]:
+        return statement_schema(ReadSettings(terms=settings.terms)).fields
+
+    def _decode(self, value: bytes) -> Iterator[_Found]:
+        if not value:
+            return
+        # The frame with options, which is not the value's, does not count.
+        decoder = ColumnDecoder(first_frame=-1 if self._opening else 0)
+        if self._opening:
+            yield from map(_columns, decoder.decode(self._opening))
+        splitter = FrameSplitter()
+        for frames in (splitter.feed(value), splitter.finish()):
+            for frame in frames:
+                yield from map(_columns, decoder.decode(frame))
+        yield from map(_columns, decoder.finish())
+
+
+def _columns(columns: Any) -> _Found:
+    batch = record_batch(columns)
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+class _FromJellyPatch(_Reading):
+    _names = (*_READ, "headers")
+
+    def _fields(self, settings: ReadSettings) -> list[StructField]:
+        return operation_fields(settings)
+
+    def _decode(self, value: bytes) -> Iterator[_Found]:
+        if not value:
+            return
+        with PatchColumnReader(value) as batches:
+            yield from OperationRows(self._settings.about).tables(batches)
+
+
+class _Writing(_Function):
+    """Arrays of structures to binary values."""
+
+    type = BinaryType()
+    _names = _WRITE
+
+    def _take(self, options: Mapping[str, str]) -> None:
+        self._settings = WriteSettings.of(CaseInsensitiveDict({**options, "restartEvery": "0"}))
+
+    @abstractmethod
+    def _check(self, schema: StructType) -> None:
+        """Refuse structures that are not those that the function takes."""
+
+    @abstractmethod
+    def _encode(self, rows: Any) -> bytes:
+        """The value of a batch of rows."""
+
+    def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
+        if pa.types.is_null(values.type):
+            yield pa.nulls(len(values), pa.binary())
+            return
+        if not pa.types.is_list(values.type) or not pa.types.is_struct(values.type.value_type):
+            raise OptionsError(f"{self.name} takes arrays of structures, not {values.type}")
+        self._check(from_arrow_schema(pa.schema(list(values.type.value_type))))
+        rows = pa.RecordBatch.from_struct_array(values.values)
+        nulls = values.values.is_null() if values.values.null_count else None
+        offsets = values.offsets.to_pylist()
+        found: list[bytes | None] = []
+        size = 0
+        for row, valid in enumerate(values.is_valid().to_pylist()):
+            start, stop = offsets[row : row + 2]
+            data = None
+            if valid:
+                try:
+                    if nulls is not None and pc.any(nulls[start:stop]).as_py():
+                        raise StatementError("an element of the array is null")
+                    # A copy: the encoder copies buffers that may change, as Spark's are, and those
+                    # of a slice are the whole batch's.
+                    data = self._encode(rows.take(pa.array(range(start, stop), pa.int64())))
+                except JellyError as error:
+                    error.source = names(row)
+                    if not self._permissive:
+                        raise
+            found.append(data)
+            size += len(data or b"")
+            if size >= _BYTES:
+                yield pa.array(found, pa.binary())
+                found = []
+                size = 0
+        yield pa.array(found, pa.binary())
+
+
+class _ToJelly(_Writing):
+    def _check(self, schema: StructType) -> None:
+        check_columns(schema)
+
+    def _encode(self, rows: Any) -> bytes:
+        if GRAPH in rows.schema.names and rows[GRAPH].null_count == rows.num_rows:
+            rows = rows.drop_columns([GRAPH])
+        out = io.BytesIO()
+        writer = StreamWriter(out, rows.schema, self._settings)
+        writer.add(rows)
+        writer.finish()
+        return out.getvalue()
+
+
+class _ToJellyPatch(_Writing):
+    def _check(self, schema: StructType) -> None:
+        check_columns(schema, (KIND,), _OPTIONAL)
+
+    def _encode(self, rows: Any) -> bytes:
+        return encode_log(rows, self._settings)

@@ -1,0 +1,367 @@
+"""Functions on columns: Jelly in binary values, and back."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from jelly_plugins import arrow
+from jelly_plugins.codec import ColumnEncoder, PhysicalType, StreamOptions, delimit
+from jelly_plugins.errors import JellyError, LimitError, OptionsError, TruncatedError, WireError
+from jelly_plugins.patch import read_patches
+from jelly_plugins.spark import (
+    from_jelly,
+    from_jelly_patch,
+    functions,
+    register,
+    to_jelly,
+    to_jelly_patch,
+)
+from jelly_plugins.spark.functions import _FromJelly, _FromJellyPatch, _ToJelly, _ToJellyPatch
+
+from ..shared_data import shared
+
+S, P = "<urn:s>", "<urn:p>"
+TRIPLES = [(S, P, '"a\\n"@en', None), ("_:b", P, S, None)]
+QUADS = [(S, P, '"1"^^<urn:d>', "<urn:g>"), (S, P, "<<( _:a <urn:q> <urn:o> )>>", None)]
+STRUCT = "array<struct<subject:string,predicate:string,object:string,graph:string>>"
+LOG = (
+    'H id <urn:patch:1> . H prev <urn:patch:0> . H note "x" . TX . PA ex: <urn:ex:> . '
+    'A <urn:s> <urn:p> "a" <urn:g> . D _:b <urn:p> "b" . PD ex: . TC . TX . TA . Z . '
+    "H id <urn:patch:2> . TX . A <urn:s> <urn:p> <urn:o> . TC . Z ."
+)
+
+
+def value(rows: list[tuple[str | None, ...]], **options: Any) -> bytes:
+    out = io.BytesIO()
+    named = [dict(zip(arrow.QUADS.names, row, strict=True)) for row in rows]
+    table = pa.Table.from_pylist(named, arrow.QUADS)
+    stream = StreamOptions.flat(PhysicalType.QUADS, rdf_star=True, **options)
+    arrow.write(table, out, options=stream)
+    return out.getvalue()
+
+
+def frame_of(spark: SparkSession, values: list[Any], kind: str = "binary") -> DataFrame:
+    rows = [(number, each) for number, each in enumerate(values)]
+    return spark.createDataFrame(rows, f"n int, value {kind}").repartition(1).sort("n")
+
+
+def results(frame: DataFrame, column: Any) -> list[Any]:
+    return [row.found for row in frame.select("n", column.alias("found")).sort("n").collect()]
+
+
+def plain(rows: Any) -> Any:
+    return None if rows is None else [tuple(row) for row in rows]
+
+
+def test_statements_there_and_back(spark: SparkSession) -> None:
+    frame = frame_of(spark, [value(TRIPLES), None, value(QUADS), value([]), b""])
+    quoted = {"quotedTriples": "true"}
+    read, split = from_jelly("value"), from_jelly("value", options={"terms": "split"})
+    written = to_jelly(read, quoted)
+    found = frame.select(
+        read.alias("read"),
+        written.alias("written"),
+        sf.get(split, sf.lit(0)).object.language.alias("language"),
+        from_jelly(written).alias("again"),
+        # Terms in parts, both ways.
+        from_jelly(to_jelly(split, quoted)).alias("joined"),
+    )
+    assert found.schema["read"].dataType.simpleString() == STRUCT
+    rows = found.collect()
+    expected = [TRIPLES, None, QUADS, [], []]
+    assert [plain(row.read) for row in rows] == expected
+    assert [plain(row.again) for row in rows] == expected
+    assert [plain(row.joined) for row in rows] == expected
+    assert [row.language for row in rows] == ["en", None, None, None, None]
+    # A stream is of quads only if there is a graph.
+    names = [row.written and arrow.read(row.written).schema.names[3:] for row in rows]
+    assert names == [[], None, ["graph"], [], []]
+
+
+def row_but_order(row: Any) -> dict[str, Any]:
+    return {name: each for name, each in row.asDict().items() if name != "order"}
+
+
+def test_patches_there_and_back(spark: SparkSession) -> None:
+    frame = frame_of(spark, [LOG.encode(), None, b""])
+    for options in ({}, {"headers": "true"}):
+        read = frame.select("n", from_jelly_patch("value", options).alias("value")).cache()
+        rows, none, empty = results(read, sf.col("value"))
+        assert (none, empty) == (None, [])
+        kinds = [row.kind for row in rows if row.kind not in ("H", "Z")]
+        assert kinds == ["TX", "PA", "A", "D", "PD", "TC", "TX", "TA", "TX", "A", "TC"]
+        assert rows[-2].id == "<urn:patch:2>"
+        written, none, empty = results(read, to_jelly_patch("value"))
+        assert none is None
+        assert list(read_patches(empty)) == []
+        expected = list(read_patches(LOG.encode()))
+        if not options:
+            # Without rows for headers, those that are columns are there.
+            del expected[0].headers[2]
+        found = list(read_patches(written))
+        assert [each.headers for each in found] == [each.headers for each in expected]
+        again = results(frame_of(spark, [written]), from_jelly_patch("value", options))
+        # Places count headers, whether they are rows or not.
+        places = [list(map(row_but_order, each)) for each in (*again, rows)]
+        assert places[0] == places[1]
+
+
+def test_sql(spark: SparkSession) -> None:
+    register(spark)
+    register(spark)
+    good = value(TRIPLES)
+    frame_of(spark, [good, good[:-1], None]).createOrReplaceTempView("messages")
+    first = spark.sql("SELECT inline(from_jelly(value)) FROM messages WHERE n = 0")
+    assert plain(first.collect()) == TRIPLES
+    lenient = "from_jelly(value, map('mode', 'PERMISSIVE'), concat('m', n))"
+    found = spark.sql(
+        f"SELECT n, {lenient} AS found, from_jelly(to_jelly({lenient})) AS again FROM messages"
+    )
+    expected = [TRIPLES, None, None]
+    rows = found.sort("n").collect()
+    assert [plain(row.found) for row in rows] == [plain(row.again) for row in rows] == expected
+    patch = "to_jelly_patch(from_jelly_patch(value))"
+    frame_of(spark, [LOG.encode()]).createOrReplaceTempView("patches")
+    written = spark.sql(f"SELECT {patch} AS value FROM patches").first().value
+    assert len(list(read_patches(written))) == 2
+
+
+def test_a_corrupt_value_fails_the_query(spark: SparkSession) -> None:
+    good = value(TRIPLES)
+    name = sf.concat_ws("/", sf.lit("weather"), sf.col("n").cast("string"))
+    frame = frame_of(spark, [good, good[:-1]])
+    with pytest.raises(PythonException, match=r"weather/1: frame 0.*ends inside"):
+        frame.select(from_jelly("value", source=name)).collect()
+    found = results(frame, from_jelly("value", options={"MODE": "permissive"}))
+    assert [plain(rows) for rows in found] == [TRIPLES, None]
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    first, [row] = results(frame, from_jelly("value", options=options, source=name))
+    assert [tuple(each) for each in first] == [(*each, None) for each in TRIPLES]
+    assert tuple(row)[:4] == (None,) * 4
+    assert row._error.startswith("weather/1: frame 0")
+
+
+def test_the_weather_in_values(spark: SparkSession) -> None:
+    path = shared("data/assist-iot-weather_100kt.jelly.gz")
+    with gzip.open(path) as file:
+        table = arrow.read(file.read()).read_all().slice(0, 20_000)
+    rows = pa.table(table.columns, schema=pa.schema([(n, pa.string()) for n in table.schema.names]))
+    frame = spark.createDataFrame(rows.to_pandas()).withColumn(
+        "n", sf.monotonically_increasing_id()
+    )
+    statement = sf.struct("n", *arrow.TRIPLES.names)
+    grouped = frame.groupBy((sf.col("n") / 100).cast("long").alias("message")).agg(
+        sf.sort_array(sf.collect_list(statement)).alias("rows")
+    )
+    terms = sf.transform("rows", lambda row: row.dropFields("n"))
+    values = grouped.select("message", to_jelly(terms).alias("value"))
+    found = values.select("message", sf.posexplode(from_jelly("value")).alias("at", "row"))
+    again = found.sort("message", "at").select("row.subject", "row.predicate", "row.object")
+    assert again.toArrow().equals(rows.cast(again.toArrow().schema))
+
+
+# Without Spark
+
+
+def run(function: Any, *columns: Any) -> Any:
+    """The results of a batch."""
+    arguments = columns if len(columns) > 1 else columns[0]
+    return pa.concat_arrays(list(function([arguments]))).to_pylist()
+
+
+def listed(rows: Any) -> Any:
+    """Rows as tuples, None as it is."""
+    return None if rows is None else [tuple(row.values()) for row in rows]
+
+
+def binary(*values: bytes | None) -> Any:
+    return pa.array(values, pa.binary())
+
+
+def statements(*values: Any) -> Any:
+    """An array as :func:`to_jelly` takes it."""
+    struct = pa.struct([(name, pa.string()) for name in arrow.QUADS.names])
+    names = arrow.QUADS.names
+    named = [[row and dict(zip(names, row, strict=True)) for row in rows] for rows in values]
+    return pa.array(named, pa.list_(struct))
+
+
+def test_a_frame_without_options() -> None:
+    options = StreamOptions.flat(PhysicalType.TRIPLES, max_name_table_size=16)
+    opening = b"".join(ColumnEncoder(options).finish())
+    encoder = ColumnEncoder(options)
+    batch = pa.RecordBatch.from_pydict(
+        dict(zip(arrow.TRIPLES.names, ([each] for each in TRIPLES[0][:3]), strict=True))
+    )
+    [whole] = encoder.add(arrow.columns(batch)) + encoder.finish()
+    assert whole.startswith(opening)
+    bare = whole[len(opening) :]
+    found = run(_FromJelly("from_jelly", {}, opening), binary(bare, whole, delimit(bare)))
+    assert [listed(rows) for rows in found] == [[TRIPLES[0]]] * 3
+    # A frame's number does not count the options that were given.
+    with pytest.raises(WireError, match="a value: frame 0"):
+        run(_FromJelly("from_jelly", {}, opening), binary(bare[:-1]))
+    with pytest.raises(JellyError, match="a value: frame 0"):
+        run(_FromJelly("from_jelly", {}), binary(bare))
+
+
+def test_corrupt_values() -> None:
+    good = value(TRIPLES)
+    values = binary(good, good[:-1], b"no Jelly", None)
+    with pytest.raises(TruncatedError, match="a value: frame 0"):
+        run(_FromJelly("from_jelly", {}), values)
+    found = run(_FromJelly("from_jelly", {"Mode": "permissive"}), values)
+    assert [listed(rows) for rows in found] == [TRIPLES, None, None, None]
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    found = run(_FromJelly("from_jelly", options), values, pa.array(range(4)))
+    first, *others, last = found
+    assert listed(first) == [(*row, None) for row in TRIPLES]
+    for number, [row] in enumerate(others, 1):
+        error = row.pop("_error")
+        assert error.startswith(f"{number}: ")
+        assert set(row.values()) == {None}
+    assert last is None
+    patches = _FromJellyPatch("from_jelly_patch", {"mode": "PERMISSIVE"})
+    assert run(patches, binary(b"TX . A <urn:s>", b"\xff", b"")) == [None, None, []]
+    with pytest.raises(JellyError, match="a value: "):
+        run(_FromJellyPatch("from_jelly_patch", {}), binary(b"TX . A <urn:s>"))
+
+
+def test_statements_that_cannot_be_written() -> None:
+    good, bad = TRIPLES[0], (S, P, "o", None)
+    values = statements([good], [good, bad], [QUADS[1]], [None], [(S, P, None, None)])
+    found = run(_ToJelly("to_jelly", {"mode": "PERMISSIVE"}), values)
+    assert [each is None for each in found] == [False, True, True, True, True]
+    write = _ToJelly("to_jelly", {})
+    for number, message in ((1, r"a value: row 1.*object"), (3, "an element of the array is null")):
+        with pytest.raises(JellyError, match=message):
+            run(write, values.slice(number, 1))
+    for wrong, message in (
+        (pa.array([["x"]]), "takes arrays of structures"),
+        (pa.array([[{"subject": S, "predicate": P}]]), "object is missing"),
+        (pa.array([[dict.fromkeys(arrow.TRIPLES.names, 1)]]), "column subject is bigint"),
+    ):
+        with pytest.raises(OptionsError, match=message):
+            run(write, wrong)
+    with pytest.raises(OptionsError, match="takes binary values, not string"):
+        run(_FromJelly("from_jelly", {}), pa.array(["x"]))
+
+
+def test_operations_become_a_transaction() -> None:
+    def rows(*each: tuple[str | None, ...]) -> Any:
+        names = ("kind", "subject", "predicate", "object", "id", "name")
+        return [dict(zip(names, row, strict=False)) for row in each]
+
+    write = _ToJellyPatch("to_jelly_patch", {})
+    good = rows(("D", S, P, '"a"', "<urn:i>"), ("A", S, P, '"b"', None))
+    [written] = run(write, pa.array([good]))
+    [found] = run(_FromJellyPatch("from_jelly_patch", {}), binary(written))
+    assert [row["kind"] for row in found] == ["TX", "D", "A", "TC"]
+    assert {row["id"] for row in found} == {"<urn:i>"}
+    # Rows without numbers of patches are of one for each id.
+    two = rows(("A", S, P, S, "<urn:i>"), ("A", S, P, S, "<urn:j>"))
+    assert len(list(read_patches(run(write, pa.array([two]))[0]))) == 2
+    for wrong, message in (
+        (("A", S, P, "b"), r"a value: row 1.*object"),
+        (("A", S, P, None), r"a value: row 1.*the object is null"),
+        (("X", S, P, S), r"a value: row 1.*'X' is not one of A, D"),
+        (("PA", None, None, None), r"a value: row 1.*name"),
+        (("PA", None, None, None, None, "ex"), r"a value: row 1.*value"),
+        (("TC", None, None, None), "a value: "),
+    ):
+        values = pa.array([[*rows(("A", S, P, S)), *rows(wrong)]])
+        with pytest.raises(JellyError, match=message):
+            run(write, values)
+        assert run(_ToJellyPatch("to_jelly_patch", {"mode": "PERMISSIVE"}), values) == [None]
+
+
+def test_options_as_an_argument() -> None:
+    read = _FromJelly("from_jelly", None)
+    values = binary(value(TRIPLES), b"x")
+
+    def maps(*each: dict[str, str] | None) -> Any:
+        kind = pa.map_(pa.string(), pa.string())
+        return pa.array([None if one is None else list(one.items()) for one in each], kind)
+
+    lenient = {"mode": "PERMISSIVE"}
+    assert run(read, values, maps(lenient, lenient))[1] is None
+    # Nothing of one batch holds for the next.
+    with pytest.raises(JellyError, match="m1: "):
+        run(read, values, maps(None, None), pa.array(["m0", "m1"]))
+    for options, message in (
+        (maps({"terms": "split"}, {"terms": "split"}), "SQL has one type"),
+        (maps({"modus": ""}, {"modus": ""}), "from_jelly has no option 'modus': did you mean mode"),
+        (maps(lenient, {}), "have to be the same in all rows"),
+        (pa.array(["PERMISSIVE"] * 2), "are a map"),
+    ):
+        with pytest.raises(OptionsError, match=message):
+            run(read, values, options)
+    with pytest.raises(OptionsError, match="takes a value, options and a source"):
+        run(read, values, maps({}, {}), values, values)
+    assert next(iter(read([(values[:0], maps())]))).to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (from_jelly, {"path": "x"}, "from_jelly has no option 'path'"),
+        (to_jelly, {"terms": "split"}, "to_jelly has no option 'terms'"),
+        (to_jelly_patch, {"mode": "X"}, "option mode: 'X' is not one of"),
+        (from_jelly_patch, {"columnNameOfCorruptRecord": "e"}, "goes with mode PERMISSIVE"),
+        (
+            from_jelly_patch,
+            {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Subject"},
+            "two fields have the same name",
+        ),
+    ],
+)
+def test_options_are_checked_before_there_is_a_task(
+    function: Any, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(OptionsError, match=message):
+        function("value", options=options)
+
+
+def test_batches_of_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "_ROWS", 3)
+    read = _FromJelly("from_jelly", {})
+    values = binary(value(TRIPLES), None, value(QUADS), value([]))
+    found = list(read([values, values.slice(2)]))
+    assert [len(each) for each in found] == [3, 1, 2]
+    rows = [listed(each) for array in found for each in array.to_pylist()]
+    assert rows == [TRIPLES, None, QUADS, [], QUADS, []]
+    monkeypatch.setattr(functions, "_VALUE_BYTES", 100)
+    with pytest.raises(LimitError, match=r"a value: .* more than 100 bytes"):
+        list(read([values]))
+
+
+def test_slices_and_nulls_are_written_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "_BYTES", 1)
+    read = _FromJelly("from_jelly", {})
+    write = _ToJelly("to_jelly", {"quotedTriples": "true"})
+    lists = pa.concat_arrays(list(read([binary(value(TRIPLES), None, value(QUADS), value([]))])))
+    found = pa.concat_arrays(list(write([lists.slice(1), pa.nulls(2)])))
+    assert found.is_valid().to_pylist() == [False, True, True, False, False]
+    assert pa.concat_arrays(list(read([found]))).slice(0, 3).equals(lists.slice(1))
+
+
+def test_a_value_is_written_from_its_own_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    encode = _ToJelly._encode
+
+    def noting(self: _ToJelly, rows: Any) -> bytes:
+        sizes.append(rows["object"].get_total_buffer_size())
+        return encode(self, rows)
+
+    monkeypatch.setattr(_ToJelly, "_encode", noting)
+    run(_ToJelly("to_jelly", {}), statements(*[[(S, P, f'"{"x" * 1000}"', None)]] * 50))
+    assert len(sizes) == 50
+    assert max(sizes) < 5000
