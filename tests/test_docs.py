@@ -145,7 +145,7 @@ def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch)
         assert f"\n## jelly {name}\n" in page
         for example in EXAMPLES[name]:
             assert f"\n{example}\n" in page
-    assert "`--take-frames FROM..TO`\n:   Read these frames" in page
+    assert "`--take-frames FROM..TO`\n:   Read only these frames" in page
 
 
 def test_the_reference_has_every_public_name() -> None:

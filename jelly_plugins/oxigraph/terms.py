@@ -78,7 +78,7 @@ def check_graph(graph: object) -> None:
 
     >>> check_graph("urn:g")
     Traceback (most recent call last):
-    TypeError: graph is a NamedNode, a BlankNode or a DefaultGraph, not 'urn:g'
+    TypeError: graph must be a NamedNode, BlankNode or DefaultGraph (got 'urn:g')
     """
     if not isinstance(graph, GraphName):
         raise TypeError(f"graph must be a NamedNode, BlankNode or DefaultGraph (got {graph!r})")

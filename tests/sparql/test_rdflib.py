@@ -62,7 +62,7 @@ def test_ask_and_construct() -> None:
     result = Result("CONSTRUCT")
     from jelly_plugins.rdflib.plugin.results import JellyResultSerializer
 
-    with pytest.raises(TermError, match="no place"):
+    with pytest.raises(TermError, match="cannot express results of type CONSTRUCT"):
         JellyResultSerializer(result).serialize(io.BytesIO())
 
 

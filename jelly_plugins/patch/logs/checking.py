@@ -76,7 +76,7 @@ def check(
     :raises SourceError: the source cannot be opened. One that breaks off or is corrupt has a
         problem.
 
-    >>> check(b"H id <urn:1> . Z . H id <urn:2> . H prev <urn:3> .").problems[0].message
+    >>> check(b"H id <urn:1> . Z . H id <urn:2> . H prev <urn:3> . Z .").problems[0].message
     'prev is <urn:3>, but the patch before is <urn:1>'
     """
     report = Report()

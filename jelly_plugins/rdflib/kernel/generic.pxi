@@ -58,7 +58,7 @@ cdef class Generic:
         """One term."""
         return self._term(<PyObject *> term)
 
-    def statements(self, statements, tuple behind=()):
+    def statements(self, statements, tuple behind not None=()):
         """Statements as a list of tuples, with the terms of ``behind``, which are already generic,
         appended to each."""
         cdef list found = []
@@ -80,7 +80,8 @@ cdef class Generic:
             found.append(made)
         return found
 
-    def subject(self, dict spo, subject, tuple behind, list found, dict contexts=None, usual=None,
+    def subject(self, dict spo not None, subject, tuple behind not None, list found not None,
+                dict contexts=None, usual=None,
                 context=None):
         """Put the triples of a subject in an index into a list, as generic statements.
 

@@ -73,7 +73,7 @@ cdef class Scope:
     cdef str plain
     cdef object other
 
-    def __init__(self, str plain, other):
+    def __init__(self, str plain not None, other):
         self.plain = plain
         self.other = other
 
@@ -101,7 +101,7 @@ cdef class Statements:
     def __init__(self, other):
         self.other = other
 
-    def check(self, tuple terms):
+    def check(self, tuple terms not None):
         if PyTuple_GET_SIZE(terms) < 3:
             raise TypeError("a statement has three terms or four")
         if (is_a(tuple_item(terms, 1), URIRef)

@@ -69,7 +69,7 @@ cdef class PatchTermWriter(TermWriter):
             self._hand_over(encoder)
             self._leave()
 
-    def add_lines(self, encoder, kind, bytes data, parser):
+    def add_lines(self, encoder, kind, bytes data not None, parser):
         """Write the statements of whole lines as rows of an encoder."""
         self._enter()
         data = held(data)

@@ -249,7 +249,7 @@ cdef class TermWriter:
             encoder._end_full_frame()
         return 0
 
-    def add_text(self, encoder, bytes data, parser, uint8_t tag):
+    def add_text(self, encoder, bytes data not None, parser, uint8_t tag):
         """Write whole lines as rows of an encoder, and end its frames where they end.
 
         :param parser: a ``LineParser``; reads the lines that are not of the usual form.

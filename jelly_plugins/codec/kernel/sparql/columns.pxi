@@ -195,7 +195,7 @@ cdef inline bint read_token(Layout *layout, Py_ssize_t *skip, Run *run) noexcept
     return True
 
 
-def read_column(reader, int number, bytes data, Py_ssize_t start, Py_ssize_t stop,
+def read_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ssize_t stop,
                 Py_ssize_t rows):
     """The cells of a column, or None where the reference has to read it.
 

@@ -1,6 +1,6 @@
 # Fields of a frame, and packed lookup entries. `term_reader` is the reference.
 
-def find_fields(bytes data, Py_ssize_t start, Py_ssize_t stop, dict known, repeated):
+def find_fields(bytes data not None, Py_ssize_t start, Py_ssize_t stop, dict known not None, repeated):
     """What `term_reader.gather` gives; None where it raises, or for a field not of the usual form."""
     cdef const uint8_t *base = <const uint8_t *> PyBytes_AS_STRING(data)
     cdef const uint8_t *pos = base + start
@@ -39,7 +39,7 @@ def find_fields(bytes data, Py_ssize_t start, Py_ssize_t stop, dict known, repea
     return found
 
 
-def enter_packed(reader, bint prefixes, bytes data, list fields):
+def enter_packed(reader, bint prefixes, bytes data not None, list fields not None):
     """Read packed entries of names or prefixes.
 
     :return: number of the fields that were read; the reference has to read the next one.

@@ -239,7 +239,7 @@ cdef inline uint8_t *copied(Text *text, uint8_t *into) noexcept nogil:
     return into
 
 
-def text_column(reader, int number, bytes data, Py_ssize_t start, Py_ssize_t stop,
+def text_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ssize_t stop,
                 Py_ssize_t rows, size_t most_bytes):
     """A column as text; None where the reference has to read it, with nothing done.
 

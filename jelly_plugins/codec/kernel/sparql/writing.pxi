@@ -180,7 +180,7 @@ cdef class ColumnWriter:
 
     # Values to columns
 
-    def columns(self, list columns, bint whole):
+    def columns(self, list columns not None, bint whole):
         """See the reference."""
         cdef WrittenColumn column
         cdef Buffer into

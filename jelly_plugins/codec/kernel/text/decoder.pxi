@@ -290,7 +290,7 @@ cdef class _Pieces:
     cdef bytes data
     cdef bint ended
 
-    def __cinit__(self, PieceDecoder decoder, bytes data):
+    def __cinit__(self, PieceDecoder decoder not None, bytes data not None):
         self.decoder = decoder
         self.data = data
 

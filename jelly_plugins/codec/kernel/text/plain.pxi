@@ -5,7 +5,7 @@ cdef enum:
     SOUND_PARTS = 32
 
 
-def plain_lines(bytes text):
+def plain_lines(bytes text not None):
     """The number of plain lines, and the numbers and beginnings of those that may have literals in
     another form than a store's; None if not all are plain."""
     cdef LineReader reader
