@@ -140,9 +140,7 @@ class TestLines:
 class TestContexts:
     def test_none_is_fetched(self) -> None:
         log = '{}\n{"@context": "https://schema.org/", "name": "x"}\n'
-        with pytest.raises(
-            TextError, match=r"line 2: the context https://schema.org/ is not av"
-        ):
+        with pytest.raises(TextError, match=r"line 2: the context https://schema.org/ is not av"):
             sizes(log, "ndjsonld")
         with pytest.raises(TextError, match="not among those"):
             sizes(log, "ndjsonld", contexts={"urn:other": {}})
