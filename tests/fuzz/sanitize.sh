@@ -87,7 +87,9 @@ last_line -m pytest -p no:cacheprovider tests/fuzz/test_corpus.py
 echo "== fuzzed cases"
 last_line -m tests.fuzz.differential "$cases" "$seed"
 echo "== SPARQL results"
-last_line -m pytest -p no:cacheprovider --hypothesis-profile=patient -k "not python" tests/sparql
+# In short, the kernel's own tests: the others take minutes.
+last_line -m pytest -p no:cacheprovider --hypothesis-profile=patient -k "not python" \
+    tests/sparql${short:+/test_codec.py}
 if [ -z "$short" ]; then
     echo "== conformance vectors"
     last_line -m conformance --kernel native

@@ -1051,6 +1051,7 @@ def test_batches_with_faults(folder: FolderOfObjects, tmp_path: Path) -> None:
     assert_same(elsewhere(folder, tmp_path), replayed(*course.logs))
 
 
+@pytest.mark.slow
 def test_spark_applies_and_reads(
     spark: SparkSession, bucket: ObjectStorage, logs: list[str], tmp_path: Path
 ) -> None:
