@@ -7,6 +7,7 @@ here.
 from __future__ import annotations
 
 import errno
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,8 +91,14 @@ def _errors_in_one_line() -> Iterator[None]:
         raise typer.Exit(EXIT_FAILED) from error
 
 
+#: How an error names a limit in Python, before the option for it.
+_IN_PYTHON: Final = re.compile(r"\(Limits\.\w+, (?=--limit )")
+
+
 def _complain(message: str) -> None:
-    print(f"jelly: {' '.join(message.split())}", file=sys.stderr)
+    # The names of arguments in Python are not for users of the command.
+    message = _IN_PYTHON.sub("(", " ".join(message.split()))
+    print(f"jelly: {message}", file=sys.stderr)
 
 
 app = typer.Typer(

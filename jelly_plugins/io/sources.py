@@ -285,7 +285,7 @@ def _check_whole(file: Any) -> None:
         if response.status in (_OK, _TRANSFORMED, None):
             continue
         if response.status != _PARTIAL_CONTENT:
-            raise SourceError(f"the server answered {response.status} {response.reason}".strip())
+            raise SourceError(_answered(response.status, response.reason))
         given = response.headers.get("Content-Range") or "none"
         found = _CONTENT_RANGE.fullmatch(given)
         if found is None or int(found[1]) != 0 or int(found[2]) + 1 != int(found[3]):
@@ -293,6 +293,15 @@ def _check_whole(file: Any) -> None:
                 f"the HTTP response is a part of the file (Content-Range: {given[:100]}); "
                 "fetch the whole file, or give the bytes of the part"
             )
+
+
+def _answered(status: int, reason: str | None) -> str:
+    """The message for an HTTP status; HTTP/2 has no reason phrases, and HTTP/1.1 may omit them."""
+    from http import HTTPStatus
+
+    if not reason and status in set(HTTPStatus):
+        reason = HTTPStatus(status).phrase
+    return f"the server answered {status} {reason or ''}".strip()
 
 
 def _is_short_response(error: Exception) -> bool:
@@ -360,7 +369,7 @@ def _open_http(url: str) -> Any:
         return urlopen(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
-        message = f"the server answered {error.code} {error.reason}".strip()
+        message = _answered(error.code, error.reason)
         raise SourceError(message, source=without_password(url)) from error
     except Exception as error:
         # http.client has exceptions of its own, and a URL may be none.

@@ -43,10 +43,10 @@ from ..codec import (
     delimit,
     describe,
 )
-from ..codec.common.detection import StreamKind, kind_of
+from ..codec.common.detection import StreamKind, jena_kind_of, kind_of
 from ..codec.common.framing import DETECTION_BYTES, is_delimited
 from ..codec.common.limits import over
-from ..codec.common.wire import MAX_VARINT_BYTES, read_varint
+from ..codec.common.wire import BYTES, MAX_VARINT_BYTES, read_field, read_varint
 from ..codec.rdf.decoder import (
     GraphT,
     IriT,
@@ -76,6 +76,9 @@ _FRAMES_BEFORE_OPTIONS: Final = 10_000
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
+#: The tag of field 1: the rows of a frame of Jelly, a declaration in a row of RDF Protobuf.
+_FIRST_FIELD: Final = 1 << 3 | BYTES
+
 _SourceT = TypeVar("_SourceT", bound="Input | FrameBytes")
 _ItemT = TypeVar("_ItemT")
 
@@ -91,10 +94,31 @@ def _other_kind(opening: bytes) -> str | None:
     if _is_text(opening):
         return "text, not Jelly"
     kind = kind_of(opening)
-    return f"{kind}, not Jelly-RDF" if kind in _OTHERS else None
+    if kind in (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL):
+        return f"{kind}, not Jelly-RDF"
+    kind = jena_kind_of(opening)
+    if kind is StreamKind.RDF_THRIFT:
+        return f"{kind}, not Jelly: jelly convert --from rt converts it"
+    if kind is StreamKind.RDF_PROTOBUF and not _may_be_jelly(opening):
+        return f"{kind}, not Jelly: jelly convert --from rpb converts it"
+    return None
 
 
-_OTHERS: Final = (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL)
+def _may_be_jelly(opening: bytes) -> bool:
+    """Whether what opens like RDF Protobuf may be Jelly: options have numbers where the declaration
+    of a prefix has text."""
+    if not is_delimited(opening):
+        return True
+    end = len(opening)
+    try:
+        _, pos = read_varint(opening, 0, end)
+        if opening[pos] != _FIRST_FIELD:
+            return False
+        _, start, stop, _ = read_field(opening, pos, end)
+        _, start, stop, _ = read_field(opening, start, stop)
+    except WireError:
+        return True
+    return start == stop or min(opening[start:stop]) < 0x20
 
 
 class _Decoding(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from ..codec.common.detection import StreamKind, jena_kind_of
 from ..io.sinks import ending_of
 
 #: Bytes at the start of a source from which its encoding is detected.
@@ -70,14 +71,11 @@ def detect(head: bytes) -> JenaFormat | None:
     >>> detect(bytes.fromhex("1c1802657818047572")), detect(bytes.fromhex("080a060a0165"))
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>)
     """
-    if len(head) > 1 and (
-        (head[0] in (0x1C, 0x2C, 0x3C) and head[1] in (0x18, 0x1C))
-        or (head[0] == 0x19 and head[1] & 15 == 0x0C)
-    ):
-        return JenaFormat.THRIFT
-    at = 0
-    while at < len(head) and head[at] & 0x80:
-        at += 1
-    if at + 1 < len(head) and head[at + 1] in (0x0A, 0x12, 0x1A, 0x22):
-        return JenaFormat.PROTOBUF
-    return None
+    return _KINDS.get(jena_kind_of(head))
+
+
+_KINDS: Final = {
+    StreamKind.RDF_THRIFT: JenaFormat.THRIFT,
+    StreamKind.RDF_PROTOBUF: JenaFormat.PROTOBUF,
+    None: None,
+}

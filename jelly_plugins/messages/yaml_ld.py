@@ -78,8 +78,9 @@ def yaml_ld_log(source: Input, settings: ReadSettings) -> ParsedLog:
     :raises MissingExtraError: PyYAML is not installed.
     """
     lines: deque[int] = deque()
-    documents = Documents(settings)
-    pieces = _pieces(yaml_module(), source, documents, lines, settings.limits)
+    # Its extra includes all that documents need.
+    yaml = yaml_module()
+    pieces = _pieces(yaml, source, Documents(settings), lines, settings.limits)
     return ParsedLog(source.name, gathered(pieces), lines)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from jelly_plugins import Frame, Iri, PhysicalType, StreamOptions, write, write_frames
 
 from ..shared_data import shared
@@ -72,16 +74,45 @@ def test_stdin_and_concatenated_streams(tmp_path: Path) -> None:
 
 def test_limits_are_adjustable(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
-    assert_failed(jelly("inspect", path, "--limit", "frame_rows=3"), 1, "Limits.frame_rows")
+    assert_failed(
+        jelly("inspect", path, "--limit", "frame_rows=3"), 1, "(--limit frame_rows=NUMBER)"
+    )
     write(TRIPLES, path, options=StreamOptions(max_name_table_size=4096))
     assert jelly("inspect", path, "--limit", "name_table=4096").code == 0
-    assert_failed(jelly("inspect", path, "--limit", "name_table=4095"), 1, "Limits.name_table")
+    assert_failed(
+        jelly("inspect", path, "--limit", "name_table=4095"), 1, "(--limit name_table=NUMBER)"
+    )
 
 
 def test_text_is_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "x.ttl"
     path.write_text("@prefix ex: <http://example.org/> .")
     assert_failed(jelly("inspect", path), 1, "text, not Jelly")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("g.rt", "RDF Thrift, not Jelly: jelly convert --from rt"),
+        ("so.rt.gz", "RDF Thrift, not Jelly: jelly convert --from rt"),
+        ("g.rpb", "RDF Protobuf, not Jelly: jelly convert --from rpb"),
+        ("so.rpb.gz", "RDF Protobuf, not Jelly: jelly convert --from rpb"),
+    ],
+)
+@pytest.mark.parametrize("command", ["inspect", "validate"])
+def test_formats_of_apache_jena_are_named(command: str, name: str, kind: str) -> None:
+    assert_failed(jelly(command, shared(f"data/jena/{name}")), 1, f"this is {kind}")
+
+
+def test_malformed_jelly_is_not_called_rdf_protobuf(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    # The physical type.
+    data = path.read_bytes()
+    at = data.index(b"\x10\x01")
+    path.write_bytes(data[: at + 1] + b"\x07" + data[at + 2 :])
+    result = jelly("inspect", path)
+    assert result.code == 1
+    assert "RDF Protobuf" not in result.err
 
 
 def test_the_real_file() -> None:

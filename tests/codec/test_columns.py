@@ -293,6 +293,11 @@ def test_an_empty_string_is_no_graph(
         (("<urn:s>", "<p>", "_:o"), TextError, "row 3, column 1: predicate: the IRI <p> is rel"),
         (("<urn:s>", "<urn:p>", b'"\xff"'), TextError, "row 3, column 2: object: not valid UTF-8"),
         (("<urn:s>", "<urn:p>", '"a\nb"'), TextError, "row 3, column 1: object: no object can"),
+        (
+            ("urn:s", "<urn:p>", '"o"'),
+            TextError,
+            "row 3, column 1: subject: no subject can be read here: 'urn:s'",
+        ),
         (("<urn:s>", "<urn:p>", '"o"', "<urn:g>"), OrderError, "row 3: a graph in a stream of"),
         (("<urn:s>", "<urn:p>", "<<_:a <urn:b> _:c>>"), StatementError, "row 3: TRIPLE as object"),
     ],

@@ -399,6 +399,18 @@ def test_an_answer_without_a_file(status: int) -> None:
         list(read(url))
 
 
+@pytest.mark.parametrize(
+    ("status", "message"), [(404, "answered 404 Not Found$"), (499, "answered 499$")]
+)
+def test_an_answer_without_a_reason_phrase(status: int, message: str) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status, "")
+        handler.end_headers()
+
+    with answering(answer) as url, pytest.raises(SourceError, match=message):
+        list(read(url))
+
+
 def test_a_connection_that_is_reset() -> None:
     data, end = two_frames()
 

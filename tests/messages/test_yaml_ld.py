@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
-from jelly_plugins import TextError
+from jelly_plugins import MissingExtraError, TextError
 from jelly_plugins.formats.reading import PieceFile
 from jelly_plugins.messages import read_messages
 
@@ -42,3 +43,10 @@ def test_errors_after_an_end_have_their_line() -> None:
     with pytest.raises(TextError) as caught:
         sizes(f"{NODE}...\n{NODE}...\n: [", "yamlld")
     assert caught.value.line == 7
+
+
+def test_the_extra_that_has_all_libraries_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("yaml", "pyoxigraph"):
+        monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=r"jelly-plugins\[messages\]"):
+        read_messages(b"a: 1", format="yamlld")

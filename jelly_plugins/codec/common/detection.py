@@ -19,6 +19,8 @@ class StreamKind(StrEnum):
     JELLY_RDF = "Jelly-RDF"
     JELLY_PATCH = "Jelly-Patch"
     JELLY_SPARQL = "Jelly-SPARQL"
+    RDF_THRIFT = "RDF Thrift"
+    RDF_PROTOBUF = "RDF Protobuf"
 
 
 #: Field 1 of a frame is a row, field 1 of a row is the options.
@@ -62,6 +64,30 @@ def kind_of(opening: bytes) -> StreamKind | None:
                 return _TELLING[tag]
     except WireError:
         return None
+    return None
+
+
+def jena_kind_of(opening: bytes) -> StreamKind | None:
+    """Which of Apache Jena's binary formats a source opens like: with a row, or with the variables
+    of results; None if like neither. What opens like RDF Protobuf may be Jelly, too.
+
+    :param opening: the first 16 bytes of a source, or all there are.
+
+    >>> jena_kind_of(bytes.fromhex("1c1802657818047572")).value
+    'RDF Thrift'
+    >>> jena_kind_of(bytes.fromhex("080a060a0165")).value
+    'RDF Protobuf'
+    """
+    if len(opening) > 1 and (
+        (opening[0] in (0x1C, 0x2C, 0x3C) and opening[1] in (0x18, 0x1C))
+        or (opening[0] == 0x19 and opening[1] & 15 == 0x0C)
+    ):
+        return StreamKind.RDF_THRIFT
+    at = 0
+    while at < len(opening) and opening[at] & 0x80:
+        at += 1
+    if at + 1 < len(opening) and opening[at + 1] in (0x0A, 0x12, 0x1A, 0x22):
+        return StreamKind.RDF_PROTOBUF
     return None
 
 

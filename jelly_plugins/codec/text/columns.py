@@ -23,6 +23,7 @@ from ..common.limits import DEFAULT_LIMITS, Limits, over
 from ..common.terms import DEFAULT_GRAPH, Quad, Statement, Triple
 from ..rdf.decoder import Decoder
 from ..rdf.options import StreamOptions
+from .lines import shorten
 from .ntriples import Notation
 from .transcoding import PieceDecoder, TermEncoder, TextFactory
 
@@ -383,7 +384,9 @@ class ColumnEncoder(TermEncoder):
         try:
             return self._parser.term(cell, position)
         except TextError as error:
-            raise TextError(f"{name}: {error.message}", column=error.column) from None
+            text = shorten(cell.decode(errors="replace"))
+            message = f"{name}: {error.message}: {text!r}"
+            raise TextError(message, column=error.column) from None
 
 
 # Buffers from outside
