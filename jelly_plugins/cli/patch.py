@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import chain
@@ -378,14 +378,12 @@ def diff(
     limits = settings.limits_from(limit)
     target = log_target(output, to)
     dst = log_destination(output, target, force)
-    with ExitStack() as stack:
-        sides = [_statements(name, from_, base, limits, stack, blank_nodes) for name in (old, new)]
-        made = diff_(
-            *sides,
-            id=new_id() if patch_id is None else _iri(patch_id),
-            prev=None if prev is None else _iri(prev),
-            blank_nodes=blank_nodes.value,
-        )
+    made = diff_(
+        *(_statements(name, from_, base, limits, blank_nodes) for name in (old, new)),
+        id=new_id() if patch_id is None else _iri(patch_id),
+        prev=None if prev is None else _iri(prev),
+        blank_nodes=blank_nodes.value,
+    )
     if blank_nodes is DiffBlankNodes.AUTO and any(
         isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made
     ):
@@ -401,12 +399,11 @@ def _statements(
     given: Format | None,
     base: str | None,
     limits: Any,
-    stack: ExitStack,
     blank_nodes: DiffBlankNodes,
 ) -> Any:
     """One side of a difference."""
-    from ..formats.reading import TextReader
-    from ..io.streams import read
+    from ..formats.reading import read_statements
+    from ..formats.settings import ConversionSettings
     from ..patch.difference import canonical
 
     if name != STANDARD and is_store(name):
@@ -415,11 +412,7 @@ def _statements(
     if form is None:
         raise WrongUsageError(f"the format of {name} is not known: --from names it")
     source: Source = sys.stdin.buffer if name == STANDARD else name
-    statements: Any
-    if form is Format.JELLY:
-        statements = read(source, limits=limits)
-    else:
-        statements = stack.enter_context(TextReader(source, form, base=base, limits=limits))
+    statements = read_statements(source, form, ConversionSettings(base=base, limits=limits))
     # To diff, this is not a file any more.
     return canonical(statements) if blank_nodes is DiffBlankNodes.AUTO else statements
 

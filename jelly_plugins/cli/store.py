@@ -14,9 +14,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from ..errors import SourceError
-from ..formats.convert import as_of, as_rows, convert, jelly_of_text
+from ..formats.convert import as_of, as_rows, convert
 from ..formats.names import ENDINGS, Format, format_of
-from ..formats.reading import PieceFile, pyoxigraph_module
+from ..formats.reading import PieceFile, jelly_of_text, pyoxigraph_module
 from ..formats.settings import ConversionSettings, Given
 from . import console, settings
 from .console import WrongUsageError

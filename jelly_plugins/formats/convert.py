@@ -11,14 +11,12 @@ from typing import Any, Final, TypeAlias, cast
 from ..codec import FrameSplitter, Limits, delimit
 from ..errors import JellyError, SourceError
 from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Input, Readable, Source
+from ..io.sources import Readable, Source
 from ..io.streams import FrameBytes, FrameReader, encode_frames
-from ..jena.codec import RowEncoder
 from ..jena.names import JenaFormat
-from .jelly_text import frame_text, frames_of_text
-from .merging import MergedReader
+from .jelly_text import frame_text
 from .names import Format, FormatKind, format_named, format_of
-from .reading import name_of, piped
+from .reading import jelly_of_text, name_of, piped
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
@@ -27,21 +25,10 @@ from .settings import (
     Frames,
     Given,
 )
-from .to_jelly import lines_to_jelly, several_to_jelly, text_to_jelly
-from .to_jena import (
-    jelly_to_jena,
-    jena_to_jena,
-    lines_to_jena,
-    rows_of_lines,
-    rows_of_statements,
-    rows_of_text,
-    text_to_jena,
-)
-from .to_text import jelly_to_lines, jelly_to_text, jena_to_lines, jena_to_text
+from .to_jelly import lines_to_jelly, statements_to_jelly
+from .to_jena import any_prefixes, rows_of, to_jena
+from .to_text import jelly_to_lines, jena_to_lines, statements_to_text
 from .transcode import jelly_to_jelly
-
-#: More prefixes than a stream declares.
-_UNBOUNDED: Final = 1 << 40
 
 
 def convert(
@@ -81,11 +68,8 @@ def convert(
     if target is Format.JELLY_TEXT and settings.take_frames is None and formats == [Format.JELLY]:
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)
-    given = list(map(Given._make, zip(several, formats, strict=True)))
-    if settings.take_frames is not None or Format.JELLY_TEXT in formats:
-        given = [_prepared(each, settings) for each in given]
-    ways = _SEVERAL if len(given) > 1 else _WAYS[given[0].format.kind]
-    way = ways[target.kind]
+    given = [_prepared(Given(*each), settings) for each in zip(several, formats, strict=True)]
+    way = _WAYS[given[0].format.kind if len(given) == 1 else None][target.kind]
     if target is Format.JELLY_TEXT:
         with open_output(dst) as out:
             return way(given, _TextOutput(out, settings.limits), Format.JELLY, settings)
@@ -110,35 +94,20 @@ def _format_of(named: object, parameter: str) -> Format:
 def _through_rows(
     given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
 ) -> Conversion:
-    """Convert text, or several sources, to anything but Jelly: through RDF Protobuf, which is made
-    while it is read. It can express more than Jelly: base directions."""
-    # These rows may declare as many prefixes as text may.
-    limits = replace(settings.limits, prefix_table=_UNBOUNDED)
-    through = replace(settings, limits=limits, namespaces=True)
+    """Convert text, or several sources, to text: through RDF Protobuf, which is made while it is
+    read. It can express more than Jelly: base directions."""
+    settings = replace(settings, namespaces=True)
+    limits = any_prefixes(settings.limits)
+    rows = rows_of(given, JenaFormat.PROTOBUF, settings, limits, FrameCounter())
+    made = piped(rows, given[0].source)
     if len(given) > 1:
         # The sources may be Jelly with generalized statements.
         changes = replace(settings.changes, generalized_statements=True)
-        through = replace(through, changes=changes)
-        rows = _rows_of_several(given, settings, limits)
-    else:
-        rows = _rows_of_text(given[0], through)
-    made = piped(rows, given[0].source)
+        settings = replace(settings, changes=changes)
     with as_of(name_of(made)):
         way = _WAYS[FormatKind.JENA][target.kind]
-        return way([Given(made, Format.RDF_PROTOBUF)], dst, target, through)
-
-
-def _rows_of_text(given: Given, settings: ConversionSettings) -> Iterator[bytes]:
-    rows = rows_of_lines if given.format.kind is FormatKind.LINES else rows_of_text
-    return rows(given, JenaFormat.PROTOBUF, settings, FrameCounter())
-
-
-def _rows_of_several(
-    given: Sequence[Given], settings: ConversionSettings, limits: Limits
-) -> Iterator[bytes]:
-    encoder = RowEncoder(JenaFormat.PROTOBUF, generalized=True, limits=limits)
-    with MergedReader(given, settings, generalized=True, directions=True) as reader:
-        yield from rows_of_statements(reader, encoder, namespaces=True)
+        source = [Given(made, Format.RDF_PROTOBUF)]
+        return way(source, dst, target, replace(settings, limits=limits))
 
 
 _Way: TypeAlias = Callable[
@@ -146,20 +115,15 @@ _Way: TypeAlias = Callable[
     Conversion,
 ]
 
-#: The way from one source, by its kind, to Jelly, lines, other text, and Jena's formats.
-_WAYS: Final[dict[FormatKind, tuple[_Way, _Way, _Way, _Way]]] = {
-    FormatKind.JELLY: (jelly_to_jelly, jelly_to_lines, jelly_to_text, jelly_to_jena),
-    FormatKind.LINES: (lines_to_jelly, _through_rows, _through_rows, lines_to_jena),
-    FormatKind.TEXT: (text_to_jelly, _through_rows, _through_rows, text_to_jena),
-    FormatKind.JENA: (text_to_jelly, jena_to_lines, jena_to_text, jena_to_jena),
+#: The way from one source, by its kind, or from several, to Jelly, lines, other text, and Jena's
+#: formats.
+_WAYS: Final[dict[FormatKind | None, tuple[_Way, _Way, _Way, _Way]]] = {
+    FormatKind.JELLY: (jelly_to_jelly, jelly_to_lines, statements_to_text, to_jena),
+    FormatKind.LINES: (lines_to_jelly, _through_rows, _through_rows, to_jena),
+    FormatKind.TEXT: (statements_to_jelly, _through_rows, _through_rows, to_jena),
+    FormatKind.JENA: (statements_to_jelly, jena_to_lines, statements_to_text, to_jena),
+    None: (statements_to_jelly, _through_rows, _through_rows, to_jena),
 }
-#: The same from several sources.
-_SEVERAL: Final[tuple[_Way, _Way, _Way, _Way]] = (
-    several_to_jelly,
-    _through_rows,
-    _through_rows,
-    _through_rows,
-)
 
 
 # Sources that are made while they are read
@@ -187,7 +151,8 @@ def as_rows(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Re
     >>> list(jena.read(rows, format=jena.JenaFormat.PROTOBUF))[0].object
     Iri(value='urn:t')
     """
-    return piped(_rows_of_text(given, settings), given.source)
+    rows = rows_of([given], JenaFormat.PROTOBUF, settings, settings.limits, FrameCounter())
+    return piped(rows, given.source)
 
 
 def _prepared(given: Given, settings: ConversionSettings) -> Given:
@@ -227,20 +192,6 @@ def _chosen(frames: FrameReader, wanted: Frames) -> Iterator[Any]:
 
 
 # The text form of Jelly
-
-
-def jelly_of_text(src: Source, limits: Limits) -> Readable:
-    """The text form of Jelly as Jelly that is made while the text is read."""
-
-    def frames() -> Iterator[bytes]:
-        with Input(src) as source:
-            try:
-                yield from frames_of_text(source.pieces(), limits)
-            except JellyError as error:
-                error.locate(source=source.name)
-                raise
-
-    return piped(map(delimit, frames()), src)
 
 
 def _jelly_to_jelly_text(src: Source, dst: Destination, settings: ConversionSettings) -> Conversion:

@@ -1,8 +1,8 @@
-"""Reading RDF formats other than Jelly.
+"""Reading sources of any format, one or several.
 
 N-Triples and N-Quads are read by our own codec, which keeps every term to the letter, and so are
-RDF Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in flat
-memory.
+Jelly, RDF Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in
+flat memory.
 """
 
 from __future__ import annotations
@@ -10,21 +10,24 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain
-from typing import Any, Final, Protocol, cast
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, Final, cast
 
 from ..backends import get_backend
 from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
+    AnyFrame,
     BlankNode,
+    Frame,
     Iri,
     Kind,
     Limits,
     Literal,
     Quad,
     Statement,
+    TermFactory,
     Triple,
     delimit,
 )
@@ -32,13 +35,14 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
 from ..io.sources import PIECE, Closing, Input, Readable, Source, without_mark
-from ..io.streams import GENERIC, FrameReader
-from ..jena.codec import RowDecoder
+from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
-from ..jena.streams import batches
+from ..jena.streams import JenaReader
 from .depth import TurtleGuard, with_bounded_json
 from .jelly_text import frames_of_text
-from .names import Format
+from .names import Format, FormatKind
+from .settings import ConversionSettings, Given
+from .transcode import ScopedFactory
 from .xml import guarded, with_line_feeds, with_root
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.
@@ -92,31 +96,14 @@ def rdf_format(name: Format) -> Any:
     }[name]
 
 
-class StatementSource(Protocol):
-    """What statements come from: a reader of any kind."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def prefixes(self) -> dict[str, str]: ...
-    def close(self) -> None: ...
-
-
-class StatementReader(StatementSource, Protocol):
-    """What statements are read from: a :class:`.TextReader`, or a similar reader."""
-
-    def __iter__(self) -> Iterator[Statement]: ...
-
-
 class TextReader(Closing):
-    """Reads RDF text, and rows of Apache Jena's: an iterator of generic statements, and a context
-    manager.
+    """Reads RDF text: an iterator of generic statements, and a context manager.
 
     Triples in formats without graphs, otherwise quads. Blank node labels are kept. pyoxigraph
     lower-cases language tags, so formats other than N-Triples and N-Quads come with such.
 
     :param src: path, URL, open binary file or bytes; compression is detected from the content.
-    :param format: any but Jelly.
+    :param format: of text; Jelly's text form has a reader of its own.
     :param base: IRI that relative ones are resolved against; without it they are rejected.
     :param generalized: whether generalized statements are taken, where our own codec reads.
     :param directions: whether language-tagged strings may have a base direction. It becomes part of
@@ -145,37 +132,15 @@ class TextReader(Closing):
         self._parser: Any = None
         #: Bytes that the parser has read since it gave a statement.
         self._without_statement = 0
-        if format is Format.N_TRIPLES:
-            self._statements: Iterator[Statement] = parse_ntriples(
+        if format.kind is FormatKind.LINES:
+            parse = parse_nquads if format.has_graphs else parse_ntriples
+            self._statements: Iterator[Statement] = parse(
                 without_mark(self._input.pieces()),
                 dialect=dialect,
                 generalized=generalized,
                 base_directions=directions,
                 limits=limits,
             )
-        elif format is Format.N_QUADS:
-            self._statements = parse_nquads(
-                without_mark(self._input.pieces()),
-                dialect=dialect,
-                generalized=generalized,
-                base_directions=directions,
-                limits=limits,
-            )
-        elif format.is_jena:
-            rows = RowDecoder(
-                GENERIC,
-                JenaFormat(format),
-                generalized=generalized,
-                directions=directions,
-                limits=limits,
-            )
-            self._parser = rows
-            self._statements = chain.from_iterable(
-                batch.statements
-                for batch in batches(self._input.pieces(), rows.decode, rows.finish)
-            )
-        elif format is Format.JELLY_TEXT:
-            self._statements = self._of_frames(limits)
         else:
             self._statements = self._parse(format, base, _Terms(limits, directions), limits)
 
@@ -197,15 +162,27 @@ class TextReader(Closing):
             error.locate(source=self.name)
             raise
 
+    def frames(self, *, prefixes: bool) -> Iterator[AnyFrame]:
+        """The statements in batches.
+
+        :param prefixes: whether a batch has the prefixes that were declared since the one before.
+        """
+        declared: dict[str, str] = {}
+        statements = iter(self)
+        number = 0
+        batch = None
+        # The last batch has only prefixes.
+        while batch is None or batch:
+            batch = list(islice(statements, BATCH))
+            found = self.prefixes if prefixes else {}
+            new = {name: iri for name, iri in found.items() if declared.get(name) != iri}
+            declared |= new
+            yield Frame(number, batch, [(name, Iri(iri)) for name, iri in new.items()])
+            number += 1
+
     def close(self) -> None:
         """Close the source, if it was opened here."""
         self._input.close()
-
-    def _of_frames(self, limits: Limits) -> Iterator[Statement]:
-        frames = map(delimit, frames_of_text(self._input.pieces(), limits))
-        with FrameReader(cast(Source, PieceFile(frames)), limits=limits) as reader:
-            for frame in reader:
-                yield from frame.statements
 
     def _parse(
         self, name: Format, base: str | None, make: _Terms, limits: Limits
@@ -256,6 +233,111 @@ class TextReader(Closing):
                 what = "the number of bytes without a statement"
                 raise over(limits, "frame_bytes", self._without_statement, what)
             yield piece
+
+
+class SourceReader(Closing):
+    """Reads sources of any formats, one after the other: an iterator of their statements in frames,
+    and a context manager. Formats without frames come in batches.
+
+    :param settings: how sources are read. Of several, ``blank_nodes`` decides whether equal labels
+        are one node. Prefixes of text are among the namespaces if ``namespaces`` is set.
+    :param factory: makes the terms of Jelly and Jena's formats; those of text are generic.
+    :param generalized: whether generalized statements are accepted.
+    :param directions: whether language-tagged strings may have a base direction.
+    :ivar name: of the source that is being read, as errors have it.
+    """
+
+    def __init__(
+        self,
+        given: Sequence[Given],
+        settings: ConversionSettings,
+        *,
+        factory: TermFactory[Any] = GENERIC,
+        generalized: bool = False,
+        directions: bool = True,
+    ) -> None:
+        self.name = name_of(given[0].source)
+        self._frames = self._read(given, settings, factory, generalized, directions)
+
+    def close(self) -> None:
+        """Close the source that is open."""
+        self._frames.close()
+
+    def __iter__(self) -> Iterator[AnyFrame]:
+        return self._frames
+
+    def _read(
+        self,
+        given: Sequence[Given],
+        settings: ConversionSettings,
+        factory: TermFactory[Any],
+        generalized: bool,
+        directions: bool,
+    ) -> Generator[AnyFrame]:
+        fresh = len(given) > 1 and settings.blank_nodes == "fresh"
+        for scope, (src, form) in enumerate(given):
+            if fresh:
+                factory = ScopedFactory(scope)
+            reader: FrameReader[Any, Any, Any] | JenaReader | TextReader
+            if form is Format.JELLY:
+                reader = FrameReader(src, factory=factory, **settings.reading)
+            elif form.is_jena:
+                reader = JenaReader(
+                    src,
+                    format=JenaFormat(form),
+                    factory=factory,
+                    generalized=generalized,
+                    directions=directions,
+                    limits=settings.limits,
+                )
+            else:
+                reader = TextReader(
+                    src,
+                    form,
+                    base=settings.base,
+                    generalized=generalized,
+                    directions=directions,
+                    dialect=settings.dialect,
+                    limits=settings.limits,
+                )
+            with reader:
+                self.name = reader.name
+                if not isinstance(reader, TextReader):
+                    yield from reader
+                    continue
+                for frame in reader.frames(prefixes=bool(settings.namespaces)):
+                    if fresh:
+                        frame.statements = [_scoped(each, scope) for each in frame.statements]
+                    yield frame
+
+
+def _scoped(statement: Any, scope: int) -> Any:
+    """A statement of text whose blank nodes carry the number of their source, as those of
+    :class:`.ScopedFactory` do."""
+    terms = [
+        BlankNode(f"s{scope}.{term.label}")
+        if isinstance(term, BlankNode)
+        else (_scoped(term, scope) if isinstance(term, Triple) else term)
+        for term in statement
+    ]
+    return Quad._make(terms) if isinstance(statement, Quad) else Triple._make(terms)
+
+
+def read_statements(
+    src: Source, form: Format, settings: ConversionSettings, *, generalized: bool = False
+) -> Iterator[Statement]:
+    """The statements of a source in any format, one after the other.
+
+    :raises JellyError: while iterating.
+
+    >>> list(read_statements(b"<urn:s> a <urn:o> .", Format.TURTLE, ConversionSettings()))[0].object
+    Iri(value='urn:o')
+    """
+    if form is Format.JELLY_TEXT:
+        src, form = jelly_of_text(src, settings.limits), Format.JELLY
+    with SourceReader([Given(src, form)], settings, generalized=generalized) as source:
+        for frame in source:
+            yield from frame.statements
 
 
 def message_of(error: SyntaxError) -> str:
@@ -361,3 +443,17 @@ def name_of(src: object) -> str:
     if isinstance(src, bytes | bytearray | memoryview):
         return "<bytes>"
     return str(getattr(src, "name", None) or f"<{type(src).__name__}>")
+
+
+def jelly_of_text(src: Source, limits: Limits) -> Readable:
+    """The text form of Jelly as Jelly that is made while the text is read."""
+
+    def frames() -> Iterator[bytes]:
+        with Input(src) as source:
+            try:
+                yield from frames_of_text(source.pieces(), limits)
+            except JellyError as error:
+                error.locate(source=source.name)
+                raise
+
+    return piped(map(delimit, frames()), src)

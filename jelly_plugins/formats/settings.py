@@ -210,14 +210,6 @@ class ConversionSettings:
             "limits": self.limits,
         }
 
-    @property
-    def rows(self) -> dict[str, Any]:
-        """The settings of an encoder of RDF Thrift or RDF Protobuf."""
-        return {
-            "generalized": self.generalized,
-            "limits": self.limits,
-        }
-
 
 #: The settings of a conversion without any.
 DEFAULT_SETTINGS: Final = ConversionSettings()

@@ -6,32 +6,84 @@ Namespaces of Jelly and prefixes of Jena's formats are always declared, those of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import islice
-from typing import Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
+from ..codec import Limits
 from ..errors import JellyError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Input, without_mark
-from ..io.streams import BATCH, FrameReader
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
-from ..jena.streams import JenaReader
-from .names import Format
-from .reading import StatementReader, TextReader
+from .names import Format, FormatKind
+from .reading import SourceReader
 from .settings import Conversion, ConversionSettings, FrameCounter, Given
 
-#: Makes rows of a source, and counts what is in it.
-Rows: TypeAlias = Callable[[Given, JenaFormat, ConversionSettings, FrameCounter], Iterator[bytes]]
+#: More prefixes than a stream declares.
+_UNBOUNDED: Final = 1 << 40
 
 
-def rows_of_lines(
+def to_jena(
+    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
+) -> Conversion:
+    """Write sources of any formats as rows.
+
+    :raises JellyError: a source cannot be read, or a statement cannot be written.
+    """
+    counter = FrameCounter()
+    limits = settings.limits if len(given) == 1 else any_prefixes(settings.limits)
+    with open_output(dst) as out:
+        for data in rows_of(given, JenaFormat(target), settings, limits, counter):
+            out.write(data)
+    return counter.conversion()
+
+
+def any_prefixes(limits: Limits) -> Limits:
+    """Limits for rows with the prefixes of text or of several sources, which may be any number."""
+    return replace(limits, prefix_table=_UNBOUNDED)
+
+
+def rows_of(
+    given: Sequence[Given],
+    target: JenaFormat,
+    settings: ConversionSettings,
+    limits: Limits,
+    counter: FrameCounter,
+) -> Iterator[bytes]:
+    """The rows of one source, or of several.
+
+    :param limits: those on the rows.
+    :param counter: counts what the sources have.
+    """
+    if len(given) == 1 and given[0].format.kind is FormatKind.LINES:
+        yield from _rows_of_lines(given[0], target, settings, counter)
+        return
+    # Of several sources, some may be Jelly with generalized statements.
+    generalized = settings.generalized or len(given) > 1
+    encoder = RowEncoder(target, generalized=generalized, limits=limits)
+    with SourceReader(given, settings, generalized=generalized) as source:
+        for frame in source:
+            try:
+                for name, iri in frame.namespaces:
+                    yield encoder.add_prefix(name, iri.value)
+                if rows := encoder.add(frame.statements):
+                    yield rows
+            except JellyError as error:
+                raise _as_of(source.name, error) from error
+            counter.count(frame)
+
+
+def _rows_of_lines(
     given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
 ) -> Iterator[bytes]:
     """The rows of N-Triples or N-Quads, made without terms in between."""
     lines = LineEncoder(
-        target, quads=given.format.has_graphs, dialect=settings.dialect, **settings.rows
+        target,
+        quads=given.format.has_graphs,
+        dialect=settings.dialect,
+        generalized=settings.generalized,
+        limits=settings.limits,
     )
     with Input(given.source) as source:
         try:
@@ -41,103 +93,8 @@ def rows_of_lines(
     counter.statements = lines.statements
 
 
-def rows_of_text(
-    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
-) -> Iterator[bytes]:
-    """The rows of other RDF text."""
-    encoder = RowEncoder(target, **settings.rows)
-    text = TextReader(
-        given.source,
-        given.format,
-        base=settings.base,
-        generalized=settings.generalized,
-        directions=True,
-        limits=settings.limits,
-    )
-    with text:
-        yield from rows_of_statements(text, encoder, bool(settings.namespaces))
-    counter.statements = encoder.statements
-
-
-def rows_of_jelly(
-    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
-) -> Iterator[bytes]:
-    """The rows of a Jelly stream."""
-    frames = FrameReader(given.source, **settings.reading)
-    yield from _rows_of_frames(frames, RowEncoder(target, **settings.rows), counter)
-
-
-def rows_of_jena(
-    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
-) -> Iterator[bytes]:
-    """The rows of RDF Thrift or RDF Protobuf."""
-    batches = JenaReader(
-        given.source,
-        format=JenaFormat(given.format),
-        generalized=settings.generalized,
-        limits=settings.limits,
-    )
-    yield from _rows_of_frames(batches, RowEncoder(target, **settings.rows), counter)
-
-
-def _rows_of_frames(
-    frames: FrameReader | JenaReader, encoder: RowEncoder, counter: FrameCounter
-) -> Iterator[bytes]:
-    with frames:
-        for frame in frames:
-            try:
-                for name, iri in frame.namespaces:
-                    yield encoder.add_prefix(name, iri.value)
-                yield encoder.add(frame.statements)
-            except JellyError as error:
-                raise _as_of(frames.name, error) from error
-            counter.count(frame)
-
-
-def rows_of_statements(
-    reader: StatementReader, encoder: RowEncoder, namespaces: bool
-) -> Iterator[bytes]:
-    """The rows of statements that are read."""
-    declared: dict[str, str] = {}
-    statements = iter(reader)
-    while batch := list(islice(statements, BATCH)):
-        if namespaces:
-            for name, iri in reader.prefixes.items():
-                if declared.get(name) != iri:
-                    declared[name] = iri
-                    yield encoder.add_prefix(name, iri)
-        try:
-            yield encoder.add(batch)
-        except JellyError as error:
-            raise _as_of(reader.name, error) from error
-
-
 def _as_of(name: str, error: JellyError) -> JellyError:
     """The error as one of the source: rows of the output say nothing about it."""
     if error.source is None:
         error.row = None
     return error.locate(source=name)
-
-
-def _write(
-    rows: Rows,
-    given: Sequence[Given],
-    dst: Destination,
-    target: Format,
-    settings: ConversionSettings,
-) -> Conversion:
-    """Write the rows of a source.
-
-    :raises JellyError: the source cannot be read, or a statement cannot be written.
-    """
-    counter = FrameCounter()
-    with open_output(dst) as out:
-        for data in rows(given[0], JenaFormat(target), settings, counter):
-            out.write(data)
-    return counter.conversion()
-
-
-lines_to_jena: Final = partial(_write, rows_of_lines)
-text_to_jena: Final = partial(_write, rows_of_text)
-jelly_to_jena: Final = partial(_write, rows_of_jelly)
-jena_to_jena: Final = partial(_write, rows_of_jena)

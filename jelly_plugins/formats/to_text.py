@@ -20,9 +20,9 @@ from ..errors import JellyError, TermError
 from ..io.sinks import Destination, Writable, open_output
 from ..io.streams import AnyFrameReader, FrameBytes, FrameReader, TextPieces
 from ..jena.names import JenaFormat
-from ..jena.streams import JenaReader, JenaText
+from ..jena.streams import JenaText
 from .names import Format
-from .reading import pyoxigraph_module, rdf_format
+from .reading import SourceReader, pyoxigraph_module, rdf_format
 from .settings import Conversion, ConversionSettings, FrameCounter, Given
 from .xml import NAME, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
 
@@ -59,25 +59,6 @@ def jelly_to_lines(
     return counter.conversion()
 
 
-def jelly_to_text(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
-    """Write a Jelly stream as Turtle, TriG, RDF/XML or JSON-LD.
-
-    Namespaces become prefixes if they occur in the frame of the first statement or before it, and
-    if the format can express them.
-
-    :raises TermError: the format cannot express a term, or has no graphs; with frame and row.
-    """
-    counter = FrameCounter()
-    frames: AnyFrameReader = FrameReader(
-        given[0].source, factory=_CheckedFactory(target), **settings.reading
-    )
-    with frames, open_output(dst) as out:
-        _serialize(counter.counted(frames), out, target)
-    return counter.conversion()
-
-
 def jena_to_lines(
     given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
 ) -> Conversion:
@@ -99,23 +80,20 @@ def jena_to_lines(
     return Conversion(statements=lines.statements)
 
 
-def jena_to_text(
+def statements_to_text(
     given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
 ) -> Conversion:
-    """Write RDF Thrift or RDF Protobuf as Turtle, TriG, RDF/XML or JSON-LD; see
-    :func:`jelly_to_text`.
+    """Write Jelly, RDF Thrift or RDF Protobuf as Turtle, TriG, RDF/XML or JSON-LD.
 
-    :raises TermError: the format cannot express a term, or has no graphs; with the row.
+    Namespaces become prefixes if they occur in the first frame with a statement or before it, and
+    if the format can express them.
+
+    :raises TermError: the format cannot express a term, or has no graphs; with its position.
     """
     counter = FrameCounter()
-    batches = JenaReader(
-        given[0].source,
-        format=JenaFormat(given[0].format),
-        factory=_CheckedFactory(target),
-        limits=settings.limits,
-    )
-    with batches, open_output(dst) as out:
-        _serialize(counter.counted(batches), out, target)
+    source = SourceReader(given, settings, factory=_CheckedFactory(target))
+    with source, open_output(dst) as out:
+        _serialize(counter.counted(source), out, target)
     return counter.conversion()
 
 

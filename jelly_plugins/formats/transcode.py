@@ -184,12 +184,8 @@ def _adapted(
     frames: Iterator[tuple[str, AnyFrame]], options: StreamOptions, *, lossy: bool
 ) -> Iterator[AnyFrame]:
     """Frames whose statements have as many terms as the output's physical type requires."""
-    triples = options.physical_type is PhysicalType.TRIPLES
     for name, frame in frames:
-        frame.statements = [
-            as_triple(statement, name, frame.index) if triples else as_quad(statement)
-            for statement in frame.statements
-        ]
+        frame.statements = fitted(frame.statements, options.physical_type, name, frame.index)
         if options.physical_type is not PhysicalType.GRAPHS:
             if frame.empty_graphs and not lossy:
                 raise TermError(
@@ -201,23 +197,23 @@ def _adapted(
         yield frame
 
 
-def as_quad(statement: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A statement with four terms."""
-    return statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH)
+def fitted(
+    statements: list[Any], physical_type: PhysicalType, name: str, frame: int | None = None
+) -> list[Any]:
+    """Statements with as many terms as a physical type has.
 
-
-def as_triple(statement: tuple[Any, ...], name: str, frame: int | None = None) -> tuple[Any, ...]:
-    """A statement with three terms.
-
-    :raises TermError: it is in a named graph.
+    :param name: of their source, and ``frame`` in it, for errors.
+    :raises TermError: one is in a named graph, and the type has only triples.
     """
-    if len(statement) == 4 and statement[3] is not DEFAULT_GRAPH:
+    if physical_type is not PhysicalType.TRIPLES:
+        return [each if len(each) == 4 else (*each, DEFAULT_GRAPH) for each in statements]
+    if any(len(each) == 4 and each[3] is not DEFAULT_GRAPH for each in statements):
         raise TermError(
             "a quad in a named graph cannot be expressed in physical type TRIPLES",
             source=name,
             frame=frame,
         )
-    return statement[:3]
+    return [each[:3] for each in statements]
 
 
 def _regrouped(frames: Iterable[AnyFrame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:

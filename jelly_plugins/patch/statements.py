@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, TypeGuard, cast
 
 from ..backends import find_owner
 from ..formats.names import Format, format_of
-from ..formats.reading import TextReader
+from ..formats.reading import read_statements
+from ..formats.settings import ConversionSettings
 from ..io.sources import Source
 from ..io.streams import read
 
@@ -52,8 +53,4 @@ def is_file(source: Statements) -> TypeGuard[Source]:
 def _read(src: Source, base: str | None) -> Iterator[Any]:
     name = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
     form = format_of(str(name)) or Format.JELLY
-    if form is Format.JELLY:
-        yield from read(src)
-        return
-    with TextReader(src, form, base=base) as statements:
-        yield from statements
+    return read_statements(src, form, ConversionSettings(base=base))

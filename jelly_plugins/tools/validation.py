@@ -25,10 +25,10 @@ from ..codec import (
     StreamOptions,
 )
 from ..codec.rdf.decoder import opens_with_options
-from ..codec.text.ntriples import Dialect
 from ..errors import OrderError
 from ..formats.names import Format
-from ..formats.reading import TextReader
+from ..formats.reading import read_statements
+from ..formats.settings import ConversionSettings, OptionChanges
 from ..io.sources import Source
 from ..io.streams import FrameReader, read, write_bytes
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased
@@ -224,16 +224,12 @@ def _compare(
 ) -> Comparison:
     src, form = against
     compare = compare_streams if ordered else compare_datasets
-    if form is Format.JELLY:
-        return compare(hold(read(src, limits=limits)), hold(found))
     # The official test suite has quoted triples of RDF-star.
-    dialect = Dialect.RDF_STAR
-    with TextReader(
-        src, form, base=base, generalized=True, dialect=dialect, limits=limits
-    ) as expected:
-        if form in _EXACT:
-            return compare(hold(expected), hold(found))
-        return compare(hold(map(lower_cased, expected)), hold(map(lower_cased, found)))
+    settings = ConversionSettings(changes=OptionChanges(rdf_star=True), base=base, limits=limits)
+    expected = read_statements(src, form, settings, generalized=True)
+    if form in _EXACT:
+        return compare(hold(expected), hold(found))
+    return compare(hold(map(lower_cased, expected)), hold(map(lower_cased, found)))
 
 
 def _held(backend: Backend, statements: Iterable[Statement]) -> Iterator[Statement]:

@@ -36,7 +36,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.formats.convert import as_rows
 from jelly_plugins.formats.names import Format
-from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.reading import TextReader, read_statements
 from jelly_plugins.formats.settings import ConversionSettings, Frames, Given, OptionChanges
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.tools.compare import compare_datasets
@@ -61,7 +61,7 @@ def made(sources: Any, source: Any, target: str, **settings: Any) -> bytes:
 
 
 def statements(data: bytes, form: Format) -> list[Any]:
-    return list(read(data)) if form is Format.JELLY else list(TextReader(data, form))
+    return list(read_statements(data, form, ConversionSettings()))
 
 
 @pytest.mark.parametrize("target", ["nt", "nq", "ttl", "trig", "jelly-text"])

@@ -12,7 +12,7 @@ from jelly_plugins import Iri, JellyError, Literal, Quad, TermError, Triple, rea
 from jelly_plugins.codec import DEFAULT_GRAPH, Limits
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.names import Format
-from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.reading import read_statements
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
 from jelly_plugins.jena import read as read_rows
@@ -78,12 +78,12 @@ def test_what_a_target_cannot_say(jena: Format) -> None:
     assert converted(converted(seven, Format.N_TRIPLES, jena), jena, Format.N_TRIPLES) == seven
 
 
-def test_a_text_reader_reads_rows() -> None:
+def test_rows_are_read_as_statements() -> None:
     rows = converted(TEXT, Format.N_QUADS, Format.RDF_THRIFT)
-    with TextReader(rows, Format.RDF_THRIFT) as text:
-        assert [len(statement) for statement in text] == [3, 4]
-    with pytest.raises(JellyError) as caught, TextReader(rows[:-1], Format.RDF_THRIFT) as text:
-        list(text)
+    found = read_statements(rows, Format.RDF_THRIFT, ConversionSettings())
+    assert [len(statement) for statement in found] == [3, 4]
+    with pytest.raises(JellyError) as caught:
+        list(read_statements(rows[:-1], Format.RDF_THRIFT, ConversionSettings()))
     assert (caught.value.row, caught.value.source) == (1, "<bytes>")
 
 
