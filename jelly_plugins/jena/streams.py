@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from ..codec import (
     DEFAULT_LIMITS,
@@ -35,66 +35,62 @@ _T = TypeVar("_T")
 _AT_ONCE: Final = 4 * PIECE
 
 
-class JenaSource(Closing):
-    """An open source of rows; a context manager that closes it.
+class JenaSource(Closing, Generic[_T]):
+    """An open source of rows: an iterator of what is decoded of them, and a context manager that
+    closes it.
 
     :param src: path, URL, open binary file or bytes; compression is detected from the content.
     :param format: how rows are encoded; by default detected from the name or the content.
-    :param limits: the limits on untrusted input.
     :raises SourceError: the source cannot be opened, or is neither encoding.
     """
 
-    def __init__(self, src: Source, *, format: JenaFormat | None, limits: Limits) -> None:  # noqa: A002
+    _items: Generator[_T]
+
+    def __init__(self, src: Source, format: JenaFormat | None) -> None:  # noqa: A002
         self._input = Input(src)
-        self._limits = limits
-        self._items: Generator[Any] | None = None
+        self._pieces = self._input.pieces()
         try:
-            head, self._pieces = peek(self._input.pieces())
-            self.format = format or format_of(self.name) or detect(head)
-            if self.format is None and head:
-                raise SourceError(
-                    "neither RDF Thrift nor RDF Protobuf: name the format", source=self.name
-                )
-            self.format = self.format or JenaFormat.THRIFT
+            self.format = format or format_of(self.name) or self._detected()
         except BaseException:
             self._input.close()
             raise
+
+    def _detected(self) -> JenaFormat:
+        """The encoding by the first bytes; a source without any has no rows in either."""
+        head = b""
+        for piece in self._pieces:
+            head += piece
+            if len(head) >= DETECTION_BYTES:
+                break
+        self._pieces = chain((head,), self._pieces)
+        found = detect(head[:DETECTION_BYTES])
+        if found is None and head:
+            raise SourceError(
+                "neither RDF Thrift nor RDF Protobuf: name the format", source=self.name
+            )
+        return found or JenaFormat.THRIFT
 
     @property
     def name(self) -> str:
         """The source's name, as errors have it."""
         return self._input.name
 
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> _T:
+        try:
+            return next(self._items)
+        except BaseException as error:
+            self._input.close()
+            if isinstance(error, JellyError):
+                error.locate(source=self.name)
+            raise
+
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        if self._items is not None:
-            self._items.close()
+        self._items.close()
         self._input.close()
-
-    def batches(
-        self, decode: Callable[[bytes, int], tuple[_T, int]], finish: Callable[[bytes], object]
-    ) -> Generator[_T]:
-        """The results of ``decode`` for the rows, as they arrive.
-
-        :raises JellyError: with source and row.
-        """
-        try:
-            yield from batches(self._pieces, decode, finish)
-        except JellyError as error:
-            error.locate(source=self.name)
-            raise
-        finally:
-            self._input.close()
-
-
-def peek(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """A source's first bytes, and all its chunks."""
-    head = b""
-    for piece in pieces:
-        head += piece
-        if len(head) >= DETECTION_BYTES:
-            break
-    return head[:DETECTION_BYTES], chain((head,), pieces)
 
 
 def batches(
@@ -133,7 +129,7 @@ def batches(
     finish(rest)
 
 
-class JenaReader(JenaSource):
+class JenaReader(JenaSource[AnyFrame]):
     """Reads a source batch by batch: an iterator of the contents of some rows, as a
     :class:`~jelly_plugins.Frame` with statements and namespaces; and a context manager.
 
@@ -161,8 +157,7 @@ class JenaReader(JenaSource):
         directions: bool = True,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        super().__init__(src, format=format, limits=limits)
-        assert self.format is not None
+        super().__init__(src, format)
         self._decoder = RowDecoder(
             factory,
             self.format,
@@ -171,7 +166,7 @@ class JenaReader(JenaSource):
             directions=directions,
             limits=limits,
         )
-        self._items: Generator[AnyFrame] = self.batches(self._decoder.decode, self._decoder.finish)
+        self._items = batches(self._pieces, self._decoder.decode, self._decoder.finish)
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -183,16 +178,10 @@ class JenaReader(JenaSource):
         """The base IRI that was declared last. All IRIs are whole without it."""
         return self._decoder.base
 
-    def __iter__(self) -> Self:
-        return self
 
-    def __next__(self) -> AnyFrame:
-        return next(self._items)
-
-
-class JenaText(JenaSource):
+class JenaText(JenaSource[bytes]):
     """Reads a source as lines of N-Quads, or of N-Triples: an iterator of chunks of text, each of
-    whole lines; and a context manager.
+    whole lines, or empty; and a context manager.
 
     :param graphs: whether named graphs are accepted; N-Triples has none.
     :param notation: how quoted triples are written.
@@ -221,8 +210,7 @@ class JenaText(JenaSource):
         on_prefix: Callable[[str, str], object] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        super().__init__(src, format=format, limits=limits)
-        assert self.format is not None
+        super().__init__(src, format)
         self.bytes = 0
         self._on_prefix = on_prefix
         self._decoder = RowTextDecoder(
@@ -233,15 +221,12 @@ class JenaText(JenaSource):
             generalized=generalized,
             limits=limits,
         )
-        self._items: Generator[bytes] = self.batches(self._decode, self._decoder.finish)
+        self._items = batches(self._pieces, self._decode, self._decoder.finish)
 
     @property
     def statements(self) -> int:
         """Number of statements so far."""
         return self._decoder.statements
-
-    def __iter__(self) -> Iterator[bytes]:
-        return (text for text in self._items if text)
 
     def _decode(self, data: bytes, at: int) -> tuple[bytes, int]:
         text, stop = self._decoder.decode_text(data, at)
