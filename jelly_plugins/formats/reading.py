@@ -10,17 +10,17 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final, cast
 
 from ..backends import get_backend
 from ..codec import (
-    DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     AnyFrame,
     BlankNode,
     Frame,
+    GenericFactory,
     Iri,
     Kind,
     Limits,
@@ -32,7 +32,9 @@ from ..codec import (
     delimit,
 )
 from ..codec.common.limits import over
+from ..codec.common.terms import build
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
+from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
 from ..io.sources import PIECE, Closing, Input, Readable, Source, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
@@ -142,7 +144,8 @@ class TextReader(Closing):
                 limits=limits,
             )
         else:
-            self._statements = self._parse(format, base, _Terms(limits, directions), limits)
+            terms = TermConverter(_BasedFactory(), limits, directions=directions).terms
+            self._statements = self._parse(format, base, terms, limits)
 
     @property
     def name(self) -> str:
@@ -185,8 +188,9 @@ class TextReader(Closing):
         self._input.close()
 
     def _parse(
-        self, name: Format, base: str | None, make: _Terms, limits: Limits
+        self, name: Format, base: str | None, terms: Any, limits: Limits
     ) -> Iterator[Statement]:
+        make: Any = Quad._make if name.has_graphs else Triple._make
         width = 4 if name.has_graphs else 3
         pieces = without_mark(self._input.pieces())
         if name is Format.RDF_XML:
@@ -210,17 +214,15 @@ class TextReader(Closing):
             for quad in self._parser:
                 self._without_statement = 0
                 guard.given()
-                yield make.statement(tuple(quad)[:width])
+                yield make(terms(tuple(quad)[:width]))
         except JellyError:
             raise
         except SyntaxError as error:
             if _WHOLE.search(error.msg or ""):
                 return
-            raise TextError(message_of(error), line=error.lineno, column=error.offset) from error
-        except MemoryError as error:
-            raise LimitError(too_large(error)) from error
-        except (OSError, ValueError) as error:
-            raise SourceError(str(error)) from error
+            raise parser_error(error) from error
+        except PARSER_ERRORS as error:
+            raise parser_error(error) from error
 
     def _bounded(self, pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
         """Chunks of a text whose parser holds a token of any length in memory.
@@ -340,7 +342,27 @@ def read_statements(
             yield from frame.statements
 
 
-def message_of(error: SyntaxError) -> str:
+#: What pyoxigraph raises while it reads.
+PARSER_ERRORS: Final = (SyntaxError, MemoryError, OSError, ValueError)
+
+
+def parser_error(error: BaseException, *, first_line: int | None = None) -> JellyError:
+    """What pyoxigraph raises while it reads, as an error of this package.
+
+    :param first_line: of the text that it was given, where that is a part of a source.
+    """
+    if isinstance(error, JellyError):
+        return error
+    if isinstance(error, SyntaxError):
+        if first_line is not None:
+            return TextError(_message_of(error), line=first_line + (error.lineno or 1) - 1)
+        return TextError(_message_of(error), line=error.lineno, column=error.offset)
+    if isinstance(error, MemoryError):
+        return LimitError(f"a term is too long: {error}")
+    return SourceError(str(error))
+
+
+def _message_of(error: SyntaxError) -> str:
     """pyoxigraph's message for malformed text, without the position."""
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):
@@ -359,50 +381,64 @@ def check_base(iri: str) -> str:
     return iri
 
 
-def too_large(error: MemoryError) -> str:
-    """The error where pyoxigraph reports that a token is too long."""
-    return f"a term is too long: {error}"
+class TermConverter:
+    """Converts pyoxigraph's terms to a factory's, each distinct one once as far as the cache
+    reaches.
 
+    :param limits: ``nesting`` bounds quoted triples.
+    :param directions: whether language-tagged strings may have a base direction. It becomes part of
+        the language tag, as in ``en--ltr``.
+    """
 
-class _Terms:
-    """pyoxigraph's terms to generic ones, each distinct one once as far as the cache reaches."""
-
-    def __init__(self, limits: Limits, directions: bool) -> None:
+    def __init__(self, factory: TermFactory[Any], limits: Limits, *, directions: bool) -> None:
         self._limits = limits
         self._directions = directions
         self._describe = get_backend("oxigraph").describe
         self._cache: dict[Any, Any] = {}
+        self._makers: dict[Kind, Callable[..., Any]] = {
+            Kind.IRI: factory.iri,
+            Kind.BLANK_NODE: factory.blank_node,
+            Kind.LITERAL: factory.literal,
+            Kind.TRIPLE: factory.quoted_triple,
+            Kind.DEFAULT_GRAPH: lambda: factory.default_graph,
+        }
 
-    def statement(self, terms: tuple[Any, ...], depth: int = 0) -> Statement:
+    def terms(self, given: Iterable[Any], depth: int = 0) -> list[Any]:
+        """The terms of a statement, of a quoted triple, or of a solution, which may be None.
+
+        :raises JellyError: the factory rejects one, or quoted triples are nested too deeply.
+        """
         if depth > self._limits.nesting:
             raise over(self._limits, "nesting", depth, "the depth of quoted triples")
         get = self._cache.get
-        made = [get(term) or self._make(term, depth) for term in terms]
-        return Quad._make(made) if len(made) == 4 else Triple._make(made)
+        return [None if term is None else get(term) or self._made(term, depth) for term in given]
 
-    def _make(self, term: Any, depth: int) -> Any:
-        direction = getattr(term, "direction", None) if self._directions else None
-        if direction is not None:
-            return Literal(term.value, f"{term.language}--{direction}")
-        kind, *parts = self._describe(term)
-        if kind is Kind.TRIPLE:
-            made: Any = self.statement(tuple(parts), depth + 1)
+    def _made(self, term: Any, depth: int) -> Any:
+        if self._directions and getattr(term, "direction", None) is not None:
+            kind, parts = Kind.LITERAL, [term.value, f"{term.language}--{term.direction}", None]
         else:
-            made = _MAKERS[kind](*parts)
-        if len(self._cache) >= _CACHE_ENTRIES:
-            self._cache.clear()
-        self._cache[term] = made
+            kind, *parts = self._describe(term)
+        size = sum(len(part) for part in parts if isinstance(part, str))
+        if kind is Kind.TRIPLE:
+            parts = self.terms(parts, depth + 1)
+        made = build(self._makers[kind], *parts)
+        if size <= LONG_TERM:
+            if len(self._cache) >= _CACHE_ENTRIES:
+                self._cache.clear()
+            self._cache[term] = made
         return made
 
 
-_MAKERS: Final[dict[Kind, Callable[..., Any]]] = {
-    Kind.IRI: lambda iri: Iri(check_base(iri)),
-    Kind.BLANK_NODE: BlankNode,
-    Kind.LITERAL: lambda lex, langtag, datatype: Literal(
-        lex, langtag, datatype and check_base(datatype)
-    ),
-    Kind.DEFAULT_GRAPH: lambda: DEFAULT_GRAPH,
-}
+class _BasedFactory(GenericFactory):
+    """Generic terms whose IRIs are not relative."""
+
+    def iri(self, value: str, /) -> Iri:
+        return Iri(check_base(value))
+
+    def literal(
+        self, lex: str, langtag: str | None = None, datatype: str | None = None, /
+    ) -> Literal:
+        return Literal(lex, langtag, datatype and check_base(datatype))
 
 
 class PieceFile(io.RawIOBase):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from ..errors import JellyError, LimitError, SourceError, TextError
-from ..formats.reading import message_of, pyoxigraph_module, too_large
+from ..errors import JellyError
+from ..formats.reading import PARSER_ERRORS, parser_error, pyoxigraph_module
 
 #: Statements that are written at once, at most.
 _BATCH: Final = 1 << 9
@@ -37,14 +37,6 @@ class ParsedLog:
         :raises JellyError: the source is malformed; with its line.
         """
         return self._pieces
-
-
-def text_error(error: SyntaxError, *, first_line: int = 1) -> TextError:
-    """The error for input that a parser rejects.
-
-    :param first_line: of the text that it was given, in the log.
-    """
-    return TextError(message_of(error), line=first_line + (error.lineno or 1) - 1)
 
 
 def batch_for(size: int) -> int:
@@ -107,14 +99,8 @@ def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Itera
     """Statements up to an error, which is put into ``failed``."""
     try:
         yield from parse()
-    except SyntaxError as error:
-        failed.append(text_error(error, first_line=first_line))
-    except JellyError as error:
-        failed.append(error)
-    except MemoryError as error:
-        failed.append(LimitError(too_large(error)))
-    except (OSError, ValueError) as error:
-        failed.append(SourceError(str(error)))
+    except PARSER_ERRORS as error:
+        failed.append(parser_error(error, first_line=first_line))
 
 
 def located(error: JellyError, name: str) -> JellyError:

@@ -17,10 +17,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from ..backends import get_backend
 from ..codec import Describe, Kind, Limits, TermFactory
-from ..codec.common.limits import NESTING_CEILING, over
-from ..codec.common.terms import build
+from ..codec.common.limits import NESTING_CEILING
 from ..codec.text.checking import Checker
 from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import written_label
@@ -28,13 +26,17 @@ from ..codec.text.transcoding import LONG_TERM
 from ..errors import (
     JellyError,
     LimitError,
-    SourceError,
     StatementError,
     TermError,
-    TextError,
 )
 from ..formats.depth import with_bounded_json
-from ..formats.reading import PieceFile, pyoxigraph_module, too_large
+from ..formats.reading import (
+    PARSER_ERRORS,
+    PieceFile,
+    TermConverter,
+    parser_error,
+    pyoxigraph_module,
+)
 from ..io.sources import PIECE
 from .formats import ResultsFormat
 
@@ -237,17 +239,8 @@ def parse(pieces: Iterator[bytes], format: ResultsFormat) -> Any:  # noqa: A002
         return ox.parse_query_results(file, formats[format])
     except JellyError:
         raise
-    except (SyntaxError, MemoryError, OSError, ValueError) as error:
-        raise as_ours(error) from error
-
-
-def as_ours(error: BaseException) -> JellyError:
-    """What pyoxigraph raises while it reads, as an error of this package."""
-    if isinstance(error, SyntaxError):
-        return TextError(error.msg or "malformed", line=error.lineno, column=error.offset)
-    if isinstance(error, MemoryError):
-        return LimitError(too_large(error))
-    return SourceError(str(error))
+    except PARSER_ERRORS as error:
+        raise parser_error(error) from error
 
 
 class TextResults:
@@ -266,10 +259,7 @@ class TextResults:
     ) -> None:
         self.boolean: bool | None = None
         self.variables: list[str] | None = None
-        self._factory = factory
-        self._limits = limits
-        self._cache: dict[Any, Any] = {}
-        self._describe = get_backend("oxigraph").describe
+        self._terms = TermConverter(factory, limits, directions=True).terms
         if format is ResultsFormat.JSON:
             pieces = with_bounded_json(pieces)
         self._found = parse(pieces, format)
@@ -285,46 +275,15 @@ class TextResults:
         """
         if self.boolean is not None:
             return
-        get = self._cache.get
         batch = []
         try:
             for solution in self._found:
-                batch.append(
-                    tuple(
-                        [
-                            None if term is None else get(term) or self._make(term, 0)
-                            for term in solution
-                        ]
-                    )
-                )
+                batch.append(tuple(self._terms(solution)))
                 if len(batch) == BATCH:
                     yield batch
                     batch = []
         except JellyError:
             raise
-        except (SyntaxError, MemoryError, OSError, ValueError) as error:
-            raise as_ours(error) from error
+        except PARSER_ERRORS as error:
+            raise parser_error(error) from error
         yield batch
-
-    def _make(self, term: Any, depth: int) -> Any:
-        if depth > self._limits.nesting:
-            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
-        if getattr(term, "direction", None) is None:
-            kind, *parts = self._describe(term)
-        else:
-            # A base direction is part of the language tag, as in N-Triples.
-            kind, parts = Kind.LITERAL, [term.value, str(term).rpartition("@")[2], None]
-        makers: dict[Kind, Callable[..., Any]] = {
-            Kind.IRI: self._factory.iri,
-            Kind.BLANK_NODE: self._factory.blank_node,
-            Kind.LITERAL: self._factory.literal,
-            Kind.TRIPLE: self._factory.quoted_triple,
-        }
-        if kind is Kind.TRIPLE:
-            parts = [self._make(part, depth + 1) for part in parts]
-        made = build(makers[kind], *parts)
-        if sum(len(part) for part in parts if isinstance(part, str)) <= LONG_TERM:
-            if len(self._cache) >= CACHE_ENTRIES:
-                self._cache.clear()
-            self._cache[term] = made
-        return made

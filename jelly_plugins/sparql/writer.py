@@ -11,12 +11,12 @@ from ..codec import Describe, Limits, delimit, describe
 from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS, ResultsEncoder, encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, TermError
-from ..formats.reading import pyoxigraph_module
+from ..formats.reading import parser_error, pyoxigraph_module
 from ..io.sinks import Destination, Writable, open_output
 from .csv import csv_pieces
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
-from .w3c import as_ours, checked, json_boolean, json_pieces, parse
+from .w3c import checked, json_boolean, json_pieces, parse
 from .xml import xml_boolean, xml_pieces
 
 _BATCH: Final = 4096
@@ -155,7 +155,7 @@ def _write(pieces: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
     except SyntaxError as error:
         raise TermError(f"the results cannot be written as {form}: {error}") from error
     except (MemoryError, ValueError) as error:
-        raise as_ours(error) from error
+        raise parser_error(error) from error
 
 
 __all__ = ["encode_results", "format_for", "write_boolean", "write_results"]
