@@ -72,12 +72,12 @@ Sources: TypeAlias = Annotated[
 ]
 To: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    settings.format_option(
         "--to",
-        parser=settings.parse_any_format,
-        autocompletion=settings.completion((*Format, *LogFormat, *ResultsFormat)),
-        metavar=settings.ANY_FORMATS,
-        help="Format to write; by default from the output's name, or nq or jelly.",
+        "Format to write; by default from the output's name, or nq or jelly.",
+        Format,
+        LogFormat,
+        ResultsFormat,
     ),
 ]
 RestartEvery: TypeAlias = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -14,6 +14,13 @@ from . import console, results, settings
 from .console import WrongUsageError
 from .store import is_store, open_to_read
 
+To: TypeAlias = Annotated[
+    ResultsFormat | None,
+    settings.format_option(
+        "--to", "Format to write; by default that of the output's ending, or tsv.", ResultsFormat
+    ),
+]
+
 
 def query(
     text: Annotated[str, typer.Argument(metavar="QUERY", help="A SELECT or ASK query.")],
@@ -22,16 +29,7 @@ def query(
         typer.Option("--store", metavar="DIR", help="Folder of an Oxigraph or sharded store."),
     ],
     output: settings.Output = console.STANDARD,
-    to: Annotated[
-        ResultsFormat | None,
-        typer.Option(
-            "--to",
-            parser=settings.parse_results_format,
-            autocompletion=settings.completion(ResultsFormat),
-            metavar=settings.RESULTS_FORMATS,
-            help="Format to write; by default that of the output's ending, or tsv.",
-        ),
-    ] = None,
+    to: To = None,
     force: settings.Force = False,
 ) -> None:
     """Query a store and write the results.

@@ -23,10 +23,10 @@ _TYPES: Final = {7: "iri", 8: "bnode", 9: "literal", 10: "mixed"}
 def are_meant(sources: list[str], output: str, from_: str | None, to: str | None) -> bool:
     """Whether a command line is about query results: by a format that it names, or else by the
     name of a file."""
-    told = {each for each in (from_, to) if each is not None}
+    told = {from_, to} - {None}
     if told:
         return not told.isdisjoint(ResultsFormat)
-    return any(format_of(name) is not None for name in (*sources, output))
+    return any(map(format_of, (*sources, output)))
 
 
 def _format(name: str, given: str | None) -> ResultsFormat | None:

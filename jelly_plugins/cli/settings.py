@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
@@ -30,47 +30,42 @@ class BlankNodesChoice(StrEnum):
     KEEP = "keep"
 
 
-#: How help texts show the choice of a format; and with those of message logs alone.
-FORMATS = f"[{'|'.join(Format)}]"
-ANY_FORMATS = f"[{'|'.join(dict.fromkeys((*Format, *LogFormat, *ResultsFormat)))}]"
-RESULTS_FORMATS = f"[{'|'.join(ResultsFormat)}]"
+#: What finds a format by a name, for each kind of format.
+_NAMED: Final[dict[type[StrEnum], Callable[[str], str]]] = {
+    Format: format_named,
+    LogFormat: lambda name: syntax_named(name).format,
+    ResultsFormat: results.format_named,
+}
 
 
-def parse_format(name: str) -> Format:
-    """A format by its file ending or its title, for an option."""
-    try:
-        return format_named(name)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+def format_option(flag: str, text: str, *kinds: type[StrEnum]) -> Any:
+    """An option whose value is the name of a format.
 
-
-def parse_any_format(name: str) -> str:
-    """A format of statements, of message logs or of results, for an option; its short name."""
-    try:
-        return format_named(name)
-    except ValueError:
-        pass
-    try:
-        return syntax_named(name).format
-    except ValueError:
-        pass
-    try:
-        return results.format_named(name)
-    except ValueError:
-        hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *LogFormat, *ResultsFormat])
-        raise typer.BadParameter(
-            f"{name!r} is none of the formats {ANY_FORMATS[1:-1]}{hint}"
-        ) from None
-
-
-def completion(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """What a shell offers for what was typed of some names.
-
-    >>> completion(Format)("j")
-    ['jelly', 'jelly-text', 'jsonld']
+    :param text: of the help.
+    :param kinds: the formats that it may be of; of a name that several have, the first counts.
     """
-    known = [str(each) for each in dict.fromkeys(names)]
-    return lambda incomplete: [each for each in known if each.startswith(incomplete.lower())]
+    known = list(dict.fromkeys(str(each) for kind in kinds for each in kind))
+
+    def parse(name: str) -> str:
+        for kind in kinds:
+            try:
+                return _NAMED[kind](name)
+            except ValueError as error:
+                message = str(error)
+        if len(kinds) > 1:
+            hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *known])
+            message = f"{name!r} is none of the formats {'|'.join(known)}{hint}"
+        raise typer.BadParameter(message)
+
+    return typer.Option(
+        flag,
+        parser=parse,
+        autocompletion=lambda incomplete: [
+            each for each in known if each.startswith(incomplete.lower())
+        ],
+        metavar=f"[{'|'.join(known)}]",
+        help=text,
+    )
 
 
 def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
@@ -92,6 +87,9 @@ def plain_format(name: str | None) -> Format | None:
             raise WrongUsageError(f"{name} is a format of query results") from None
         raise WrongUsageError(f"{name} is a syntax of message logs: --messages") from None
 
+
+#: Names of the limits.
+_LIMITS: Final = [field.name for field in fields(Limits)]
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -140,22 +138,16 @@ Rdf12: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 From: TypeAlias = Annotated[
     Format | None,
-    typer.Option(
-        "--from",
-        parser=parse_format,
-        autocompletion=completion(Format),
-        metavar=FORMATS,
-        help="Format of the source; by default from its name.",
-    ),
+    format_option("--from", "Format of the source; by default from its name.", Format),
 ]
 FromLog: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    format_option(
         "--from",
-        parser=parse_any_format,
-        autocompletion=completion((*Format, *LogFormat, *ResultsFormat)),
-        metavar=ANY_FORMATS,
-        help="Format of the source; by default from its name.",
+        "Format of the source; by default from its name.",
+        Format,
+        LogFormat,
+        ResultsFormat,
     ),
 ]
 FromDialect: TypeAlias = Annotated[
@@ -206,18 +198,10 @@ LimitSettings: TypeAlias = Annotated[
         "--limit",
         metavar="NAME=NUMBER",
         help="Override an input limit. Names and defaults: "
-        + ", ".join(f"{f.name}={getattr(DEFAULT_LIMITS, f.name)}" for f in fields(Limits))
+        + ", ".join(f"{name}={getattr(DEFAULT_LIMITS, name)}" for name in _LIMITS)
         + ".",
     ),
 ]
-
-
-def parse_results_format(name: str) -> ResultsFormat:
-    """A format of query results by its file ending, title or media type, for an option."""
-    try:
-        return results.format_named(name)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> Limits:
@@ -226,12 +210,11 @@ def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> L
     >>> limits_from(["nesting=3"]).nesting
     3
     """
-    known = {field.name for field in fields(Limits)}
     asked: dict[str, int] = {}
     for setting in settings or ():
         name, _, value = setting.partition("=")
-        if name not in known:
-            hint = did_you_mean(name, known) or f": there are {', '.join(sorted(known))}"
+        if name not in _LIMITS:
+            hint = did_you_mean(name, _LIMITS) or f": there are {', '.join(sorted(_LIMITS))}"
             raise WrongUsageError(f"--limit {setting}: unknown limit {name!r}{hint}")
         if not value.isdecimal():
             told = f"{value!r} is not a number, and " if value else ""

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from typing import Final
 
 #: What a supervisor sends, and what comes when the terminal is closed. Not all systems have both.
-_NAMES: Final = ("SIGTERM", "SIGHUP")
+_SIGNALS: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class TerminatedError(KeyboardInterrupt):
@@ -29,7 +29,7 @@ def end_at_signals() -> None:
 
     A signal that the parent process ignores (``nohup``) stays ignored.
     """
-    for number in _numbers():
+    for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
 
@@ -39,7 +39,7 @@ def ignore_signals() -> None:
 
     While Python itself ends, it prints the traceback of an interrupt and keeps the exit code.
     """
-    for number in (signal.SIGINT, *_numbers()):
+    for number in (signal.SIGINT, *_SIGNALS):
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -61,7 +61,7 @@ def stopped_by_signals(stop: Callable[[], object]) -> Iterator[None]:
     """
     before = {
         number: handler
-        for number in (signal.SIGINT, *_numbers())
+        for number in (signal.SIGINT, *_SIGNALS)
         if (handler := signal.getsignal(number)) not in (None, signal.SIG_IGN)
     }
     # A handler may not use a lock or an Event that its own thread is just using.
@@ -98,10 +98,6 @@ def stopped_by_signals(stop: Callable[[], object]) -> Iterator[None]:
 
 def _terminate(number: int, _frame: object) -> None:
     # Often several come, one from the terminal and one from the shell; the first is enough.
-    for each in _numbers():
+    for each in _SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise TerminatedError(number)
-
-
-def _numbers() -> list[signal.Signals]:
-    return [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from glob import escape, glob
 from traceback import clear_frames
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -32,6 +32,14 @@ class LoadedBlankNodes(StrEnum):
     FRESH = "fresh"
     KEEP = "keep"
     CANONICALIZE = "canonicalize"
+
+
+To: TypeAlias = Annotated[
+    Format | None,
+    settings.format_option(
+        "--to", "Format to write; by default from the output's name, or jelly.", Format
+    ),
+]
 
 
 # Long by its parameters, which are the command's options.
@@ -147,16 +155,7 @@ def dump(
     graph: Annotated[
         str | None, typer.Option("--graph", metavar="IRI", help="Write this graph only.")
     ] = None,
-    to: Annotated[
-        Format | None,
-        typer.Option(
-            "--to",
-            parser=settings.parse_format,
-            autocompletion=settings.completion(Format),
-            metavar=settings.FORMATS,
-            help="Format to write; by default from the output's name, or jelly.",
-        ),
-    ] = None,
+    to: To = None,
     force: settings.Force = False,
 ) -> None:
     """Write an Oxigraph store, or one graph of it, in any format.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from ..tools.validation import Expected, FrameValidation, Validation
 
 
+FromOfFiles: TypeAlias = Annotated[
+    Format | None,
+    settings.format_option("--from", "Format of those files; by default from their names.", Format),
+]
+
+
 # Long by its parameters, which are the command's options.
 def validate(
     source: settings.SourceArgument,
@@ -31,16 +37,7 @@ def validate(
             "frame in order, or a folder of such files, taken by name.",
         ),
     ] = None,
-    from_: Annotated[
-        Format | None,
-        typer.Option(
-            "--from",
-            parser=settings.parse_format,
-            autocompletion=settings.completion(Format),
-            metavar=settings.FORMATS,
-            help="Format of those files; by default from their names.",
-        ),
-    ] = None,
+    from_: FromOfFiles = None,
     ordered: Annotated[
         bool, typer.Option("--ordered", help="Also compare the order and number of statements.")
     ] = False,

@@ -28,10 +28,14 @@ class Format(StrEnum):
 
     :ivar kind: how it is read and written.
     :ivar has_graphs: whether it can name graphs.
+    :ivar is_jena: whether it is one of Apache Jena's binary formats.
+    :ivar is_binary: whether it is not text.
     """
 
     kind: FormatKind
     has_graphs: bool
+    is_jena: bool
+    is_binary: bool
 
     JELLY = "jelly", FormatKind.JELLY, True
     #: Frames of Jelly in the text form of Protocol Buffers.
@@ -52,17 +56,9 @@ class Format(StrEnum):
         made._value_ = name
         made.kind = kind
         made.has_graphs = has_graphs
+        made.is_jena = kind is FormatKind.JENA
+        made.is_binary = made.is_jena or name == "jelly"
         return made
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the format is not text."""
-        return self is Format.JELLY or self.is_jena
-
-    @property
-    def is_jena(self) -> bool:
-        """Whether the format is one of Apache Jena's binary ones."""
-        return self.kind is FormatKind.JENA
 
 
 _ENDINGS: Final = {f".{each}": each for each in Format} | {

@@ -150,7 +150,7 @@ class ConversionSettings:
         """
         if not formats:
             raise ValueError("at least one source is required")
-        framed = all(form in (Format.JELLY, Format.JELLY_TEXT) for form in formats)
+        framed = {Format.JELLY, Format.JELLY_TEXT}.issuperset(formats)
         if self.take_frames is not None and not framed:
             raise ValueError("take_frames applies to Jelly only")
         logical_type = self.changes.logical_type
