@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import starmap
 from typing import Any, Final, TypeAlias, cast
 
 from ..codec import FrameSplitter, Limits, delimit
@@ -25,7 +26,7 @@ from .settings import (
     Frames,
     Given,
 )
-from .to_jelly import lines_to_jelly, statements_to_jelly
+from .to_jelly import lines_to_jelly, several_to_jelly, statements_to_jelly
 from .to_jena import any_prefixes, rows_of, to_jena
 from .to_text import jelly_to_lines, jena_to_lines, statements_to_text
 from .transcode import jelly_to_jelly
@@ -64,11 +65,13 @@ def convert(
     elif source_format is None:
         formats = [_format_of(src, "source_format") for src in several]
     else:
-        formats = [format_named(each) for each in source_format]
+        formats = list(map(format_named, source_format))
     if target is Format.JELLY_TEXT and settings.take_frames is None and formats == [Format.JELLY]:
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)
-    given = [_prepared(Given(*each), settings) for each in zip(several, formats, strict=True)]
+    given = list(starmap(Given, zip(several, formats, strict=True)))
+    if settings.take_frames is not None or Format.JELLY_TEXT in formats:
+        given = [_prepared(each, settings) for each in given]
     way = _WAYS[given[0].format.kind if len(given) == 1 else None][target.kind]
     if target is Format.JELLY_TEXT:
         with open_output(dst) as out:
@@ -122,7 +125,7 @@ _WAYS: Final[dict[FormatKind | None, tuple[_Way, _Way, _Way, _Way]]] = {
     FormatKind.LINES: (lines_to_jelly, _through_rows, _through_rows, to_jena),
     FormatKind.TEXT: (statements_to_jelly, _through_rows, _through_rows, to_jena),
     FormatKind.JENA: (statements_to_jelly, jena_to_lines, statements_to_text, to_jena),
-    None: (statements_to_jelly, _through_rows, _through_rows, to_jena),
+    None: (several_to_jelly, _through_rows, _through_rows, to_jena),
 }
 
 

@@ -11,6 +11,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import chain, islice
 from typing import Any, Final, cast
 
@@ -237,80 +238,60 @@ class TextReader(Closing):
             yield piece
 
 
-class SourceReader(Closing):
-    """Reads sources of any formats, one after the other: an iterator of their statements in frames,
-    and a context manager. Formats without frames come in batches.
+def read_sources(
+    given: Sequence[Given],
+    settings: ConversionSettings,
+    *,
+    factory: TermFactory[Any] = GENERIC,
+    generalized: bool = False,
+    directions: bool = True,
+) -> Generator[tuple[str, AnyFrame]]:
+    """The statements of sources of any formats, one source after the other, in frames, each with
+    the name of its source. Formats without frames come in batches.
 
     :param settings: how sources are read. Of several, ``blank_nodes`` decides whether equal labels
         are one node. Prefixes of text are among the namespaces if ``namespaces`` is set.
     :param factory: makes the terms of Jelly and Jena's formats; those of text are generic.
     :param generalized: whether generalized statements are accepted.
     :param directions: whether language-tagged strings may have a base direction.
-    :ivar name: of the source that is being read, as errors have it.
+    :raises JellyError: a source cannot be read.
     """
-
-    def __init__(
-        self,
-        given: Sequence[Given],
-        settings: ConversionSettings,
-        *,
-        factory: TermFactory[Any] = GENERIC,
-        generalized: bool = False,
-        directions: bool = True,
-    ) -> None:
-        self.name = name_of(given[0].source)
-        self._frames = self._read(given, settings, factory, generalized, directions)
-
-    def close(self) -> None:
-        """Close the source that is open."""
-        self._frames.close()
-
-    def __iter__(self) -> Iterator[AnyFrame]:
-        return self._frames
-
-    def _read(
-        self,
-        given: Sequence[Given],
-        settings: ConversionSettings,
-        factory: TermFactory[Any],
-        generalized: bool,
-        directions: bool,
-    ) -> Generator[AnyFrame]:
-        fresh = len(given) > 1 and settings.blank_nodes == "fresh"
-        for scope, (src, form) in enumerate(given):
-            if fresh:
-                factory = ScopedFactory(scope)
-            reader: FrameReader[Any, Any, Any] | JenaReader | TextReader
-            if form is Format.JELLY:
-                reader = FrameReader(src, factory=factory, **settings.reading)
-            elif form.is_jena:
-                reader = JenaReader(
-                    src,
-                    format=JenaFormat(form),
-                    factory=factory,
-                    generalized=generalized,
-                    directions=directions,
-                    limits=settings.limits,
-                )
-            else:
-                reader = TextReader(
-                    src,
-                    form,
-                    base=settings.base,
-                    generalized=generalized,
-                    directions=directions,
-                    dialect=settings.dialect,
-                    limits=settings.limits,
-                )
-            with reader:
-                self.name = reader.name
-                if not isinstance(reader, TextReader):
-                    yield from reader
-                    continue
-                for frame in reader.frames(prefixes=bool(settings.namespaces)):
-                    if fresh:
-                        frame.statements = [_scoped(each, scope) for each in frame.statements]
-                    yield frame
+    fresh = len(given) > 1 and settings.blank_nodes == "fresh"
+    for scope, (src, form) in enumerate(given):
+        if fresh:
+            factory = ScopedFactory(scope)
+        reader: FrameReader[Any, Any, Any] | JenaReader | TextReader
+        if form is Format.JELLY:
+            reader = FrameReader(src, factory=factory, **settings.reading)
+        elif form.is_jena:
+            reader = JenaReader(
+                src,
+                format=JenaFormat(form),
+                factory=factory,
+                generalized=generalized,
+                directions=directions,
+                limits=settings.limits,
+            )
+        else:
+            reader = TextReader(
+                src,
+                form,
+                base=settings.base,
+                generalized=generalized,
+                directions=directions,
+                dialect=settings.dialect,
+                limits=settings.limits,
+            )
+        with reader:
+            name = reader.name
+            if not isinstance(reader, TextReader):
+                for frame in reader:
+                    yield name, frame
+                continue
+            for frame in reader.frames(prefixes=bool(settings.namespaces)):
+                if fresh:
+                    frame.statements = [_scoped(each, scope) for each in frame.statements]
+                yield name, frame
 
 
 def _scoped(statement: Any, scope: int) -> Any:
@@ -337,8 +318,8 @@ def read_statements(
     """
     if form is Format.JELLY_TEXT:
         src, form = jelly_of_text(src, settings.limits), Format.JELLY
-    with SourceReader([Given(src, form)], settings, generalized=generalized) as source:
-        for frame in source:
+    with closing(read_sources([Given(src, form)], settings, generalized=generalized)) as frames:
+        for _, frame in frames:
             yield from frame.statements
 
 

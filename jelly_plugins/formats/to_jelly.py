@@ -22,7 +22,7 @@ from ..io.sinks import Destination, is_replaceable
 from ..io.sources import Input, rewinder, without_mark
 from ..io.streams import FrameReader, write_bare, write_delimited
 from .names import Format
-from .reading import SourceReader
+from .reading import read_sources
 from .settings import Conversion, ConversionSettings, Given, Namespaces
 from .transcode import fitted, jelly_to_jelly
 
@@ -42,29 +42,33 @@ def lines_to_jelly(
 
 
 def statements_to_jelly(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
+    given: Sequence[Given], dst: Destination, _target: Format, settings: ConversionSettings
 ) -> Conversion:
     """Write sources of any formats as one Jelly stream, statement by statement; see
     :func:`lines_to_jelly`."""
-    if all(form is Format.JELLY for _, form in given):
-        return jelly_to_jelly(given, dst, target, settings)
     return _write(given, dst, settings, _options(given, settings), _encode_statements)
+
+
+def several_to_jelly(
+    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
+) -> Conversion:
+    """Write several sources as one Jelly stream: those that are all Jelly keep their frames."""
+    all_jelly = all(form is Format.JELLY for _, form in given)
+    return (jelly_to_jelly if all_jelly else statements_to_jelly)(given, dst, target, settings)
 
 
 def _options(given: Sequence[Given], settings: ConversionSettings) -> StreamOptions:
     """The options of the stream: of triples, if no source is known to have anything else."""
-    graphs = any(_has_graphs(each, settings) for each in given)
-    physical_type = PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
+    physical_type = PhysicalType.TRIPLES
+    for src, form in given:
+        has_graphs = form.has_graphs
+        if form is Format.JELLY and (rewind := rewinder(src)) is not None:
+            with FrameReader(src, **settings.reading) as frames:
+                has_graphs = frames.options.physical_type is not PhysicalType.TRIPLES
+            rewind()
+        if has_graphs:
+            physical_type = PhysicalType.QUADS
     return settings.changes.applied(StreamOptions.flat(physical_type))
-
-
-def _has_graphs(given: Given, settings: ConversionSettings) -> bool:
-    if given.format is not Format.JELLY or (rewind := rewinder(given.source)) is None:
-        return given.format.has_graphs
-    with FrameReader(given.source, **settings.reading) as frames:
-        found = frames.options.physical_type is not PhysicalType.TRIPLES
-    rewind()
-    return found
 
 
 @dataclass(slots=True)
@@ -125,56 +129,42 @@ def _encode_statements(
     progress: _Progress,
 ) -> Generator[bytes]:
     encoder = Encoder(options, **settings.encoding)
-    prefixes = _Prefixes(settings.namespaces)
+    # Prefixes of the sources that are declared, and those that were not of use yet.
+    declared: dict[str, str] = {}
+    waiting: dict[str, str] = {}
     generalized = options.generalized_statements
-    with SourceReader(given, settings, generalized=generalized, directions=False) as source:
-        for frame in source:
-            statements = fitted(frame.statements, options.physical_type, source.name)
-            for name, iri in prefixes.to_declare(frame.namespaces, statements):
-                encoder.add_namespace(name, iri)
+    sources = read_sources(given, settings, generalized=generalized, directions=False)
+    with closing(sources) as found:
+        for source, frame in found:
+            statements = fitted(frame.statements, options.physical_type, source)
+            if settings.namespaces and (frame.namespaces or waiting):
+                for name, iri in frame.namespaces:
+                    if declared.get(name) != iri.value:
+                        waiting[name] = iri.value
+                for name, value in _to_declare(waiting, statements, settings.namespaces).items():
+                    declared[name] = waiting.pop(name)
+                    encoder.add_namespace(name, value)
             try:
                 frames = encoder.add(statements)
             except JellyError as error:
                 # Frames and rows of the output say nothing about the source.
                 if not options.rdf_star and has_quoted(statements):
-                    raise undeclared(source.name) from error
-                raise type(error)(error.message, source=source.name) from error
+                    raise undeclared(source) from error
+                raise type(error)(error.message, source=source) from error
             progress.statements += len(statements)
             progress.started = progress.started or bool(frames)
             yield from frames
     yield from encoder.finish()
 
 
-class _Prefixes:
-    """Prefixes of the sources that become namespaces.
-
-    :param wanted: which do.
-    """
-
-    def __init__(self, wanted: Namespaces) -> None:
-        self._wanted = wanted
-        self._declared: dict[str, str] = {}
-        self._waiting: dict[str, str] = {}
-
-    def to_declare(
-        self, found: list[tuple[str, Any]], statements: list[Any]
-    ) -> list[tuple[str, str]]:
-        """The prefixes to declare before ``statements``.
-
-        :param found: those that the source has declared since the last time.
-        """
-        if not self._wanted:
-            return []
-        for name, iri in found:
-            if self._declared.get(name) != iri.value:
-                self._waiting[name] = iri.value
-        declared = list(self._waiting.items())
-        if declared and self._wanted == "used":
-            used = tuple(iris_of(statements))
-            declared = [(k, v) for k, v in declared if any(each.startswith(v) for each in used)]
-        for name, _ in declared:
-            self._declared[name] = self._waiting.pop(name)
-        return declared
+def _to_declare(
+    prefixes: dict[str, str], statements: list[Any], wanted: Namespaces
+) -> dict[str, str]:
+    """The prefixes to declare before statements: all, or those that they use."""
+    if wanted != "used":
+        return prefixes.copy()
+    used = tuple(iris_of(statements))
+    return {k: iri for k, iri in prefixes.items() if any(each.startswith(iri) for each in used)}
 
 
 def _encode_lines(

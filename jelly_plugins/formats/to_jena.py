@@ -7,6 +7,7 @@ Namespaces of Jelly and prefixes of Jena's formats are always declared, those of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +18,7 @@ from ..io.sources import Input, without_mark
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
 from .names import Format, FormatKind
-from .reading import SourceReader
+from .reading import read_sources
 from .settings import Conversion, ConversionSettings, FrameCounter, Given
 
 #: More prefixes than a stream declares.
@@ -62,15 +63,15 @@ def rows_of(
     # Of several sources, some may be Jelly with generalized statements.
     generalized = settings.generalized or len(given) > 1
     encoder = RowEncoder(target, generalized=generalized, limits=limits)
-    with SourceReader(given, settings, generalized=generalized) as source:
-        for frame in source:
+    with closing(read_sources(given, settings, generalized=generalized)) as frames:
+        for source, frame in frames:
             try:
                 for name, iri in frame.namespaces:
                     yield encoder.add_prefix(name, iri.value)
                 if rows := encoder.add(frame.statements):
                     yield rows
             except JellyError as error:
-                raise _as_of(source.name, error) from error
+                raise _as_of(source, error) from error
             counter.count(frame)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import chain
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from ..io.streams import AnyFrameReader, FrameBytes, FrameReader, TextPieces
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaText
 from .names import Format
-from .reading import SourceReader, pyoxigraph_module, rdf_format
+from .reading import pyoxigraph_module, rdf_format, read_sources
 from .settings import Conversion, ConversionSettings, FrameCounter, Given
 from .xml import NAME, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
 
@@ -91,9 +92,11 @@ def statements_to_text(
     :raises TermError: the format cannot express a term, or has no graphs; with its position.
     """
     counter = FrameCounter()
-    source = SourceReader(given, settings, factory=_CheckedFactory(target))
-    with source, open_output(dst) as out:
-        _serialize(counter.counted(source), out, target)
+    with (
+        closing(read_sources(given, settings, factory=_CheckedFactory(target))) as frames,
+        open_output(dst) as out,
+    ):
+        _serialize(counter.counted(frame for _, frame in frames), out, target)
     return counter.conversion()
 
 
