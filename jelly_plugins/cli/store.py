@@ -183,8 +183,7 @@ def dump(
         elif told is Format.JELLY:
             dump_(opened_store, dst, graph=from_graph, progress=progress)
         else:
-            lines: Any = PieceFile(nquads(opened_store, from_graph))
-            lines.name = store
+            lines: Any = PieceFile(nquads(opened_store, from_graph), store)
             form = Format.N_QUADS if from_graph is None else Format.N_TRIPLES
             convert(lines, dst, source_format=form, target_format=told)
 

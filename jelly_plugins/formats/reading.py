@@ -423,10 +423,14 @@ class _BasedFactory(GenericFactory):
 
 
 class PieceFile(io.RawIOBase):
-    """An iterator of bytes as a file."""
+    """An iterator of bytes as a file; closing it closes the iterator.
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+    :param name: how errors name it.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], name: str | None = None) -> None:
         super().__init__()
+        self.name = name
         self._pieces = pieces
         self._rest = memoryview(b"")
 
@@ -447,12 +451,17 @@ class PieceFile(io.RawIOBase):
         self._rest = self._rest[size:]
         return size
 
+    def close(self) -> None:
+        close = getattr(self._pieces, "close", None)
+        if close is not None and not self.closed:
+            close()
+        super().close()
+
 
 def piped(chunks: Iterator[bytes], src: Source) -> Readable:
     """Chunks of bytes as a source with the name of another one."""
-    pipe: Any = PieceFile(chunks)
-    pipe.name = os.fspath(src) if isinstance(src, str | os.PathLike) else name_of(src)
-    return cast(Readable, pipe)
+    name = os.fspath(src) if isinstance(src, str | os.PathLike) else name_of(src)
+    return cast(Readable, PieceFile(chunks, name))
 
 
 def name_of(src: object) -> str:

@@ -6,8 +6,7 @@ are found by their declarations alone, wherever these are, so that nothing depen
 takes the document type to begin or to end.
 
 pyoxigraph also accepts a document without a root element, so that a file which is truncated in its
-prolog would pass for one without statements. Only comments and processing instructions are parsed
-here; pyoxigraph parses the rest.
+prolog would pass for one without statements: expat looks for the root element.
 
 Reference: XML 1.0, productions 2 to 5, sections "Documents" and "Physical Structures"; Namespaces
 in XML 1.0, production 4.
@@ -18,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
+from xml.parsers import expat
 
 from ..codec.text.lines import LABEL_PART, NAME_START
 from ..errors import TextError
@@ -175,12 +175,8 @@ def with_line_feeds(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in part else part
 
 
-#: The start of a comment, of a processing instruction, or of an element.
-_MARKUP: Final = re.compile(rb"<(?:(!--)|(\?)|[^!?/ \t\r\n])")
-_COMMENT, _INSTRUCTION = 1, 2
-_ENDS: Final = {_COMMENT: b"-->", _INSTRUCTION: b"?>"}
-#: Bytes of a chunk that may be the start of what the next one ends.
-_REST: Final = len(b"<!--") - 1
+class _HasRootError(Exception):
+    """A document has a root element."""
 
 
 def with_root(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -192,33 +188,20 @@ def with_root(pieces: Iterable[bytes]) -> Iterator[bytes]:
     Traceback (most recent call last):
     jelly_plugins.errors.TextError: the document has no root element
     """
-    found = False
-    rest = end = b""
+
+    def begins(*_: object) -> None:
+        raise _HasRootError
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = begins
+    looking = True
     for piece in pieces:
         yield piece
-        if not found:
-            found, rest, end = _look(rest + piece, end)
-    if not found:
+        if looking:
+            try:
+                parser.Parse(piece, False)
+            except (_HasRootError, expat.ExpatError, LookupError, ValueError):
+                # What is wrong before the root is for pyoxigraph to report.
+                looking = False
+    if looking:
         raise TextError("the document has no root element")
-
-
-def _look(data: bytes, end: bytes) -> tuple[bool, bytes, bytes]:
-    """Search for the start of an element.
-
-    :param end: what ends the comment or instruction that ``data`` begins in; empty if it begins in
-        neither.
-    :return: whether there is one; what to put before the next chunk; ``end`` for it.
-    """
-    pos = 0
-    while True:
-        if end:
-            found = data.find(end, pos)
-            if found < 0:
-                return False, data[max(pos, len(data) - _REST) :], end
-            pos = found + len(end)
-        markup = _MARKUP.search(data, pos)
-        if markup is None:
-            return False, data[max(pos, len(data) - _REST) :], b""
-        if markup.lastindex is None:
-            return True, b"", b""
-        pos, end = markup.end(), _ENDS[markup.lastindex]

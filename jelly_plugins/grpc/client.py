@@ -13,6 +13,7 @@ import grpc
 
 from ..backends import BlankNodes, owner_of
 from ..codec import Frame, StreamOptions, delimit
+from ..formats.reading import PieceFile
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
 from .connection import Answer, Connection, Request, Upload, seconds_of, status_error
@@ -89,7 +90,7 @@ class Subscription(Answer, Closing):
 
     def open(self) -> io.RawIOBase:
         """The whole stream as a delimited Jelly file, for whatever reads one."""
-        return FrameFile(self._whole(), self.name)
+        return PieceFile((delimit(frame) for frame in self._whole()), self.name)
 
     def _whole(self) -> Iterator[bytes]:
         yield from self.frames()
@@ -106,38 +107,6 @@ class Subscription(Answer, Closing):
                 raise status_error(self._call, self.name) from error
             self.is_cut = True
             return None
-
-
-class FrameFile(io.RawIOBase):
-    """Frames as a delimited stream, to be read like a file. Closing it closes what gives them.
-
-    :param name: how errors name it.
-    """
-
-    def __init__(self, frames: Iterator[bytes], name: str) -> None:
-        self._frames = frames
-        self._rest = memoryview(b"")
-        self.name = name
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        while not self._rest:
-            frame = next(self._frames, None)
-            if frame is None:
-                return 0
-            self._rest = memoryview(delimit(frame))
-        count = min(len(self._rest), len(buffer))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
-
-    def close(self) -> None:
-        close = getattr(self._frames, "close", None)
-        if close is not None and not self.closed:
-            close()
-        super().close()
 
 
 class Client(Connection[Subscription], Closing):

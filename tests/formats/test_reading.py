@@ -255,7 +255,7 @@ def test_a_truncated_document() -> None:
 
 @pytest.mark.parametrize("source", [bytes, OneByte, gzip.compress])
 def test_rdf_xml_without_a_root_element(source: Any) -> None:
-    prolog = b"""\xef\xbb\xbf<?xml version="1.0"?><!-- <a/> -- > --><?a <b/> ?>
+    prolog = b"""\xef\xbb\xbf<?xml version="1.0"?><!-- <a/> - > --><?a <b/> ?>
         <!DOCTYPE x [<!ENTITY a "b"><!-- <c> -->]>"""
     for text in (b"", b" \n", b"<!-- <a> -->", prolog, prolog + b"<!-- - -->\n"):
         with pytest.raises(TextError, match="the document has no root element"):
