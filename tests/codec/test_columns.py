@@ -231,12 +231,20 @@ def test_columns_come_back(kernel: Kernel) -> None:
     assert again == columns
 
 
-def test_a_slice_of_columns(kernel: Kernel) -> None:
+@pytest.mark.parametrize("memory", [bytes, bytearray])
+def test_a_slice_of_columns(kernel: Kernel, memory: type[bytes | bytearray]) -> None:
     rows = [(S, P, Literal(str(row)), G if row % 3 else DEFAULT_GRAPH) for row in range(20)]
     [columns] = batches_of(kernel, frames_of(rows))
 
     def part(column: Column) -> Column:
-        return replace(column, rows=5, offset=9)
+        return replace(
+            column,
+            rows=5,
+            offset=9,
+            offsets=memory(column.offsets),
+            data=memory(column.data),
+            validity=column.validity and memory(column.validity),
+        )
 
     assert columns.graph is not None
     assert part(columns.object).values() == columns.object.values()[9:14]
