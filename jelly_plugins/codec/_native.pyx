@@ -45,6 +45,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
 from .text import columns as reference_columns
+from .common import options as reference_options
 from .rdf import decoder as reference_decoder
 from .rdf import encoder as reference_encoder
 from .rdf import row_counts as reference_counts
@@ -64,7 +65,7 @@ from .text import transcoding as reference_text
 from .rdf.decoder import Frame
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
 from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, OperationKind
-from .rdf.options import PhysicalType
+from .rdf.options import PhysicalType, StreamOptions
 from .patch.decoder import PatchFrame
 from .patch.options import PatchStatementType
 from .patch.term_writer import check_width

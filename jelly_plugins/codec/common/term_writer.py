@@ -16,7 +16,7 @@ from ...errors import StatementError, TermError
 from ..common import positions
 from .limits import ROW_OVERHEAD, Limits, over
 from .lookups import WriterTable
-from .options import TermOptions
+from .options import CommonOptions
 from .terms import Describe, Kind, terms_of, text_of
 from .wire import BYTES, bytes_field, string_field, varint, varint_field
 
@@ -76,7 +76,7 @@ class TermWriter:
 
     def __init__(
         self,
-        options: TermOptions,
+        options: CommonOptions,
         describe: Describe,
         limits: Limits,
         entry: Callable[[str, bytes], None],

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
 from ...errors import JellyError, OptionsError, StatementError, WireError
-from ..common import options as common_options
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.row_reader import ROW_TAG, RowReader
+from ..common.options import read_options
+from ..common.row_reader import ROW_TAG, RowFormat, RowReader
 from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
 from ..common.wire import (
@@ -26,7 +26,7 @@ from ..common.wire import (
     wrong_type,
 )
 from . import restarts, rules
-from .options import OPTIONS_FIELDS, PhysicalType, StreamOptions
+from .options import PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
@@ -96,13 +96,6 @@ def opens_with_options(data: bytes) -> bool:
     return False
 
 
-def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptions:
-    """Read an RdfStreamOptions, see :func:`.common.options.read_options`."""
-    return common_options.read_options(
-        StreamOptions, OPTIONS_FIELDS, "RdfStreamOptions", data, pos, end, limits
-    )
-
-
 def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
     """The options in a frame's first row; None if it has none, or none that are well-formed."""
     try:
@@ -113,7 +106,7 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
             tag, start, pos, _ = read_field(data, pos, len(data))
             if tag == ROW_TAG:
                 _, start, stop, _ = read_field(data, start, pos)
-                return read_options(data, start, stop, limits)
+                return read_options(StreamOptions, data, start, stop, limits)
     except JellyError:
         return None
 
@@ -137,11 +130,12 @@ class Decoder(RowReader[Row, AnyFrame]):
     """
 
     options: StreamOptions | None
+    _format = RowFormat(Row, rules, "RdfStream")
 
     def __init__(
         self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS, first_frame: int = 0
     ) -> None:
-        super().__init__(Row, rules, "RdfStream", limits, first_frame)
+        super().__init__(limits, first_frame)
         self._factory = factory
         self._graph_is_empty = False
         #: Number of statements of the frame before the graph.
@@ -202,7 +196,7 @@ class Decoder(RowReader[Row, AnyFrame]):
             super()._read_frame_field(tag, data, pos, end, frame)
 
     def _parse_options(self, data: bytes, pos: int, end: int) -> StreamOptions:
-        return read_options(data, pos, end, self._limits)
+        return read_options(StreamOptions, data, pos, end, self._limits)
 
     def _begin_stream(self, options: StreamOptions) -> None:
         self.options = options

@@ -9,7 +9,6 @@ cdef class ObjectDecoder:
     cdef object factory
     cdef object limits
     cdef object frames
-    cdef object reference
     # Whether an error ended the stream, or a call is under way.
     cdef bint failed
     cdef bint busy
@@ -221,9 +220,6 @@ cdef class ObjectDecoder:
 cdef class Decoder(ObjectDecoder):
     """See :class:`jelly_plugins.codec.rdf.decoder.Decoder`, which this is the compiled form of."""
 
-    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
-        self.reference = reference_decoder.Decoder(factory, limits=limits)
-
     @property
     def inside_graph(self):
         """Whether a graph was started and not ended, in physical type GRAPHS."""
@@ -255,7 +251,7 @@ cdef class Decoder(ObjectDecoder):
             if status == AT_OPTIONS:
                 self.options = read_options(reader, data, self.options, self.limits)
             elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, data, frame)
+                read_frame_field(FRAME_FIELD_READER, reader, data, frame)
             elif status == AT_NAMESPACE:
                 self._take_namespace(frame)
             elif status != AT_PLAN_END:
