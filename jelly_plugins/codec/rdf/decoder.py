@@ -79,34 +79,35 @@ class Frame(Generic[StatementT, IriT, GraphT]):
 AnyFrame: TypeAlias = Frame[Any, Any, Any]
 
 
+def _options_in(data: bytes) -> tuple[int, int] | None:
+    """Where the options in a frame's first row start and end; None if that row has none.
+
+    :raises WireError: malformed.
+    """
+    pos = 0
+    while pos < len(data):
+        tag, start, pos, _ = read_field(data, pos, len(data))
+        if tag == ROW_TAG:
+            tag, start, stop, _ = read_field(data, start, pos)
+            return (start, stop) if tag == Row.OPTIONS << 3 | BYTES else None
+    return None
+
+
 def opens_with_options(data: bytes) -> bool:
     """Whether a frame's first row is a row of options, and not of those that a restart point says
     again."""
-    if data.startswith(restarts.MARK):
-        return False
-    pos = 0
     try:
-        while pos < len(data):
-            tag, start, pos, _ = read_field(data, pos, len(data))
-            if tag == ROW_TAG:
-                return read_field(data, start, pos)[0] == Row.OPTIONS << 3 | BYTES
+        return not data.startswith(restarts.MARK) and _options_in(data) is not None
     except WireError:
         # Decoding the frame reports the error, with the row.
-        pass
-    return False
+        return False
 
 
 def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
     """The options in a frame's first row; None if it has none, or none that are well-formed."""
     try:
-        if not opens_with_options(data):
-            return None
-        pos = 0
-        while True:
-            tag, start, pos, _ = read_field(data, pos, len(data))
-            if tag == ROW_TAG:
-                _, start, stop, _ = read_field(data, start, pos)
-                return read_options(StreamOptions, data, start, stop, limits)
+        found = _options_in(data)
+        return None if found is None else read_options(StreamOptions, data, *found, limits)
     except JellyError:
         return None
 
