@@ -8,6 +8,7 @@ Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "St
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
@@ -23,6 +24,7 @@ from ..common.wire import (
     read_field,
     read_fields,
     read_metadata_entry,
+    read_varint,
     wrong_type,
 )
 from . import restarts, rules
@@ -31,6 +33,7 @@ from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
 _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
+_ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -220,3 +223,38 @@ class Decoder(RowReader[Row, AnyFrame]):
         if value is None:
             raise StatementError("a namespace declaration has no IRI")
         return name, value
+
+
+def count_rows(data: bytes) -> dict[int, int]:
+    """Number of rows by kind, as the numbers of :class:`~.rules.Row`; those that occur. What is in
+    the rows is not read.
+
+    :param data: a frame that a decoder has accepted, without a delimiter.
+    :raises WireError: no decoder accepts it.
+
+    >>> from jelly_plugins.codec import Encoder, StreamOptions
+    >>> count_rows(Encoder(StreamOptions()).flush())
+    {1: 1}
+    """
+    kinds: Counter[int] = Counter()
+    pos = 0
+    end = len(data)
+    while pos < end:
+        tag, start, pos, _ = read_field(data, pos, end)
+        if tag == ROW_TAG:
+            kinds[_row_number(data, start, pos)] += 1
+    return dict(sorted(kinds.items()))
+
+
+def _row_number(data: bytes, pos: int, end: int) -> int:
+    """The number of the one known field of a row."""
+    if pos == end:
+        raise WireError("a row is empty, or of an unknown kind")
+    first = data[pos]
+    if first >> 3 in _ROW_NUMBERS and first < 0x80:
+        return first >> 3
+    while True:
+        tag, _ = read_varint(data, pos, end)
+        if tag >> 3 in _ROW_NUMBERS:
+            return tag >> 3
+        _, _, pos, _ = read_field(data, pos, end)
