@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
@@ -39,44 +39,8 @@ from .relabelling import LoadedBlankNodes, read_as, relabelled
 Progress: TypeAlias = Callable[[int, int], object]
 
 
-class StatementReader(Protocol):
-    """Reads a source part by part: :class:`.NQuadsReader` or :class:`.QuadReader`.
-
-    :ivar statements: number of statements so far, repeats included.
-    :ivar bytes: bytes of the source so far, unpacked.
-    :ivar frame: number of the frame that is being read, if there are any.
-    :ivar empty_graphs: names of graphs without statements so far.
-    """
-
-    bytes: int
-    empty_graphs: set[NamedNode | BlankNode]
-
-    @property
-    def statements(self) -> int: ...
-
-    @property
-    def frame(self) -> int | None: ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-    def has_reserved(self, part: Any, /) -> bool:
-        """Whether a statement of the part that was read last is in the reserved graph."""
-        ...
-
-    def rewritten(self, parts: Any, form: LexicalForm, /) -> Iterator[Any]:
-        """Parts with other lexical forms."""
-        ...
-
-    def quads(
-        self, parts: Any, graph: GraphName | None, /, *, fresh: bool = False
-    ) -> Iterator[Quad]:
-        """The quads of parts.
-
-        :param graph: the graph that was named for the source.
-        :param fresh: whether blank nodes are relabelled.
-        """
-        ...
-
+#: Reads a source part by part.
+StatementReader: TypeAlias = NQuadsReader | QuadReader
 
 #: Quads up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 4096
@@ -265,7 +229,8 @@ def _parts(reader: StatementReader, progress: Progress | None, bookkeeping: bool
     :raises TermError: one is, and may not.
     """
     due = PROGRESS_STATEMENTS
-    for part in reader:
+    parts: Iterator[Any] = iter(reader)
+    for part in parts:
         if not bookkeeping and reader.has_reserved(part):
             _refuse(reader)
         yield part
