@@ -21,7 +21,7 @@ from jelly_plugins.codec import (
     is_delimited,
 )
 from jelly_plugins.codec.common.limits import DEFAULT_LIMITS
-from jelly_plugins.codec.patch.decoder import read_patch_options
+from jelly_plugins.codec.common.options import read_options
 from jelly_plugins.codec.patch.operations import END
 from jelly_plugins.errors import JellyError, OptionsError, TermError
 from jelly_plugins.patch import PatchFormat, PatchReader
@@ -196,4 +196,4 @@ def _read_options(path: Path) -> PatchOptions:
     if not rows or not rows[0].HasField("options"):
         raise OptionsError(f"{path} has no options")
     body = rows[0].options.SerializeToString()
-    return read_patch_options(body, 0, len(body), DEFAULT_LIMITS)
+    return read_options(PatchOptions, body, 0, len(body), DEFAULT_LIMITS)

@@ -16,8 +16,8 @@ from jelly_plugins.codec import (
     Iri,
     StreamOptions,
 )
+from jelly_plugins.codec.common.options import read_options
 from jelly_plugins.codec.common.terms import Statement
-from jelly_plugins.codec.rdf.decoder import read_options
 from jelly_plugins.codec.text.ntriples import Dialect, parse_nquads, parse_ntriples, term_text
 from jelly_plugins.errors import JellyError, OptionsError, TermError
 from jelly_plugins.io.streams import FrameReader
@@ -242,7 +242,7 @@ def _read_options(path: Path) -> StreamOptions:
     if not rows or not rows[0].HasField("options"):
         raise OptionsError(f"{path} has no options")
     body = rows[0].options.SerializeToString()
-    return read_options(body, 0, len(body), DEFAULT_LIMITS)
+    return read_options(StreamOptions, body, 0, len(body), DEFAULT_LIMITS)
 
 
 _Judge: TypeAlias = Callable[[Case, Adapter], None]

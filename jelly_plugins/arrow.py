@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from .codec import (
@@ -40,10 +40,10 @@ from .codec.sparql.decoder import ResultsFrame
 from .codec.sparql.options import RESULTS_LIMITS
 from .codec.text.columns import ColumnFactory, column_of
 from .codec.text.ntriples import Dialect, Notation
-from .errors import JellyError, MissingExtraError, StatementError
+from .errors import MissingExtraError, StatementError
 from .io.sinks import Destination, open_output
 from .io.sources import Source
-from .io.streams import FrameBytes
+from .io.streams import FrameBytes, StreamReader
 from .sparql import ResultsFormat, ResultsReader
 
 try:
@@ -260,12 +260,17 @@ def read(
     :raises JellyError: here or while reading, with source, frame and row.
     """
     decoder = ColumnDecoder(notation, limits=limits, batch_rows=batch_rows, batch_bytes=batch_bytes)
-    found = _decode(src, decoder, limits)
-    # The first comes out once the options are known.
-    next(found)
-    assert decoder.options is not None
-    schema = TRIPLES if decoder.options.physical_type is PhysicalType.TRIPLES else QUADS
-    batches = (record_batch(each, schema) for each in found if each is not None)
+    frames = FrameBytes(src, limits=limits)
+    options = frames.peek_options()
+    found: StreamReader[Columns] = StreamReader(frames, lambda _: decoder)
+    first: list[Columns] = []
+    if options is None:
+        # Where the first frame does not begin with options, or does not have valid ones.
+        first = list(islice(found, 1))
+        options = decoder.options
+        assert options is not None
+    schema = TRIPLES if options.physical_type is PhysicalType.TRIPLES else QUADS
+    batches = (record_batch(each, schema) for each in chain(first, found))
     reader: BatchReader = pyarrow.RecordBatchReader.from_batches(schema, batches)
     return reader
 
@@ -458,25 +463,6 @@ def _check(array: pyarrow.Array, wrong: pyarrow.Array) -> None:
     others = array.filter(wrong)
     if len(others):
         raise StatementError(others[0].as_py()[:80])
-
-
-def _decode(src: Source, decoder: ColumnDecoder, limits: Limits) -> Iterator[Columns | None]:
-    """The columns of a source, after a first None once the stream's options are known."""
-    known = False
-    with FrameBytes(src, limits=limits) as frames:
-        try:
-            for frame in frames:
-                pieces = decoder.decode(frame)
-                first = next(pieces, None)
-                if not known and decoder.options is not None:
-                    known = True
-                    yield None
-                if first is not None:
-                    yield first
-                yield from pieces
-            yield from decoder.finish()
-        except JellyError as error:
-            frames.refuse(error, decoder)
 
 
 def write(

@@ -72,9 +72,8 @@ except ImportError:
     from .patch.columns import PatchColumnDecoder
     from .patch.decoder import PatchDecoder
     from .patch.encoder import PatchEncoder
-    from .rdf.decoder import Decoder
+    from .rdf.decoder import Decoder, count_rows
     from .rdf.encoder import Encoder
-    from .rdf.row_counts import count_rows
     from .text.columns import ColumnDecoder, ColumnEncoder
     from .text.plain import plain_lines
     from .text.transcoding import TextDecoder, TextEncoder

@@ -6,8 +6,8 @@ from .patch.columns import PatchColumnDecoder as PatchColumnDecoder
 from .patch.decoder import PatchDecoder as PatchDecoder
 from .patch.encoder import PatchEncoder as PatchEncoder
 from .rdf.decoder import Decoder as Decoder
+from .rdf.decoder import count_rows as count_rows
 from .rdf.encoder import Encoder as Encoder
-from .rdf.row_counts import count_rows as count_rows
 from .text.columns import ColumnDecoder as ColumnDecoder
 from .text.columns import ColumnEncoder as ColumnEncoder
 from .text.plain import plain_lines as plain_lines

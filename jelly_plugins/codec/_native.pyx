@@ -23,7 +23,7 @@ Memory, for maintainers:
    that takes (``borrow``). Nor does anything else that outlives a call point into a caller's bytes:
    its Slices point to what the same object owns, or to a constant of the module. A build with
    JELLY_POISON=1 works on copies that are overwritten and freed at the end
-   (kernel/common/borrowed.pxi).
+   (kernel/common/memory.pxi).
 5. A decoder or encoder is for one thread at a time; a second one that enters gets an error.
    Different ones share nothing that changes.
 """
@@ -45,9 +45,9 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from ..errors import JellyError, OptionsError, OrderError, TermError, WireError
 from .text import columns as reference_columns
+from .common import options as reference_options
 from .rdf import decoder as reference_decoder
 from .rdf import encoder as reference_encoder
-from .rdf import row_counts as reference_counts
 from .text import forms, lines, ntriples
 from .patch import rules as patch_rules
 from . import explain
@@ -64,7 +64,7 @@ from .text import transcoding as reference_text
 from .rdf.decoder import Frame
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
 from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, OperationKind
-from .rdf.options import PhysicalType
+from .rdf.options import PhysicalType, StreamOptions
 from .patch.decoder import PatchFrame
 from .patch.options import PatchStatementType
 from .patch.term_writer import check_width
@@ -82,7 +82,6 @@ cdef size_t XSD_STRING_SIZE = len(XSD_STRING_OBJECT)
 cdef int INSIDE_GRAPH = rules.State.INSIDE_GRAPH
 
 include "kernel/common/memory.pxi"
-include "kernel/common/borrowed.pxi"
 include "kernel/common/wire.pxi"
 include "kernel/common/slots.pxi"
 include "kernel/common/objects.pxi"
@@ -93,11 +92,9 @@ include "kernel/common/validator.pxi"
 include "kernel/common/reader.pxi"
 include "kernel/common/validation.pxi"
 include "kernel/rdf/decoder.pxi"
-include "kernel/rdf/row_counts.pxi"
 include "kernel/patch/reader.pxi"
 include "kernel/patch/decoder.pxi"
 include "kernel/text/decoder.pxi"
-include "kernel/common/encoded_terms.pxi"
 include "kernel/common/writer_table.pxi"
 include "kernel/common/writer.pxi"
 include "kernel/text/line_reader.pxi"
@@ -108,7 +105,6 @@ include "kernel/text/columns.pxi"
 include "kernel/text/column_decoder.pxi"
 include "kernel/patch/columns.pxi"
 include "kernel/rdf/encoder.pxi"
-include "kernel/text/column_encoder.pxi"
 include "kernel/patch/encoder.pxi"
 
 # Whether this build is one for finding errors.

@@ -9,10 +9,10 @@ from typing import Any
 
 from ..backends import find_owner, get_backend
 from ..codec import DEFAULT_LIMITS, Limits, StreamOptions, describe
+from ..codec.common.options import write_options
 from ..codec.common.row_reader import ROW_TAG
 from ..codec.common.wire import bytes_field, read_field
 from ..codec.rdf.decoder import first_options
-from ..codec.rdf.encoder import write_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert

@@ -16,10 +16,8 @@ from dataclasses import replace
 from typing import Final
 
 from ..codec import Limits, StreamOptions
-from ..codec.common.options import FLAGS, MIN_NAME_TABLE, TABLES
+from ..codec.common.options import FLAGS, MIN_NAME_TABLE, TABLES, read_options, write_options
 from ..codec.common.wire import BYTES, bytes_field, read_fields, read_string, string_field
-from ..codec.rdf.decoder import read_options
-from ..codec.rdf.encoder import write_options
 from ..errors import OptionsError, ServiceError
 
 SERVICE: Final = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
@@ -63,7 +61,7 @@ def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | No
         if number == 1:
             topic = read_string(data, start, stop, "the topic")
         else:
-            options = read_options(data, start, stop, limits)
+            options = read_options(StreamOptions, data, start, stop, limits)
     if options is not None:
         options.check_consistency()
         if options.max_name_table_size < MIN_NAME_TABLE:

@@ -15,7 +15,6 @@ import zlib
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from stat import S_ISREG
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
 
@@ -110,22 +109,41 @@ class Input(Closing):
     """
 
     def __init__(self, src: Source) -> None:
-        self._stack = ExitStack()
-        self.name, self._file = _open(src, self._stack)
+        #: The file, if it was opened here.
+        self._opened: Any = None
+        if isinstance(src, bytes | bytearray | memoryview):
+            self.name = "<bytes>"
+            file: Any = io.BytesIO(src)
+        elif isinstance(src, str | os.PathLike):
+            path = os.fspath(src)
+            is_url = "://" in path
+            self.name = without_password(path) if is_url else path
+            file = self._opened = _open_url(path) if is_url else _open_path(path)
+        elif hasattr(src, "read"):
+            self.name = str(getattr(src, "name", None) or f"<{type(src).__name__}>")
+            file = src
+        else:
+            raise TypeError(f"a path, bytes or an open binary file is needed, not {src!r}")
         # read1 returns the available bytes, where read would wait for all requested ones.
-        self._read = getattr(self._file, "read1", self._file.read)
+        self._read = getattr(file, "read1", file.read)
+        self._responses = _responses(file)
+        self._head = b""
         try:
-            self._head = self._peek()
-            self.compression = next(
-                (kind for magic, kind in _MAGIC.items() if self._head.startswith(magic)), None
-            )
+            # A source may hand out its bytes one by one.
+            while len(self._head) < _MAGIC_BYTES and (piece := self._read_piece()):
+                self._head += piece
         except BaseException:
             self.close()
             raise
+        self.compression: str | None = None
+        for magic, compression in _MAGIC.items():
+            if self._head.startswith(magic):
+                self.compression = compression
 
     def close(self) -> None:
         """Close what was opened here; a file that the caller opened stays open."""
-        self._stack.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def pieces(self) -> Iterator[bytes]:
         """The source's bytes, once.
@@ -144,13 +162,20 @@ class Input(Closing):
             raise
 
     def _raw(self) -> Iterator[bytes]:
-        _check_whole(self._file)
+        for response in self._responses:
+            _check_whole(response)
         head, self._head = self._head, b""
         if head:
             yield head
         while piece := self._read_piece():
             yield piece
-        if missing := _missing_bytes(self._file):
+        # Reading a response to its end does not raise for missing bytes: http.client checks only
+        # where all is read at once, old versions of urllib3 nowhere.
+        missing = 0
+        for response in self._responses:
+            missing += getattr(response, "length_remaining", None) or 0
+            missing += getattr(response, "length", None) or 0
+        if missing:
             raise TruncatedError(
                 f"the HTTP response lacks {missing:,} bytes of its Content-Length; fetch it again"
             )
@@ -167,7 +192,8 @@ class Input(Closing):
             # A file of ours, such as one whose bytes come from a service.
             raise
         except Exception as error:
-            if _is_short_response(error):
+            http_client = sys.modules.get("http.client")
+            if http_client is not None and isinstance(error, http_client.IncompleteRead):
                 raise TruncatedError(
                     "the HTTP response is incomplete; fetch it again", source=self.name
                 ) from error
@@ -177,13 +203,6 @@ class Input(Closing):
         if not isinstance(piece, bytes | bytearray | memoryview):
             raise SourceError("the file is not open in binary mode", source=self.name)
         return bytes(piece)
-
-    def _peek(self) -> bytes:
-        """The first bytes, even where the source hands them out one by one."""
-        head = b""
-        while len(head) < _MAGIC_BYTES and (piece := self._read_piece()):
-            head += piece
-        return head
 
 
 def without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -223,76 +242,44 @@ def rewinder(src: Any) -> Callable[[], object] | None:
     return None if start is None else lambda: src.seek(start)
 
 
-def _open(src: Source, stack: ExitStack) -> tuple[str, Readable]:
-    """A name for the source and the file to read from."""
-    if isinstance(src, bytes | bytearray | memoryview):
-        return "<bytes>", io.BytesIO(src)
-    if isinstance(src, str | os.PathLike):
-        name = os.fspath(src)
-        opened = _open_url(name) if "://" in name else _open_path(name)
-        name = without_password(name)
-        file: Readable = stack.enter_context(opened)
-    elif hasattr(src, "read"):
-        file = src
-        name = str(getattr(src, "name", None) or f"<{type(src).__name__}>")
-    else:
-        raise TypeError(f"a path, bytes or an open binary file is needed, not {src!r}")
-    return name, file
-
-
-def _responses(file: Any) -> Iterator[Any]:
+def _responses(file: Any) -> list[Any]:
     """The HTTP responses of ``http.client`` or urllib3 in a file.
 
     :param file: a response, or a file object that wraps one.
     """
     http_client = sys.modules.get("http.client")
+    found = []
     # A BufferedReader has the file that it wraps as "raw", a GzipFile as "fileobj".
     for each in (file, getattr(file, "raw", None), getattr(file, "fileobj", None)):
         is_response = http_client is not None and isinstance(each, http_client.HTTPResponse)
         if is_response or hasattr(each, "length_remaining"):
-            yield each
+            found.append(each)
+    return found
 
 
-def _missing_bytes(file: Any) -> int:
-    """Bytes that an HTTP response announced and did not deliver. Reading it to its end does not
-    raise for that: ``http.client`` checks only where all is read at once, old versions of urllib3
-    nowhere.
-
-    :param file: read to its end.
-    """
-    names = "length_remaining", "length"
-    return sum(getattr(each, name, None) or 0 for each in _responses(file) for name in names)
-
-
-def _announced(headers: Any) -> set[str]:
-    """The lengths that the headers of an HTTP response announce."""
-    get_all = getattr(headers, "get_all", None) or headers.getlist
-    return {
-        length.strip() for field in get_all("Content-Length") or () for length in field.split(",")
-    }
-
-
-def _check_whole(file: Any) -> None:
+def _check_whole(response: Any) -> None:
     """Reject an HTTP response that is not a file, or only a part of one. A response does not have
     the request, so that a part which was requested is rejected as well.
 
     :raises SourceError: it is not a file.
     :raises TruncatedError: it is a part of one.
     """
-    for response in _responses(file):
-        if len(_announced(response.headers)) > 1:
-            raise SourceError("the HTTP response has more than one Content-Length")
-        if response.status in (_OK, _TRANSFORMED, None):
-            continue
-        if response.status != _PARTIAL_CONTENT:
-            raise SourceError(_answered(response.status, response.reason))
-        given = response.headers.get("Content-Range") or "none"
-        found = _CONTENT_RANGE.fullmatch(given)
-        if found is None or int(found[1]) != 0 or int(found[2]) + 1 != int(found[3]):
-            raise TruncatedError(
-                f"the HTTP response is a part of the file (Content-Range: {given[:100]}); "
-                "fetch the whole file, or give the bytes of the part"
-            )
+    headers = response.headers
+    get_all = getattr(headers, "get_all", None) or headers.getlist
+    lengths = ",".join(get_all("Content-Length") or ())
+    if len({length.strip() for length in lengths.split(",")}) > 1:
+        raise SourceError("the HTTP response has more than one Content-Length")
+    if response.status in (_OK, _TRANSFORMED, None):
+        return
+    if response.status != _PARTIAL_CONTENT:
+        raise SourceError(_answered(response.status, response.reason))
+    given = headers.get("Content-Range") or "none"
+    found = _CONTENT_RANGE.fullmatch(given)
+    if found is None or int(found[1]) != 0 or int(found[2]) + 1 != int(found[3]):
+        raise TruncatedError(
+            f"the HTTP response is a part of the file (Content-Range: {given[:100]}); "
+            "fetch the whole file, or give the bytes of the part"
+        )
 
 
 def _answered(status: int, reason: str | None) -> str:
@@ -302,12 +289,6 @@ def _answered(status: int, reason: str | None) -> str:
     if not reason and status in set(HTTPStatus):
         reason = HTTPStatus(status).phrase
     return f"the server answered {status} {reason or ''}".strip()
-
-
-def _is_short_response(error: Exception) -> bool:
-    """Whether an HTTP client reports that the last chunks of a response are missing."""
-    http_client = sys.modules.get("http.client")
-    return http_client is not None and isinstance(error, http_client.IncompleteRead)
 
 
 def without_password(text: str) -> str:

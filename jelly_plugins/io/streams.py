@@ -79,7 +79,6 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 #: The tag of field 1: the rows of a frame of Jelly, a declaration in a row of RDF Protobuf.
 _FIRST_FIELD: Final = 1 << 3 | BYTES
 
-_SourceT = TypeVar("_SourceT", bound="Input | FrameBytes")
 _ItemT = TypeVar("_ItemT")
 
 
@@ -130,34 +129,7 @@ class _Decoding(Protocol):
     def next_frame(self) -> int: ...
 
 
-class _Opened(Closing, Generic[_SourceT, _ItemT]):
-    """A context manager that yields the contents of a source, and closes it.
-
-    For one thread at a time: a second one gets Python's own ValueError for a generator that is
-    executing already. So it is with all iterators of this module.
-    """
-
-    def __init__(self, source: _SourceT, items: Generator[_ItemT]) -> None:
-        self._source = source
-        self._items = items
-
-    @property
-    def name(self) -> str:
-        """The source's name, as errors have it."""
-        return self._source.name
-
-    @property
-    def compression(self) -> str | None:
-        """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
-        return self._source.compression
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self._items.close()
-        self._source.close()
-
-
-class FrameBytes(_Opened[Input, bytes]):
+class FrameBytes(Closing):
     """The frames of a source as bytes, one after the other; a context manager that closes it. For
     one thread at a time.
 
@@ -168,6 +140,8 @@ class FrameBytes(_Opened[Input, bytes]):
         content.
     :param limits: the limits on untrusted input.
     :param strict: whether to reject a source of no bytes.
+    :ivar name: the source's name, as errors have it.
+    :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
     :ivar deviations: deviations that were read, as the errors that they would be if
         reading were strict.
     """
@@ -175,14 +149,16 @@ class FrameBytes(_Opened[Input, bytes]):
     def __init__(
         self, src: Source, *, limits: Limits = DEFAULT_LIMITS, strict: bool = False
     ) -> None:
-        super().__init__(Input(src), self._split())
+        self._input = Input(src)
+        self.name = self._input.name
+        self.compression = self._input.compression
         self.deviations: list[JellyError] = []
         self._limits = limits
         self._strict = strict
         self._splitter = FrameSplitter(limits=limits)
         self._opening = b""
-        self._peeked: list[bytes] = []
-        self._failed: JellyError | None = None
+        self._split_frames = self._split()
+        self._frames: Iterator[bytes] = self._split_frames
 
     @property
     def delimited(self) -> bool | None:
@@ -190,44 +166,53 @@ class FrameBytes(_Opened[Input, bytes]):
         return self._splitter.delimited
 
     def __iter__(self) -> Iterator[bytes]:
-        while self._peeked:
-            yield self._peeked.pop(0)
-        if self._failed is not None:
-            raise self._failed
-        yield from self._items
+        return self._frames
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._split_frames.close()
+        self._input.close()
 
     def peek_options(self) -> StreamOptions | None:
         """The stream's options; the frames that it takes to find them are kept.
 
         :return: None if they cannot be read; decoding the frames then reports why.
         """
+        peeked: list[bytes] = []
+        rest = self._frames
+        options = None
         try:
-            for data in self._items:
-                self._peeked.append(data)
-                if data or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
-                    return first_options(data, self._limits)
+            for data in rest:
+                peeked.append(data)
+                if data or len(peeked) == _FRAMES_BEFORE_OPTIONS:
+                    options = first_options(data, self._limits)
+                    break
         except JellyError as error:
-            self._failed = error
-        return None
+            rest = _raising(error)
+        self._frames = chain(peeked, rest)
+        return options
 
     def refuse(self, error: JellyError, decoder: _Decoding) -> NoReturn:
         """Raise an error of ``decoder`` with its place, or a better one where the source is no
         Jelly-RDF at all."""
-        if decoder.options is None and (told := _other_kind(self._opening)):
-            raise SourceError(f"this is {told}", source=self.name) from error
-        if decoder.options is None and self._opening and not self._opening.strip(b"\0"):
-            # Zeros are empty frames, whatever they are meant to be.
-            raise OptionsError(
-                "this is not Jelly, or an empty stream without its options: there are only zeros",
-                source=self.name,
-            ) from error
+        if decoder.options is None:
+            opening = self._opening
+            if kind := _other_kind(opening):
+                raise SourceError(f"this is {kind}", source=self.name) from error
+            if opening and not opening.strip(b"\0"):
+                # Zeros are empty frames, whatever they are meant to be.
+                raise OptionsError(
+                    "this is not Jelly, or an empty stream without its options: there are only "
+                    "zeros",
+                    source=self.name,
+                ) from error
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)
         raise error
 
     def _split(self) -> Generator[bytes]:
-        for piece in self._source.pieces():
+        for piece in self._input.pieces():
             self._opening += piece[: _OPENING - len(self._opening)]
             yield from self._splitter.feed(piece)
         if not self._opening and not self._strict:
@@ -238,13 +223,79 @@ class FrameBytes(_Opened[Input, bytes]):
         yield from self._splitter.finish()
 
 
-def _frame_bytes(src: Source | FrameBytes, limits: Limits, *, strict: bool = False) -> FrameBytes:
-    return src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits, strict=strict)
+def _raising(error: JellyError) -> Iterator[bytes]:
+    """No frames, but an error."""
+    raise error
+    yield b""
 
 
-class FrameReader(
-    _Opened[FrameBytes, Frame[StatementT, IriT, GraphT]], Generic[StatementT, IriT, GraphT]
-):
+class StreamReader(Closing, Generic[_ItemT]):
+    """Reads a source with a decoder: an iterator of what it makes, and a context manager that
+    closes the source.
+
+    For one thread at a time: a second one gets Python's own ValueError for a generator that is
+    executing already. So it is with all iterators of this module.
+
+    :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
+    :param make: makes a decoder of the codec; called with the number of its first frame.
+    :param limits: the limits on untrusted input.
+    :param concatenated: whether options at the start of a frame start a new stream, as in files
+        made with ``cat``. By default they are a repeat, as the specification has it.
+    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    :ivar name: the source's name, as errors have it.
+    :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
+    """
+
+    def __init__(
+        self,
+        src: Source | FrameBytes,
+        make: Callable[[int], Any],
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        concatenated: bool = False,
+        strict: bool = False,
+    ) -> None:
+        if not isinstance(src, FrameBytes):
+            src = FrameBytes(src, limits=limits, strict=strict)
+        self._source = src
+        self.name = src.name
+        self.compression = src.compression
+        self._decoder: Any = make(0)
+        self._decoding = self._decode(make, concatenated)
+        self._items: Iterator[_ItemT] = self._decoding
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> _ItemT:
+        return next(self._items)
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._decoding.close()
+        self._source.close()
+
+    def _decode(self, make: Callable[[int], Any], concatenated: bool) -> Generator[_ItemT]:
+        try:
+            for number, data in enumerate(self._source):
+                if concatenated and number and opens_with_options(data):
+                    self._decoder = make(number)
+                yield from self._read(number, data)
+            yield from self._decoder.finish() or ()
+        except JellyError as error:
+            self._source.refuse(error, self._decoder)
+        finally:
+            self._source.close()
+
+    def _read(self, number: int, data: bytes) -> Iterable[_ItemT]:  # noqa: ARG002
+        """What the decoder makes of a frame."""
+        items: Iterable[_ItemT] = self._decoder.decode(data)
+        return items
+
+
+class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[StatementT, IriT, GraphT]):
     """Reads a source frame by frame: an iterator, and a context manager that closes the source. For
     one thread at a time.
 
@@ -267,12 +318,11 @@ class FrameReader(
         strict: bool = False,
         next_factory: Callable[[], TermFactory[Any]] | None = None,
     ) -> None:
-        super().__init__(_frame_bytes(src, limits, strict=strict), self._decode())
-        self._next_factory = next_factory or (lambda: factory)
-        self._limits = limits
-        self._concatenated = concatenated
-        self._decoder = Decoder(factory, limits=limits)
-        self._peeked: list[Frame[StatementT, IriT, GraphT]] = []
+        def make(first_frame: int) -> Any:
+            made = next_factory() if next_factory and first_frame else factory
+            return Decoder(made, limits=limits, first_frame=first_frame)
+
+        super().__init__(src, make, limits=limits, concatenated=concatenated, strict=strict)
         #: Bytes of the frame that was decoded last, without a delimiter.
         self.data = b""
 
@@ -289,7 +339,8 @@ class FrameReader(
     @property
     def inside_graph(self) -> bool:
         """Whether the stream is inside a graph that was not ended."""
-        return self._decoder.inside_graph
+        inside: bool = self._decoder.inside_graph
+        return inside
 
     @property
     def options(self) -> StreamOptions:
@@ -297,40 +348,27 @@ class FrameReader(
 
         :raises JellyError: the stream has none, or is closed.
         """
+        read: list[Any] = []
         while self._decoder.options is None:
-            frame = next(self._items, None)
-            if frame is None or len(self._peeked) == _FRAMES_BEFORE_OPTIONS:
+            frame = next(self._decoding, None)
+            if frame is None or len(read) == _FRAMES_BEFORE_OPTIONS:
                 raise OptionsError("no options were read", source=self.name)
-            self._peeked.append(frame)
-        return self._decoder.options
+            read.append(frame)
+        if read:
+            self._items = chain(read, self._decoding)
+        options: StreamOptions = self._decoder.options
+        return options
 
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Frame[StatementT, IriT, GraphT]:
-        return self._peeked.pop(0) if self._peeked else next(self._items)
-
-    def _decode(self) -> Generator[Frame[StatementT, IriT, GraphT]]:
-        try:
-            for number, data in enumerate(self._source):
-                if self._concatenated and number and opens_with_options(data):
-                    self._decoder = Decoder(
-                        self._next_factory(), limits=self._limits, first_frame=number
-                    )
-                self.data = data
-                yield self._decoder.decode(data)
-            self._decoder.finish()
-        except JellyError as error:
-            self._source.refuse(error, self._decoder)
-        finally:
-            self._source.close()
+    def _read(self, number: int, data: bytes) -> Iterable[Any]:  # noqa: ARG002
+        self.data = data
+        return (self._decoder.decode(data),)
 
 
 #: A reader of frames in the terms of any library.
 AnyFrameReader: TypeAlias = FrameReader[Any, Any, Any]
 
 
-class TextPieces(_Opened[FrameBytes, bytes]):
+class TextPieces(StreamReader[bytes]):
     """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
     chunks of text, and a context manager that closes the source. For one thread at a time.
 
@@ -341,6 +379,8 @@ class TextPieces(_Opened[FrameBytes, bytes]):
     :param concatenated: see :class:`FrameReader`.
     :param on_frame: called for each frame, after its last chunk, with ``TextDecoder.last_frame``.
     :raises JellyError: while iterating, with source, frame and row.
+
+    :ivar frame: number of the frame of the last chunk.
 
     >>> from jelly_plugins import Iri, Literal, Triple
     >>> with TextPieces(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
@@ -358,49 +398,31 @@ class TextPieces(_Opened[FrameBytes, bytes]):
         concatenated: bool = False,
         on_frame: Callable[[AnyFrame], object] | None = None,
     ) -> None:
-        super().__init__(_frame_bytes(src, limits), self._decode())
-        self._notation = notation
-        self._validator = validator
-        self._limits = limits
-        self._concatenated = concatenated
-        self._on_frame = on_frame
-        self._decoder = self._new_decoder(0)
         self._statements_before = 0
-        #: Number of the frame of the last chunk.
+        self._on_frame = on_frame
         self.frame = 0
+
+        def make(first_frame: int) -> TextDecoder:
+            if first_frame:
+                self._statements_before = self.statements
+            return TextDecoder(
+                notation, limits=limits, first_frame=first_frame, validator=validator
+            )
+
+        super().__init__(src, make, limits=limits, concatenated=concatenated)
 
     @property
     def statements(self) -> int:
         """Number of statements so far; of a frame that is being read, including some of the next
         chunk."""
-        return self._statements_before + self._decoder.statements
+        statements: int = self._statements_before + self._decoder.statements
+        return statements
 
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> bytes:
-        return next(self._items)
-
-    def _new_decoder(self, first_frame: int) -> TextDecoder:
-        return TextDecoder(
-            self._notation, limits=self._limits, first_frame=first_frame, validator=self._validator
-        )
-
-    def _decode(self) -> Generator[bytes]:
-        try:
-            for number, data in enumerate(self._source):
-                if self._concatenated and number and opens_with_options(data):
-                    self._statements_before = self.statements
-                    self._decoder = self._new_decoder(number)
-                self.frame = number
-                yield from self._decoder.decode(data)
-                if self._on_frame is not None and self._decoder.last_frame is not None:
-                    self._on_frame(self._decoder.last_frame)
-            self._decoder.finish()
-        except JellyError as error:
-            self._source.refuse(error, self._decoder)
-        finally:
-            self._source.close()
+    def _read(self, number: int, data: bytes) -> Iterator[bytes]:
+        self.frame = number
+        yield from self._decoder.decode(data)
+        if self._on_frame is not None and self._decoder.last_frame is not None:
+            self._on_frame(self._decoder.last_frame)
 
 
 @overload

@@ -52,14 +52,12 @@ cdef const uint8_t *XSD_STRING_BYTES = <const uint8_t *> <const char *> XSD_STRI
 cdef size_t XSD_STRING_SIZE = len(XSD_STRING_OBJECT)
 
 include "../codec/kernel/common/memory.pxi"
-include "../codec/kernel/common/borrowed.pxi"
 include "../codec/kernel/common/wire.pxi"
 include "../codec/kernel/common/slots.pxi"
 include "../codec/kernel/common/objects.pxi"
 include "../codec/kernel/common/terms.pxi"
 include "../codec/kernel/text/writer.pxi"
 include "../codec/kernel/common/plain_terms.pxi"
-include "../codec/kernel/common/encoded_terms.pxi"
 include "../codec/kernel/text/line_reader.pxi"
 include "kernel/rows.pxi"
 include "kernel/thrift.pxi"

@@ -213,7 +213,7 @@ def read_quads(
     """
     check_settings(graph, "keep", "refuse")
     text = _JenaNQuadsReader(_text(src, format, graph, limits, None), quads=graph is None)
-    yield from text.quads(text, graph)
+    yield from text.read(graph)
 
 
 def _text(

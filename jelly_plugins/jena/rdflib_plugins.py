@@ -9,7 +9,7 @@ from typing import Any, Final
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
 
 from ..backends import BlankNodes
-from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
+from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PhysicalType
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..rdflib import oxigraph_store
@@ -83,14 +83,7 @@ def load(
         directions=False,
         limits=limits,
     ) as batches:
-
-        def noted() -> Iterator[AnyFrame]:
-            for batch in batches:
-                for name, iri in batch.namespaces:
-                    namespaces.add(name, str(iri))
-                yield batch
-
-        return target.fill(noted(), namespaces, atomic=atomic)
+        return target.fill(batches, atomic=atomic)
 
 
 def dump(

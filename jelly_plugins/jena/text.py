@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, TermFactory
 from ..codec.text.lines import Text
 from ..codec.text.ntriples import Dialect, LineParser, Notation
-from ..codec.text.transcoding import text_factory, validated_as
+from ..codec.text.transcoding import TextFactory, validated_as
 from ..errors import TermError
 from .names import JenaFormat
 from .reader import RowDecoder
@@ -47,7 +47,7 @@ class RowTextDecoder(RowDecoder):
         generalized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        factory = _Lines(text_factory(notation, validator), graphs)
+        factory = _Lines(TextFactory(notation, validator), graphs)
         super().__init__(factory, format, generalized=generalized, limits=limits)
         self.graphs = graphs
         self.validator = validator

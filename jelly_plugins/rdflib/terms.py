@@ -244,7 +244,8 @@ def _check_quad(terms: Any, /) -> Any:
 
 def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
     """A quad's triple."""
-    check_graph(terms[3], named_graphs=False)
+    if terms[3] != DATASET_DEFAULT_GRAPH_ID:
+        check_graph(terms[3], named_graphs=False)
     return check(terms[:3])
 
 

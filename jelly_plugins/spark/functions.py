@@ -445,9 +445,7 @@ class _Writing(_Function):
                 try:
                     if nulls is not None and pc.any(nulls[start:stop]).as_py():
                         raise StatementError("an element of the array is null")
-                    # A copy: the encoder copies buffers that may change, as Spark's are, and those
-                    # of a slice are the whole batch's.
-                    data = self._encode(rows.take(pa.array(range(start, stop), pa.int64())))
+                    data = self._encode(rows.slice(start, stop - start))
                 except JellyError as error:
                     error.source = names(row)
                     if not self._permissive:

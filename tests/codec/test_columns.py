@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -231,12 +232,20 @@ def test_columns_come_back(kernel: Kernel) -> None:
     assert again == columns
 
 
-def test_a_slice_of_columns(kernel: Kernel) -> None:
+@pytest.mark.parametrize("memory", [bytes, bytearray])
+def test_a_slice_of_columns(kernel: Kernel, memory: type[bytes | bytearray]) -> None:
     rows = [(S, P, Literal(str(row)), G if row % 3 else DEFAULT_GRAPH) for row in range(20)]
     [columns] = batches_of(kernel, frames_of(rows))
 
     def part(column: Column) -> Column:
-        return replace(column, rows=5, offset=9)
+        return replace(
+            column,
+            rows=5,
+            offset=9,
+            offsets=memory(column.offsets),
+            data=memory(column.data),
+            validity=column.validity and memory(column.validity),
+        )
 
     assert columns.graph is not None
     assert part(columns.object).values() == columns.object.values()[9:14]
@@ -251,6 +260,26 @@ def test_a_slice_of_columns(kernel: Kernel) -> None:
         )
     )
     assert made + encoder.finish() == frames_of(rows[9:14])
+
+
+def test_of_memory_that_may_change_only_the_slice_is_copied(kernel: Kernel) -> None:
+    size = 1 << 20
+    column = Column(
+        rows=2,
+        offset=1,
+        offsets=bytearray(struct.pack("<4i", 0, size, size + 3, size + 6)),
+        data=bytearray(b"x" * size + b"_:a_:b"),
+    )
+    predicate = columns_of([("_:s", "<urn:p>", "_:o")] * 2).predicate
+    columns = Columns(rows=2, subject=column, predicate=predicate, object=column)
+    encoder = kernel.ColumnEncoder(StreamOptions())
+    tracemalloc.start()
+    try:
+        frames = encoder.add(columns)
+        assert tracemalloc.get_traced_memory()[1] < size // 4
+    finally:
+        tracemalloc.stop()
+    assert len(batches_of(kernel, frames + encoder.finish())[0].subject.values()) == 2
 
 
 def test_null_is_the_default_graph(kernel: Kernel) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins import StreamOptions, TextError, WireError
-from jelly_plugins.codec.rdf.row_counts import count_rows
+from jelly_plugins.codec.rdf.decoder import count_rows
 from jelly_plugins.codec.text.transcoding import TextEncoder
 
 from ..fuzz.comparison import native_of

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from jelly_plugins.codec import count_rows
-from jelly_plugins.codec.rdf import row_counts
+from jelly_plugins.codec.rdf import decoder
 from jelly_plugins.codec.rdf.rules import Row
 from jelly_plugins.errors import WireError
 
@@ -32,18 +32,18 @@ OTHER_FIELDS = [
     ],
 )
 def test_what_is_counted(frame: bytes, counted: dict[int, int]) -> None:
-    assert row_counts.count_rows(frame) == counted
+    assert decoder.count_rows(frame) == counted
     assert count_rows(frame) == counted
 
 
 def test_a_frame_that_is_cut_is_refused_alike() -> None:
-    for count in (row_counts.count_rows, count_rows):
+    for count in (decoder.count_rows, count_rows):
         with pytest.raises(WireError):
             count(EVERY_KIND[:-1])
 
 
 def test_the_kernel_counts() -> None:
     native = pytest.importorskip("jelly_plugins.codec._native")
-    assert native.count_rows is not row_counts.count_rows
+    assert native.count_rows is not decoder.count_rows
     chosen = import_module("jelly_plugins.codec")
     assert not chosen.native or chosen.count_rows is native.count_rows

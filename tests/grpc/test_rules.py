@@ -13,8 +13,8 @@ import pytest
 
 from jelly_plugins import Iri, Literal, OptionsError, Quad, StreamOptions, Triple, WireError
 from jelly_plugins.codec import DEFAULT_LIMITS, Encoder, Limits, LogicalType, PhysicalType
+from jelly_plugins.codec.common.options import write_options
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
-from jelly_plugins.codec.rdf.encoder import write_options
 from jelly_plugins.grpc import serve, subscribe, wire
 from jelly_plugins.grpc.connection import Answer, Request
 

@@ -351,17 +351,3 @@ def test_slices_and_nulls_are_written_as_they_are(monkeypatch: pytest.MonkeyPatc
     found = pa.concat_arrays(list(write([lists.slice(1), pa.nulls(2)])))
     assert found.is_valid().to_pylist() == [False, True, True, False, False]
     assert pa.concat_arrays(list(read([found]))).slice(0, 3).equals(lists.slice(1))
-
-
-def test_a_value_is_written_from_its_own_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[int] = []
-    encode = _ToJelly._encode
-
-    def noting(self: _ToJelly, rows: Any) -> bytes:
-        sizes.append(rows["object"].get_total_buffer_size())
-        return encode(self, rows)
-
-    monkeypatch.setattr(_ToJelly, "_encode", noting)
-    run(_ToJelly("to_jelly", {}), statements(*[[(S, P, f'"{"x" * 1000}"', None)]] * 50))
-    assert len(sizes) == 50
-    assert max(sizes) < 5000

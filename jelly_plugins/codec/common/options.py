@@ -2,54 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, Final, Protocol, Self, TypeVar, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 from ...errors import OptionsError
 from .limits import Limits, over
 from .wire import BYTES, VARINT, read_fields, read_string, string_field, uint32, varint_field
 
+#: Entries that a name table has at least, unless a format says otherwise.
 MIN_NAME_TABLE: Final = 8
-
-TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
-#: Options that are true or false.
-FLAGS: Final = ("generalized_statements", "rdf_star")
 
 #: Fields of options in every format, by their numbers.
 COMMON_FIELDS: Final = {
-    3: "generalized_statements",
-    4: "rdf_star",
     9: "max_name_table_size",
     10: "max_prefix_table_size",
     11: "max_datatype_table_size",
     15: "version",
 }
+#: Fields of options that are true or false.
+FLAG_FIELDS: Final = {3: "generalized_statements", 4: "rdf_star"}
 
+#: Options that are true or false.
+FLAGS: Final = tuple(FLAG_FIELDS.values())
+TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 _STREAM_NAME: Final = "stream_name"
 
-O = TypeVar("O")  # noqa: E741
+_PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "big": dict(zip(TABLES, (4000, 150, 32), strict=True)),
+    "small": dict(zip(TABLES, (128, 16, 16), strict=True)),
+}
 
 
-class TermOptions(Protocol):
-    """What terms need to know of a stream's options, whatever the format."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonOptions:
+    """Options that the streams of every format have: what terms need to know of a stream.
 
-    @property
-    def generalized_statements(self) -> bool: ...
-    @property
-    def rdf_star(self) -> bool: ...
-    @property
-    def max_name_table_size(self) -> int: ...
-    @property
-    def max_prefix_table_size(self) -> int: ...
-    @property
-    def max_datatype_table_size(self) -> int: ...
+    A format declares those of its own, and these:
 
+    :cvar _message: what the message is called.
+    :cvar _fields: the names of its fields by their numbers.
+    :cvar _enums: the types of fields that have one of a few values.
+    :cvar _of_format: what errors call the format.
+    :cvar _last_version: the highest version of its protocol.
+    :cvar _least_names: entries that a name table has at least.
+    """
 
-class Presets:
-    """Sizes of the three lookups under one name."""
+    _message: ClassVar[str]
+    _fields: ClassVar[Mapping[int, str]]
+    _enums: ClassVar[Mapping[str, type[IntEnum]]] = {}
+    _of_format: ClassVar[str] = ""
+    _last_version: ClassVar[int]
+    _least_names: ClassVar[int] = MIN_NAME_TABLE
 
-    __slots__ = ()
+    generalized_statements: bool = False
+    rdf_star: bool = False
+    max_name_table_size: int = 4000
+    max_prefix_table_size: int = 150
+    max_datatype_table_size: int = 32
+    version: int = 0
+
+    def __post_init__(self) -> None:
+        # The allowed numbers are checked by a stream.
+        for name in COMMON_FIELDS.values():
+            value = getattr(self, name)
+            if not isinstance(value, int):
+                raise OptionsError(f"{name} must be an integer (got {value!r})")
+        for name in FLAGS:
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise OptionsError(f"{name} must be True or False (got {value!r})")
+        for name, kind in self._enums.items():
+            value = getattr(self, name)
+            try:
+                object.__setattr__(self, name, kind(value))
+            except ValueError:
+                raise OptionsError(f"{name.replace('_', ' ')} {value} is not valid") from None
 
     @classmethod
     def big(cls, **changes: Any) -> Self:
@@ -65,38 +94,55 @@ class Presets:
         """The same options but for a preset's tables, and for those changes that are not None."""
         sizes = {} if preset is None else _PRESETS[preset]
         asked = {name: value for name, value in changes.items() if value is not None}
-        return cast(Self, replace(cast(Any, self), **(sizes | asked)))
+        return replace(self, **(sizes | asked))
+
+    def check(self, limits: Limits) -> None:
+        """Reject options that no stream may have, and tables above ``limits``.
+
+        :raises OptionsError: they are inconsistent or unsupported.
+        :raises LimitError: a table is larger than allowed.
+        """
+        if self.version < 1:
+            raise OptionsError("protocol version 0 is not valid")
+        if self.version > self._last_version:
+            raise OptionsError(
+                f"protocol version {self.version}{self._of_format} is not supported, "
+                f"at most {self._last_version} is"
+            )
+        if self.max_name_table_size < self._least_names:
+            raise OptionsError(
+                f"a name table of {self.max_name_table_size} entries is too small, "
+                f"the minimum is {self._least_names}"
+            )
+        for name in TABLES:
+            size = getattr(self, name)
+            limit = name.removeprefix("max_").removesuffix("_size")
+            what = f"the {limit.replace('_', ' ')}'s size"
+            if size < 0:
+                raise OptionsError(f"{what} is negative")
+            if size > getattr(limits, limit):
+                raise over(limits, limit, size, what)
 
 
-_PRESETS: Final[dict[str, dict[str, Any]]] = {
-    "big": dict(zip(TABLES, (4000, 150, 32), strict=True)),
-    "small": dict(zip(TABLES, (128, 16, 16), strict=True)),
-}
+OptionsT = TypeVar("OptionsT", bound=CommonOptions)
 
 
-def read_options(
-    make: Callable[..., O],
-    fields: Mapping[int, str],
-    message: str,
-    data: bytes,
-    pos: int,
-    end: int,
-    limits: Limits,
-) -> O:
+def read_options(kind: type[OptionsT], data: bytes, pos: int, end: int, limits: Limits) -> OptionsT:
     """Read the options of a stream, checking only their types.
 
-    :param make: makes options of their values by name.
-    :param fields: the names by the numbers of the fields.
-    :param message: what the message is called.
     :raises WireError: malformed.
     :raises OptionsError: a type of the stream is not valid.
     """
-    wire_types = {n: BYTES if name == _STREAM_NAME else VARINT for n, name in fields.items()}
+    fields = kind._fields
+    wire_types: dict[int, int] = {}
     # What is absent on the wire is zero, not what a writer takes by default.
-    found: dict[str, Any] = {
-        name: False if name in FLAGS else 0 for name in fields.values() if name != _STREAM_NAME
-    }
-    for number, start, stop, value in read_fields(data, pos, end, wire_types, message):
+    found: dict[str, Any] = {}
+    for number, name in fields.items():
+        if name == _STREAM_NAME:
+            wire_types[number], found[name] = BYTES, ""
+        else:
+            wire_types[number], found[name] = VARINT, False if name in FLAGS else 0
+    for number, start, stop, value in read_fields(data, pos, end, wire_types, kind._message):
         name = fields[number]
         if name == _STREAM_NAME:
             if stop - start > limits.string_bytes:
@@ -106,53 +152,14 @@ def read_options(
             found[name] = value != 0
         else:
             found[name] = uint32(value, f"{name} in the stream options")
-    return make(**found)
+    return kind(**found)
 
 
-def write_options(options: object, fields: Mapping[int, str]) -> bytes:
-    """Write the options of a stream, without tag and length.
-
-    :param fields: the names by the numbers of the fields.
-    """
-    named = ((number, getattr(options, name)) for number, name in sorted(fields.items()))
-    return b"".join(
-        string_field(number, value) if isinstance(value, str) else varint_field(number, value)
-        for number, value in named
-    )
-
-
-def check_types(options: TermOptions) -> None:
-    """Reject options that are not of their type, number or bool. The allowed numbers are checked by
-    a stream.
-
-    :raises OptionsError: there is such a value.
-    """
-    for name in (*TABLES, "version"):
+def write_options(options: CommonOptions) -> bytes:
+    """Write the options of a stream, without tag and length."""
+    written = b""
+    for number, name in sorted(options._fields.items()):
         value = getattr(options, name)
-        if not isinstance(value, int):
-            raise OptionsError(f"{name} must be an integer (got {value!r})")
-    for name in FLAGS:
-        value = getattr(options, name)
-        if not isinstance(value, bool):
-            raise OptionsError(f"{name} must be True or False (got {value!r})")
-
-
-def check_tables(options: TermOptions, limits: Limits, least: int = MIN_NAME_TABLE) -> None:
-    """Reject lookup tables that are too small to be legal or larger than ``limits``.
-
-    :param least: entries that a name table has at least.
-    """
-    if options.max_name_table_size < least:
-        raise OptionsError(
-            f"a name table of {options.max_name_table_size} entries is too small, "
-            f"the minimum is {least}"
-        )
-    for size, limit, what in (
-        (options.max_name_table_size, "name_table", "the name table's size"),
-        (options.max_prefix_table_size, "prefix_table", "the prefix table's size"),
-        (options.max_datatype_table_size, "datatype_table", "the datatype table's size"),
-    ):
-        if size < 0:
-            raise OptionsError(f"{what} is negative")
-        if size > getattr(limits, limit):
-            raise over(limits, limit, size, what)
+        is_text = isinstance(value, str)
+        written += string_field(number, value) if is_text else varint_field(number, value)
+    return written

@@ -6,6 +6,7 @@ rdf.proto.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from .terms import Kind
@@ -56,6 +57,8 @@ PLAIN: Final = (
 _STAR_POSITIONS: Final = (SUBJECT, OBJECT)
 
 
+# There are few questions, and every stream asks them.
+@cache
 def undeclared(position: int, kind: Kind, generalized: bool, rdf_star: bool) -> str | None:
     """The option that must be declared before a term of ``kind`` may occur in ``position``,
     or None if it may.

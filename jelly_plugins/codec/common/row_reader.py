@@ -35,13 +35,29 @@ class CountsRows(Protocol):
 F = TypeVar("F", bound=CountsRows)
 
 
-class RowReader(ABC, Generic[R, F]):
-    """Reads the rows of a stream's frames, one frame after the other.
+class RowFormat:
+    """The rows of a format.
 
     :param rows: the fields that a row may set; every one is a message. The first is options,
         the second and the third are statements.
     :param rules: the tables of what may follow what.
     :param message: what the messages of frames and rows begin with.
+    """
+
+    def __init__(self, rows: Iterable[IntEnum], rules: Any, message: str) -> None:
+        self.rules = rules
+        self.message = message
+        #: Row by its tag on the wire.
+        self.tags: dict[int, Any] = {row << 3 | BYTES: row for row in rows}
+        self.numbers = {tag >> 3: row for tag, row in self.tags.items()}
+        self.wire_types = dict.fromkeys(self.numbers, BYTES)
+        named = {row.name: row for row in self.tags.values()}
+        self.entry_rows = named["NAME"], named["PREFIX"], named["DATATYPE"]
+
+
+class RowReader(ABC, Generic[R, F]):
+    """Reads the rows of a stream's frames, one frame after the other.
+
     :param limits: the limits on untrusted input.
     :param first_frame: number of the first frame, where the stream is part of a longer one.
     """
@@ -50,23 +66,14 @@ class RowReader(ABC, Generic[R, F]):
     #: of its kind and a statement; None where statements are taken as they are.
     _kinds: ClassVar[tuple[Any, Any]] = (None, None)
     _operation: ClassVar[Any] = None
+    _format: ClassVar[RowFormat]
 
-    def __init__(
-        self, rows: Iterable[R], rules: Any, message: str, limits: Limits, first_frame: int = 0
-    ) -> None:
+    def __init__(self, limits: Limits, first_frame: int = 0) -> None:
         self._limits = limits
         self._frames = first_frame
         #: Whether a field other than a row is being read, so that errors have no row.
         self._outside_rows = False
-        self._message = message
-        #: Row by its tag on the wire.
-        self._row_tags = {row << 3 | BYTES: row for row in rows}
-        self._row_numbers = {tag >> 3: row for tag, row in self._row_tags.items()}
-        self._wire_types = dict.fromkeys(self._row_numbers, BYTES)
-        named = {row.name: row for row in self._row_tags.values()}
-        self._entry_rows = named["NAME"], named["PREFIX"], named["DATATYPE"]
-        self._rules = rules
-        self._state: Any = min(rules.NEXT)
+        self._state: Any = min(self._format.rules.NEXT)
         self._terms: Any = None
         #: The stream's options, once its first row was read.
         self.options: Any = None
@@ -92,14 +99,14 @@ class RowReader(ABC, Generic[R, F]):
 
     # One long function: it runs for each row, and calls cost more here than all else.
     def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:  # noqa: C901
-        options, first, second = (self._row_numbers[number] for number in (1, 2, 3))
-        name, prefix, datatype = self._entry_rows
+        options, first, second = (self._format.numbers[number] for number in (1, 2, 3))
+        name, prefix, datatype = self._format.entry_rows
         first_kind, second_kind = self._kinds
         operation = self._operation
         append = taken.append
         limits = self._limits
-        row_tags = self._row_tags
-        following = self._rules.NEXT
+        row_tags = self._format.tags
+        following = self._format.rules.NEXT
         terms = self._terms
         if terms is not None:
             terms.begin_frame()
@@ -183,7 +190,7 @@ class RowReader(ABC, Generic[R, F]):
     def _misplaced(self, row: R) -> JellyError:
         if self.options is None:
             return OptionsError("the stream does not start with its options")
-        return OrderError(f"a row {row.name} {self._rules.WHERE[self._state]}")
+        return OrderError(f"a row {row.name} {self._format.rules.WHERE[self._state]}")
 
     def _read_options(self, data: bytes, pos: int, end: int) -> None:
         options = self._parse_options(data, pos, end)
@@ -218,15 +225,15 @@ class RowReader(ABC, Generic[R, F]):
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
         """Read a field of a frame that is not a row. None is known in all frames."""
         if tag >> 3 == ROW_NUMBER:
-            raise wrong_type(ROW_NUMBER, f"{self._message}Frame")
+            raise wrong_type(ROW_NUMBER, f"{self._format.message}Frame")
 
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
         """Find the one field that a row sets: which row it is, and where its message
         starts and ends."""
         found = [
-            (self._row_numbers[number], start, stop)
+            (self._format.numbers[number], start, stop)
             for number, start, stop, _ in read_fields(
-                data, pos, end, self._wire_types, f"{self._message}Row"
+                data, pos, end, self._format.wire_types, f"{self._format.message}Row"
             )
         ]
         if not found:

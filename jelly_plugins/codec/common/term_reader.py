@@ -14,7 +14,7 @@ from ...errors import JellyError, LookupTableError, StatementError, TermError, W
 from ..common import positions
 from .limits import Limits, over
 from .lookups import ReaderTable
-from .options import TermOptions
+from .options import CommonOptions
 from .terms import XSD_STRING, Kind, TermFactory, build
 from .wire import (
     BYTES,
@@ -58,7 +58,7 @@ class TermReader:
     """
 
     def __init__(
-        self, factory: TermFactory[Any], options: TermOptions, limits: Limits, width: int
+        self, factory: TermFactory[Any], options: CommonOptions, limits: Limits, width: int
     ) -> None:
         self._factory = factory
         self._limits = limits

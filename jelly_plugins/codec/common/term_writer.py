@@ -9,14 +9,14 @@ Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, NoReturn
 
 from ...errors import StatementError, TermError
 from ..common import positions
 from .limits import ROW_OVERHEAD, Limits, over
 from .lookups import WriterTable
-from .options import TermOptions
+from .options import CommonOptions
 from .terms import Describe, Kind, terms_of, text_of
 from .wire import BYTES, bytes_field, string_field, varint, varint_field
 
@@ -53,6 +53,17 @@ def _sized_iri(prefix_id: int, name_id: int) -> bytes:
     return _sized(varint_field(1, prefix_id) + varint_field(2, name_id))
 
 
+@cache
+def _allowed_tags(generalized: bool, rdf_star: bool) -> dict[Kind, list[bytes | None]]:
+    """Tag of the field for each position, by kind of term; None where it is not allowed."""
+    tags: dict[Kind, list[bytes | None]] = {kind: [] for kind in Kind}
+    for kind, found in tags.items():
+        for position in range(len(positions.POSITIONS)):
+            allowed = positions.undeclared(position, kind, generalized, rdf_star) is None
+            found.append(_TAGS.get((position, kind)) if allowed else None)
+    return tags
+
+
 class NoRoomError(Exception):
     """A row needs more entries of a lookup than there are."""
 
@@ -76,7 +87,7 @@ class TermWriter:
 
     def __init__(
         self,
-        options: TermOptions,
+        options: CommonOptions,
         describe: Describe,
         limits: Limits,
         entry: Callable[[str, bytes], None],
@@ -98,16 +109,7 @@ class TermWriter:
         self._last: list[Any] = [None, None, None, None]
         #: What :meth:`_describe` made of each term.
         self._described: dict[Any, tuple[Any, ...]] = {}
-        #: Tag of the field for each position, by kind of term; None where it is not allowed.
-        self._tags = {
-            kind: tuple(
-                _TAGS.get((position, kind))
-                if positions.undeclared(position, kind, self._generalized, self._rdf_star) is None
-                else None
-                for position in range(len(positions.POSITIONS))
-            )
-            for kind in Kind
-        }
+        self._tags = _allowed_tags(self._generalized, self._rdf_star)
 
     def restart(self) -> None:
         """Write what follows for a reader that has read nothing, as well as for one that has read

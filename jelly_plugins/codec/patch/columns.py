@@ -134,33 +134,33 @@ class ValidatingFactory(ColumnFactory):
 
     def __init__(self, validator: TermFactory[Any], notation: Notation, limits: Limits) -> None:
         super().__init__(notation, limits)
-        self._validator = validator
-        self.default_graph = validator.default_graph  # type: ignore[misc]
+        self._writer = validator
+        self.default_graph = validator.default_graph
 
     def iri(self, value: str) -> Any:
         super().iri(value)
-        return self._bounded(self._validator.iri(value))
+        return self._bounded(self._writer.iri(value))
 
     def blank_node(self, label: str) -> Any:
         super().blank_node(label)
-        return self._bounded(self._validator.blank_node(label))
+        return self._bounded(self._writer.blank_node(label))
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         # Not every language tag that a validator takes is one of N-Triples.
         text = super().literal(lex, None, datatype)
         if langtag is not None:
             self._check(len(text) + 1 + len(langtag.encode()))
-        return self._bounded(self._validator.literal(lex, langtag, datatype))
+        return self._bounded(self._writer.literal(lex, langtag, datatype))
 
     def quoted_triple(self, *terms: Any) -> Any:
         self._check_triple([len(term.encode()) for term in terms])
-        return self._bounded(self._validator.quoted_triple(*terms))
+        return self._bounded(self._writer.quoted_triple(*terms))
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
-        return self._validator.triple(terms)
+        return self._writer.triple(terms)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
-        return self._validator.quad(terms)
+        return self._writer.quad(terms)
 
     def _bounded(self, term: Any) -> Any:
         self._check(len(term.encode()))

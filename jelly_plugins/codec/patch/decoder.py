@@ -16,12 +16,12 @@ from ...errors import JellyError, OptionsError, OrderError, StatementError, Trun
 from ..common import positions
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.options import read_options
-from ..common.row_reader import RowReader
+from ..common.row_reader import RowFormat, RowReader
 from ..common.terms import TermFactory
 from ..common.wire import check_empty
 from . import rules as patch_rules
 from .operations import ABORT, BEGIN, COMMIT, END, AnyOperation, Operation, OperationKind, header
-from .options import OPTIONS_FIELDS, PatchOptions, PatchStatementType, PatchStreamType
+from .options import PatchOptions, PatchStatementType, PatchStreamType
 from .rules import PatchRow, PatchState
 from .term_reader import PatchTermReader
 
@@ -52,11 +52,6 @@ class PatchFrame:
     size: int = 0
 
 
-def read_patch_options(data: bytes, pos: int, end: int, limits: Limits) -> PatchOptions:
-    """Read an RdfPatchOptions, see :func:`.common.options.read_options`."""
-    return read_options(PatchOptions, OPTIONS_FIELDS, "RdfPatchOptions", data, pos, end, limits)
-
-
 class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     """Reads the frames of one stream, in order; for one thread at a time.
 
@@ -76,6 +71,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     """
 
     options: PatchOptions | None
+    _format = RowFormat(_ROWS, patch_rules, "RdfPatch")
     _kinds = (OperationKind.ADD, OperationKind.DELETE)
     _operation = Operation._make
 
@@ -86,7 +82,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         limits: Limits = DEFAULT_LIMITS,
         strict: bool = False,
     ) -> None:
-        super().__init__(_ROWS, patch_rules, "RdfPatch", limits)
+        super().__init__(limits)
         self._factory = factory
         self._strict = strict
         self.deviations: list[JellyError] = []
@@ -202,7 +198,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return super()._misplaced(row)
 
     def _parse_options(self, data: bytes, pos: int, end: int) -> PatchOptions:
-        return read_patch_options(data, pos, end, self._limits)
+        return read_options(PatchOptions, data, pos, end, self._limits)
 
     def _begin_stream(self, options: PatchOptions) -> None:
         self.options = options

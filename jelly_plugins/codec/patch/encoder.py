@@ -21,7 +21,6 @@ from ..text.ntriples import LineParser
 from . import rules as patch_rules
 from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
 from .options import (
-    OPTIONS_FIELDS,
     PATCH_VERSION_1_0,
     PatchOptions,
     PatchStatementType,
@@ -105,7 +104,7 @@ class PatchEncoder(RowWriter):
         #: Whether there was a patch, in this stream or in the part before this one.
         self._begun = continues
         if not continues:
-            self._add_row(PatchRow.OPTIONS, write_options(options, OPTIONS_FIELDS))
+            self._add_row(PatchRow.OPTIONS, write_options(options))
 
     @property
     def inside_patch(self) -> bool:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import ClassVar, Final
 
-from ...errors import OptionsError
-from ..common.limits import Limits
-from ..common.options import COMMON_FIELDS, Presets, check_tables, check_types
+from ..common.options import COMMON_FIELDS, FLAG_FIELDS, CommonOptions
 
 
 class PatchStatementType(IntEnum):
@@ -33,16 +31,9 @@ class PatchStreamType(IntEnum):
 #: The protocol version of Jelly-Patch 1.0.x.
 PATCH_VERSION_1_0: Final = 1
 
-#: Fields of RdfPatchOptions, by their numbers.
-OPTIONS_FIELDS: Final = {
-    1: "statement_type",
-    2: "stream_type",
-    **COMMON_FIELDS,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatchOptions(Presets):
+class PatchOptions(CommonOptions):
     """Options of a Jelly-Patch stream (RdfPatchOptions).
 
     ``version`` 0 lets the writer choose.
@@ -53,38 +44,11 @@ class PatchOptions(Presets):
     'QUADS'
     """
 
+    _message = "RdfPatchOptions"
+    _fields: ClassVar = {1: "statement_type", 2: "stream_type", **FLAG_FIELDS, **COMMON_FIELDS}
+    _enums: ClassVar = {"statement_type": PatchStatementType, "stream_type": PatchStreamType}
+    _of_format = " of Jelly-Patch"
+    _last_version = PATCH_VERSION_1_0
+
     statement_type: PatchStatementType = PatchStatementType.QUADS
     stream_type: PatchStreamType = PatchStreamType.PUNCTUATED
-    generalized_statements: bool = False
-    rdf_star: bool = False
-    max_name_table_size: int = 4000
-    max_prefix_table_size: int = 150
-    max_datatype_table_size: int = 32
-    version: int = 0
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        for name, kind in (
-            ("statement_type", PatchStatementType),
-            ("stream_type", PatchStreamType),
-        ):
-            value = getattr(self, name)
-            try:
-                object.__setattr__(self, name, kind(value))
-            except ValueError:
-                raise OptionsError(f"{name.replace('_', ' ')} {value} is not valid") from None
-
-    def check(self, limits: Limits) -> None:
-        """Reject options that no stream may have, and tables above ``limits``.
-
-        :raises OptionsError: they are not supported.
-        :raises LimitError: a table is larger than allowed.
-        """
-        if self.version < 1:
-            raise OptionsError("protocol version 0 is not valid")
-        if self.version > PATCH_VERSION_1_0:
-            raise OptionsError(
-                f"protocol version {self.version} of Jelly-Patch is not supported, "
-                f"at most {PATCH_VERSION_1_0} is"
-            )
-        check_tables(self, limits)

@@ -8,13 +8,14 @@ Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "St
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
 from ...errors import JellyError, OptionsError, StatementError, WireError
-from ..common import options as common_options
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.row_reader import ROW_TAG, RowReader
+from ..common.options import read_options
+from ..common.row_reader import ROW_TAG, RowFormat, RowReader
 from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
 from ..common.wire import (
@@ -23,14 +24,16 @@ from ..common.wire import (
     read_field,
     read_fields,
     read_metadata_entry,
+    read_varint,
     wrong_type,
 )
 from . import restarts, rules
-from .options import OPTIONS_FIELDS, PhysicalType, StreamOptions
+from .options import PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
 _NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
+_ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -79,41 +82,35 @@ class Frame(Generic[StatementT, IriT, GraphT]):
 AnyFrame: TypeAlias = Frame[Any, Any, Any]
 
 
+def _options_in(data: bytes) -> tuple[int, int] | None:
+    """Where the options in a frame's first row start and end; None if that row has none.
+
+    :raises WireError: malformed.
+    """
+    pos = 0
+    while pos < len(data):
+        tag, start, pos, _ = read_field(data, pos, len(data))
+        if tag == ROW_TAG:
+            tag, start, stop, _ = read_field(data, start, pos)
+            return (start, stop) if tag == Row.OPTIONS << 3 | BYTES else None
+    return None
+
+
 def opens_with_options(data: bytes) -> bool:
     """Whether a frame's first row is a row of options, and not of those that a restart point says
     again."""
-    if data.startswith(restarts.MARK):
-        return False
-    pos = 0
     try:
-        while pos < len(data):
-            tag, start, pos, _ = read_field(data, pos, len(data))
-            if tag == ROW_TAG:
-                return read_field(data, start, pos)[0] == Row.OPTIONS << 3 | BYTES
+        return not data.startswith(restarts.MARK) and _options_in(data) is not None
     except WireError:
         # Decoding the frame reports the error, with the row.
-        pass
-    return False
-
-
-def read_options(data: bytes, pos: int, end: int, limits: Limits) -> StreamOptions:
-    """Read an RdfStreamOptions, see :func:`.common.options.read_options`."""
-    return common_options.read_options(
-        StreamOptions, OPTIONS_FIELDS, "RdfStreamOptions", data, pos, end, limits
-    )
+        return False
 
 
 def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
     """The options in a frame's first row; None if it has none, or none that are well-formed."""
     try:
-        if not opens_with_options(data):
-            return None
-        pos = 0
-        while True:
-            tag, start, pos, _ = read_field(data, pos, len(data))
-            if tag == ROW_TAG:
-                _, start, stop, _ = read_field(data, start, pos)
-                return read_options(data, start, stop, limits)
+        found = _options_in(data)
+        return None if found is None else read_options(StreamOptions, data, *found, limits)
     except JellyError:
         return None
 
@@ -137,11 +134,12 @@ class Decoder(RowReader[Row, AnyFrame]):
     """
 
     options: StreamOptions | None
+    _format = RowFormat(Row, rules, "RdfStream")
 
     def __init__(
         self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS, first_frame: int = 0
     ) -> None:
-        super().__init__(Row, rules, "RdfStream", limits, first_frame)
+        super().__init__(limits, first_frame)
         self._factory = factory
         self._graph_is_empty = False
         #: Number of statements of the frame before the graph.
@@ -202,7 +200,7 @@ class Decoder(RowReader[Row, AnyFrame]):
             super()._read_frame_field(tag, data, pos, end, frame)
 
     def _parse_options(self, data: bytes, pos: int, end: int) -> StreamOptions:
-        return read_options(data, pos, end, self._limits)
+        return read_options(StreamOptions, data, pos, end, self._limits)
 
     def _begin_stream(self, options: StreamOptions) -> None:
         self.options = options
@@ -225,3 +223,38 @@ class Decoder(RowReader[Row, AnyFrame]):
         if value is None:
             raise StatementError("a namespace declaration has no IRI")
         return name, value
+
+
+def count_rows(data: bytes) -> dict[int, int]:
+    """Number of rows by kind, as the numbers of :class:`~.rules.Row`; those that occur. What is in
+    the rows is not read.
+
+    :param data: a frame that a decoder has accepted, without a delimiter.
+    :raises WireError: no decoder accepts it.
+
+    >>> from jelly_plugins.codec import Encoder, StreamOptions
+    >>> count_rows(Encoder(StreamOptions()).flush())
+    {1: 1}
+    """
+    kinds: Counter[int] = Counter()
+    pos = 0
+    end = len(data)
+    while pos < end:
+        tag, start, pos, _ = read_field(data, pos, end)
+        if tag == ROW_TAG:
+            kinds[_row_number(data, start, pos)] += 1
+    return dict(sorted(kinds.items()))
+
+
+def _row_number(data: bytes, pos: int, end: int) -> int:
+    """The number of the one known field of a row."""
+    if pos == end:
+        raise WireError("a row is empty, or of an unknown kind")
+    first = data[pos]
+    if first >> 3 in _ROW_NUMBERS and first < 0x80:
+        return first >> 3
+    while True:
+        tag, _ = read_varint(data, pos, end)
+        if tag >> 3 in _ROW_NUMBERS:
+            return tag >> 3
+        _, _, pos, _ = read_field(data, pos, end)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, TermError
-from ..common import options as common_options
 from ..common.limits import DEFAULT_LIMITS, Limits
+from ..common.options import write_options
 from ..common.row_writer import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
@@ -26,7 +26,7 @@ from ..common.term_writer import TermWriter
 from ..common.terms import Describe, describe, terms_of
 from ..common.wire import BYTES, bytes_field, string_field
 from . import restarts, rules
-from .options import OPTIONS_FIELDS, VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
+from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
 
 #: The row of a statement and its number of terms, for the caller who gives it.
@@ -35,11 +35,6 @@ _ROW_AND_WIDTH: Final = {
     PhysicalType.QUADS: (Row.QUAD, 4),
     PhysicalType.GRAPHS: (Row.TRIPLE, 4),
 }
-
-
-def write_options(options: StreamOptions) -> bytes:
-    """Write the body of an RdfStreamOptions."""
-    return common_options.write_options(options, OPTIONS_FIELDS)
 
 
 class Encoder(RowWriter):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from ...errors import OptionsError
 from ..common.limits import Limits
-from ..common.options import COMMON_FIELDS, Presets, check_tables, check_types
+from ..common.options import COMMON_FIELDS, FLAG_FIELDS, CommonOptions
 from ..common.wire import MAX_UINT32
 
 
@@ -60,17 +60,9 @@ GROUPED: Final = frozenset({LogicalType.GRAPHS, LogicalType.DATASETS})
 VERSION_1_0: Final = 1
 VERSION_1_1: Final = 2
 
-#: Fields of RdfStreamOptions, by their numbers.
-OPTIONS_FIELDS: Final = {
-    1: "stream_name",
-    2: "physical_type",
-    14: "logical_type",
-    **COMMON_FIELDS,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamOptions(Presets):
+class StreamOptions(CommonOptions):
     """Options of a Jelly-RDF stream (RdfStreamOptions).
 
     ``version`` 0 lets the writer choose the lowest version that fits.
@@ -81,25 +73,25 @@ class StreamOptions(Presets):
     False
     """
 
+    _message = "RdfStreamOptions"
+    _fields: ClassVar = {
+        1: "stream_name",
+        2: "physical_type",
+        14: "logical_type",
+        **FLAG_FIELDS,
+        **COMMON_FIELDS,
+    }
+    _enums: ClassVar = {"physical_type": PhysicalType}
+    _last_version = VERSION_1_1
+
     physical_type: PhysicalType = PhysicalType.TRIPLES
     logical_type: int = LogicalType.UNSPECIFIED
     stream_name: str = ""
-    generalized_statements: bool = False
-    rdf_star: bool = False
-    max_name_table_size: int = 4000
-    max_prefix_table_size: int = 150
-    max_datatype_table_size: int = 32
-    version: int = 0
 
     def __post_init__(self) -> None:
-        check_types(self)
+        CommonOptions.__post_init__(self)
         if not isinstance(self.logical_type, int):
             raise OptionsError(f"logical_type must be an integer (got {self.logical_type!r})")
-        try:
-            physical_type = PhysicalType(self.physical_type)
-        except ValueError:
-            raise OptionsError(f"physical type {self.physical_type} is not valid") from None
-        object.__setattr__(self, "physical_type", physical_type)
         if self.logical_type in _LOGICAL_TYPES:
             object.__setattr__(self, "logical_type", LogicalType(self.logical_type))
 
@@ -120,19 +112,8 @@ class StreamOptions(Presets):
         return self.base_logical_type in GROUPED
 
     def check(self, limits: Limits) -> None:
-        """Reject options that no stream may have, and tables above ``limits``.
-
-        :raises OptionsError: they are inconsistent or unsupported.
-        :raises LimitError: a table is larger than allowed.
-        """
-        if self.version < 1:
-            raise OptionsError("protocol version 0 is not valid")
-        if self.version > VERSION_1_1:
-            raise OptionsError(
-                f"protocol version {self.version} is not supported, at most {VERSION_1_1} is"
-            )
         self.check_consistency()
-        check_tables(self, limits)
+        CommonOptions.check(self, limits)
 
     @property
     def has_namespaces(self) -> bool:

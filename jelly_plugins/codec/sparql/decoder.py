@@ -17,11 +17,12 @@ from typing import Any, Final
 
 from ...errors import JellyError, OptionsError, OrderError, StatementError, WireError
 from ..common.limits import Limits, over
+from ..common.options import read_options
 from ..common.terms import TermFactory
 from ..common.wire import BYTES, VARINT, read_fields, read_metadata_entry, uint32
 from .kernel import read_column
 from .layouts import BLANK_NODES, COLUMNS, IRIS, LITERALS, MIXED, expand
-from .options import RESULTS_LIMITS, ResultsOptions, read_options
+from .options import RESULTS_LIMITS, ResultsOptions
 from .term_reader import Field, ResultsTermReader, gather, read_numbers
 
 _OPTIONS: Final = 1
@@ -167,7 +168,7 @@ class ResultsDecoder:
         if _OPTIONS not in fields:
             raise OptionsError("the first frame has no options")
         start, stop, _ = fields[_OPTIONS][0]
-        options = read_options(data, start, stop, self._limits)
+        options = read_options(ResultsOptions, data, start, stop, self._limits)
         options.check(self._limits)
         self.options = options
         self._terms = terms = ResultsTermReader(self._factory, options, self._limits, 3)

@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from ...errors import JellyError, StatementError, TermError
 from ..common.limits import Limits, over
+from ..common.options import write_options
 from ..common.row_writer import DEFAULT_FRAME_BYTES
 from ..common.term_writer import NoRoomError
 from ..common.terms import Describe, Kind, describe
 from ..common.wire import bytes_field, string_field, varint_field
 from .kernel import ColumnWriter
 from .layouts import BLANK_NODES, IRIS, LITERALS, MIXED
-from .options import RESULTS_LIMITS, ResultsOptions, write_options
+from .options import RESULTS_LIMITS, ResultsOptions
 
 #: Cells of a frame: rows times variables.
 DEFAULT_FRAME_CELLS: Final = 4096

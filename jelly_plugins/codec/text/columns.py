@@ -99,10 +99,9 @@ class Columns:
 class ColumnFactory(TextFactory):
     """Makes terms that are their own text in UTF-8, and statements that are tuples of those."""
 
-    default_graph: Final = b""  # type: ignore[assignment,misc]
-
     def __init__(self, notation: Notation, limits: Limits) -> None:
         super().__init__(notation)
+        self.default_graph: Any = b""
         self._limits = limits
         self._longest = longest_term(limits)
         self._marks = [mark.encode() for mark in notation.value]

@@ -32,37 +32,6 @@ _PERHAPS_LONG: Final = LONG_TERM // 4
 _TERMS: Final = Pattern(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
 
 
-class TextFactory:
-    """Makes terms that are their own text, and statements that are lines."""
-
-    default_graph: str = ""
-
-    def __init__(self, notation: Notation = Notation.RDF_1_2) -> None:
-        self._notation = notation
-
-    def iri(self, value: str) -> str:
-        return term_text(Iri(value))
-
-    def blank_node(self, label: str) -> str:
-        return term_text(BlankNode(label))
-
-    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
-        return term_text(Literal(lex, langtag, datatype))
-
-    def quoted_triple(self, *terms: str) -> str:
-        opening, closing = self._notation.value
-        return f"{opening}{' '.join(terms)}{closing}"
-
-    def triple(self, terms: tuple[str, str, str]) -> tuple[str, ...]:
-        return terms
-
-    def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
-        return terms if terms[3] else terms[:3]
-
-    def check_graph(self, name: Any) -> None:
-        """Any name is valid: text has no empty graphs."""
-
-
 class TermText(str):
     """A term's text, and the term as made by another factory."""
 
@@ -82,47 +51,60 @@ def validated_as(validated: str, text: str) -> str:
     return TermText.of(text, validated.term) if isinstance(validated, TermText) else text
 
 
-class ValidatingFactory(TextFactory):
-    """Makes text of what another factory can make terms and statements of."""
+class TextFactory:
+    """Makes terms that are their own text, and statements that are lines.
 
-    def __init__(self, validator: TermFactory[Any], notation: Notation) -> None:
-        super().__init__(notation)
-        self._validator = validator
-        self.default_graph = TermText.of("", validator.default_graph)
+    :param notation: how quoted triples are written.
+    :param validator: makes a term of each text too, and rejects what it cannot make.
+    """
+
+    def __init__(
+        self,
+        notation: Notation = Notation.RDF_1_2,
+        validator: TermFactory[Any] | None = None,
+    ) -> None:
+        self._notation = notation
+        self._validator: Any = validator
+        self.default_graph = ""
+        if validator is not None:
+            self.default_graph = TermText.of("", validator.default_graph)
 
     def iri(self, value: str) -> str:
-        term = self._validator.iri(value)
-        return TermText.of(super().iri(value), term)
+        term = None if self._validator is None else self._validator.iri(value)
+        return self._with(term, term_text(Iri(value)))
 
     def blank_node(self, label: str) -> str:
-        term = self._validator.blank_node(label)
-        return TermText.of(super().blank_node(label), term)
+        term = None if self._validator is None else self._validator.blank_node(label)
+        return self._with(term, term_text(BlankNode(label)))
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
-        term = self._validator.literal(lex, langtag, datatype)
-        return TermText.of(super().literal(lex, langtag, datatype), term)
+        term = None if self._validator is None else self._validator.literal(lex, langtag, datatype)
+        return self._with(term, term_text(Literal(lex, langtag, datatype)))
 
     def quoted_triple(self, *terms: Any) -> str:
-        term = self._validator.quoted_triple(*(term.term for term in terms))
-        return TermText.of(super().quoted_triple(*terms), term)
+        term = None
+        if self._validator is not None:
+            term = self._validator.quoted_triple(*(each.term for each in terms))
+        opening, closing = self._notation.value
+        return self._with(term, f"{opening}{' '.join(terms)}{closing}")
 
     def triple(self, terms: tuple[Any, Any, Any]) -> tuple[str, ...]:
-        subject, predicate, object_ = terms
-        self._validator.triple((subject.term, predicate.term, object_.term))
-        return super().triple(terms)
+        if self._validator is not None:
+            self._validator.triple(tuple(each.term for each in terms))
+        return terms
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> tuple[str, ...]:
-        subject, predicate, object_, graph = terms
-        self._validator.quad((subject.term, predicate.term, object_.term, graph.term))
-        return super().quad(terms)
+        if self._validator is not None:
+            self._validator.quad(tuple(each.term for each in terms))
+        return terms if terms[3] else terms[:3]
 
     def check_graph(self, name: Any) -> None:
-        self._validator.check_graph(name.term)
+        """Any name is valid: text has no empty graphs."""
+        if self._validator is not None:
+            self._validator.check_graph(name.term)
 
-
-def text_factory(notation: Notation, validator: TermFactory[Any] | None) -> TextFactory:
-    """The factory of a :class:`TextDecoder`."""
-    return TextFactory(notation) if validator is None else ValidatingFactory(validator, notation)
+    def _with(self, term: Any, text: str) -> str:
+        return text if self._validator is None else TermText.of(text, term)
 
 
 class PieceDecoder:
@@ -174,7 +156,7 @@ class TextDecoder(PieceDecoder):
         first_frame: int = 0,
         validator: TermFactory[Any] | None = None,
     ) -> None:
-        factory = text_factory(notation, validator)
+        factory = TextFactory(notation, validator)
         super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
         self._limits = limits
         #: Number of statements so far, in all frames.

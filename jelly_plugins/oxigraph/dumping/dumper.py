@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, Literal, get_args
@@ -19,17 +19,16 @@ from ...codec import (
     PhysicalType,
     StreamOptions,
     TextEncoder,
-    delimit,
 )
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
 from ...io.sinks import Destination, Writable, is_replaceable, open_output
 from ...io.sources import rewinder
 from ...io.streams import BATCH
-from ..loading.loader import PROGRESS_STATEMENTS, Progress
+from ..loading.loader import Progress
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
-from .text_dump import TextWriting, text_says_it
+from .text_dump import TextWriting, Writing, text_says_it
 
 #: The order of statements: as the store has them, or each subject's together.
 Order = Literal["store", "subject"]
@@ -105,14 +104,24 @@ def dump(
         "limits": limits,
     }
     while True:
-        writing: _Writing | TextWriting
+        encoder: TextEncoder | Encoder
+        writing: Writing
         if text_says_it(options, graph, hidden) and order == "store":
-            writing = TextWriting(store, TextEncoder(options, **settings), graph, progress)
+            encoder = TextEncoder(options, **settings)
+            writing = TextWriting(store, encoder, graph, progress)
         else:
             encoder = Encoder(options, describe, **settings)
-            writing = _Writing(store, encoder, graph, hidden, order, frame_rows, progress)
+            writing = _TermWriting(
+                store,
+                encoder,
+                graph,
+                progress,
+                hidden=hidden,
+                order=order,
+                frame_rows=frame_rows,
+            )
         for name, iri in (namespaces or {}).items():
-            writing.encoder.add_namespace(name, iri)
+            encoder.add_namespace(name, iri)
         try:
             with open_output(dst) as out:
                 writing.write(out)
@@ -135,48 +144,42 @@ def _restarter(dst: Destination) -> Callable[[], object] | None:
     return None if rewind is None else lambda: (rewind(), file.truncate())
 
 
-class _Writing:
-    """One dump under way: what was written, and the frames to come."""
+class _TermWriting(Writing):
+    """Writes by way of terms, in the order and by the graphs that text does not have."""
 
     def __init__(
         self,
         store: Store,
         encoder: Encoder,
         graph: GraphName | None,
+        progress: Progress | None,
+        *,
         hidden: GraphName | None,
         order: Order,
         frame_rows: int,
-        progress: Progress | None,
     ) -> None:
-        self._store = store
-        self.encoder = self._encoder = encoder
-        self._graph = graph
+        super().__init__(store, encoder, graph, progress)
         self._hidden = hidden
         self._order = order
         self._frame_rows = frame_rows
-        self._progress = progress
-        self._due = PROGRESS_STATEMENTS
-        self.statements = 0
-        self.bytes = 0
 
     def write(self, out: Writable) -> None:
-        for frame in self._frames():
-            out.write(delimit(frame))
-
-    def _frames(self) -> Iterator[bytes]:
-        by_graph = self._encoder.options.physical_type is PhysicalType.GRAPHS
+        encoder: Encoder = self._encoder
+        physical_type = encoder.options.physical_type
+        by_graph = physical_type is PhysicalType.GRAPHS
+        written = 0
         for graph in self._parts(by_graph):
             if by_graph and graph is not None:
-                self._encoder.start_graph(graph)
-                if not self._encoder.options.grouped and self._encoder.pending >= self._frame_rows:
-                    yield self._counted(self._encoder.flush())
-            yield from self._statements(self._quads(graph))
-        for frame in self._encoder.finish():
-            yield self._counted(frame)
-
-    def report(self) -> None:
-        if self._progress is not None:
-            self._progress(self.statements, self.bytes)
+                encoder.start_graph(graph)
+                if not encoder.options.grouped and encoder.pending >= self._frame_rows:
+                    self._deliver([encoder.flush()], out, written)
+            terms: Iterator[tuple[Any, ...]] = map(tuple, self._quads(graph))
+            while batch := list(islice(terms, BATCH)):
+                if physical_type is PhysicalType.TRIPLES:
+                    batch = [statement[:3] for statement in batch]
+                written += len(batch)
+                self._deliver(encoder.add(batch), out, written)
+        self._deliver(encoder.finish(), out, written)
 
     def _parts(self, by_graph: bool) -> Iterator[GraphName | None]:
         """The graphs to write one after the other; None for all of them at once."""
@@ -200,23 +203,6 @@ class _Writing:
             return
         for subject in dict.fromkeys(quad.subject for quad in find(None, None, None, graph)):
             yield from find(subject, None, None, graph)
-
-    def _statements(self, quads: Iterable[Quad]) -> Iterator[bytes]:
-        width = 3 if self._encoder.options.physical_type is PhysicalType.TRIPLES else 4
-        terms: Iterator[tuple[Any, ...]] = map(tuple, quads)
-        while batch := list(islice(terms, BATCH)):
-            if width == 3:
-                batch = [statement[:3] for statement in batch]
-            for frame in self._encoder.add(batch):
-                yield self._counted(frame)
-            self.statements += len(batch)
-            if self.statements >= self._due:
-                self._due = self.statements + PROGRESS_STATEMENTS
-                self.report()
-
-    def _counted(self, frame: bytes) -> bytes:
-        self.bytes += len(frame)
-        return frame
 
 
 def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:

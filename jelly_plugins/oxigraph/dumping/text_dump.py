@@ -7,12 +7,13 @@ as an order by subjects or empty graphs, is left to :mod:`.dumper`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from pyoxigraph import Quad, RdfFormat, Store
 
-from ...codec import PhysicalType, StreamOptions, TextEncoder, delimit, native
+from ...codec import Encoder, PhysicalType, StreamOptions, TextEncoder, delimit, native
 from ...errors import TermError, TextError
 from ...io.sinks import Writable
 from ..loading.loader import PROGRESS_STATEMENTS, Progress
@@ -62,60 +63,72 @@ class _Lines:
         """The store calls it; the owner of the output flushes that."""
 
 
-class TextWriting:
-    """Writes one dump: see ``dumper._Writing``, which has the same methods.
+class Writing(ABC):
+    """One dump under way.
 
-    :param encoder: reads N-Quads, or, with ``graph``, N-Triples.
+    :param encoder: what makes frames of the store's statements.
+    :param graph: the graph to write; None for all of them.
 
+    :ivar statements: number of statements so far.
     :ivar bytes: bytes of frames so far.
     """
 
     def __init__(
         self,
         store: Store,
-        encoder: TextEncoder,
+        encoder: TextEncoder | Encoder,
         graph: GraphName | None,
         progress: Progress | None,
     ) -> None:
-        self.encoder = encoder
+        self.statements = 0
         self.bytes = 0
         self._store = store
+        self._encoder: Any = encoder
         self._graph = graph
         self._progress = progress
         self._due = PROGRESS_STATEMENTS
 
-    @property
-    def statements(self) -> int:
-        """Number of statements so far."""
-        return self.encoder.statements
-
+    @abstractmethod
     def write(self, out: Writable) -> None:
         """Write all of it.
 
         :raises JellyError: Jelly cannot express a term, at least not with these options.
         """
-        self._out = out
-        try:
-            dump_text(self._store, self._graph, self._encode)
-            self._deliver(self.encoder.finish())
-        except TextError as error:
-            # The store's text is sound; what it says may be more than Jelly can (a base direction).
-            raise TermError(error.message) from error
 
     def report(self) -> None:
+        """Call ``progress``."""
         if self._progress is not None:
             self._progress(self.statements, self.bytes)
 
-    def _encode(self, text: bytes) -> None:
-        self._deliver(self.encoder.feed(text))
-        if self.statements >= self._due:
-            self._due = self.statements + PROGRESS_STATEMENTS
+    def _deliver(self, frames: list[bytes], out: Writable, statements: int) -> None:
+        """Write frames.
+
+        :param statements: number of statements so far.
+        """
+        for frame in frames:
+            out.write(delimit(frame))
+            self.bytes += len(frame)
+        self.statements = statements
+        if statements >= self._due:
+            self._due = statements + PROGRESS_STATEMENTS
             self.report()
 
-    def _deliver(self, frames: list[bytes]) -> None:
-        for frame in frames:
-            self._out.write(delimit(frame))
-            self.bytes += len(frame)
+
+class TextWriting(Writing):
+    """Writes by way of text; the encoder reads N-Quads or, with ``graph``, N-Triples."""
+
+    def write(self, out: Writable) -> None:
+        encoder: TextEncoder = self._encoder
+
+        def encode(text: bytes) -> None:
+            self._deliver(encoder.feed(text), out, encoder.statements)
+
+        try:
+            dump_text(self._store, self._graph, encode)
+        except TextError as error:
+            # The store's text is sound; what it says may be more than Jelly can (a base direction).
+            raise TermError(error.message) from error
+        self._deliver(encoder.finish(), out, encoder.statements)
 
 
 def nquads(store: Store, graph: GraphName | None = None) -> Iterator[bytes]:

@@ -17,9 +17,9 @@ both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
@@ -31,54 +31,16 @@ from ...reserved import BOOKKEEPING_IRI, is_reserved, refuse_graph
 from ..patches.lag import check_recorded
 from ..terms import GraphName, check_store
 from .lexical_forms import LexicalForm
-from .nquads_reader import NQuadsReader, text_of
+from .nquads_reader import NQuadsReader, rejected, text_of
 from .quad_reader import QuadReader, QuotedTriples, check_settings
 from .relabelling import LoadedBlankNodes, read_as, relabelled
 
 #: Called with the number of statements and of bytes of frames so far.
 Progress: TypeAlias = Callable[[int, int], object]
 
-_Part = TypeVar("_Part")
 
-
-class StatementReader(Protocol):
-    """Reads a source part by part: :class:`.NQuadsReader` or :class:`.QuadReader`.
-
-    :ivar statements: number of statements so far, repeats included.
-    :ivar bytes: bytes of the source so far, unpacked.
-    :ivar frame: number of the frame that is being read, if there are any.
-    :ivar empty_graphs: names of graphs without statements so far.
-    """
-
-    bytes: int
-    empty_graphs: set[NamedNode | BlankNode]
-
-    @property
-    def statements(self) -> int: ...
-
-    @property
-    def frame(self) -> int | None: ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-    def has_reserved(self, part: Any, /) -> bool:
-        """Whether a statement of the part that was read last is in the reserved graph."""
-        ...
-
-    def rewritten(self, parts: Any, form: LexicalForm, /) -> Iterator[Any]:
-        """Parts with other lexical forms."""
-        ...
-
-    def quads(
-        self, parts: Any, graph: GraphName | None, /, *, fresh: bool = False
-    ) -> Iterator[Quad]:
-        """The quads of parts.
-
-        :param graph: the graph that was named for the source.
-        :param fresh: whether blank nodes are relabelled.
-        """
-        ...
-
+#: Reads a source part by part.
+StatementReader: TypeAlias = NQuadsReader | QuadReader
 
 #: Quads up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 4096
@@ -221,10 +183,9 @@ def add_statements(
     """
     stored = _Stored()
     try:
-        parts = iter(reader) if bookkeeping else _checked(reader, name)
+        parts = _parts(reader, progress, bookkeeping)
         if lexical_form is not None:
-            parts = _located(reader.rewritten(parts, lexical_form), name)
-        parts = _told(parts, reader, progress)
+            parts = reader.rewritten(parts, lexical_form)
         fresh = blank_nodes == "fresh"
         if fresh and isinstance(graph, BlankNode) and isinstance(reader, NQuadsReader):
             try:
@@ -248,6 +209,11 @@ def add_statements(
             progress(reader.statements, reader.bytes)
         # Created here, since Python may handle a signal at this point.
         statements = reader.statements
+    except SyntaxError as error:
+        raise rejected(error, name) from error
+    except JellyError as error:
+        error.locate(source=name)
+        raise
     except BaseException as error:
         if stored.all and not isinstance(error, Exception):
             error.loaded = reader.statements  # type: ignore[attr-defined]
@@ -256,70 +222,57 @@ def add_statements(
     return statements
 
 
+def _parts(reader: StatementReader, progress: Progress | None, bookkeeping: bool) -> Iterator[Any]:
+    """The parts of a reader, and calls of ``progress`` between them.
+
+    :param bookkeeping: whether statements and empty graphs may be reserved.
+    :raises TermError: one is, and may not.
+    """
+    due = PROGRESS_STATEMENTS
+    parts: Iterator[Any] = iter(reader)
+    for part in parts:
+        if not bookkeeping and reader.has_reserved(part):
+            _refuse(reader)
+        yield part
+        if progress is not None and reader.statements >= due:
+            due = reader.statements + PROGRESS_STATEMENTS
+            progress(reader.statements, reader.bytes)
+    for graph in reader.empty_graphs:
+        if not bookkeeping and is_reserved(graph.value):
+            _refuse(reader)
+
+
+def _refuse(reader: StatementReader) -> None:
+    try:
+        refuse_graph(BOOKKEEPING_IRI)
+    except JellyError as error:
+        error.locate(frame=reader.frame)
+        raise
+
+
 class _Stored:
     """Whether a store has all statements of a source, unless it has raised an error itself."""
 
     all = False
 
-
-def _located(parts: Iterator[_Part], name: str) -> Iterator[_Part]:
-    """The same, with the source in errors."""
-    try:
-        yield from parts
-    except JellyError as error:
-        error.locate(source=name)
-        raise
-
-
-def _checked(reader: StatementReader, name: str) -> Iterator[Any]:
-    """The parts of a reader, if no statement and no empty graph is reserved.
-
-    :raises TermError: one is.
-    """
-    for part in reader:
-        if reader.has_reserved(part):
-            _refuse(reader, name)
-        yield part
-    if any(is_reserved(graph.value) for graph in reader.empty_graphs):
-        _refuse(reader, name)
-
-
-def _refuse(reader: StatementReader, name: str) -> None:
-    try:
-        refuse_graph(BOOKKEEPING_IRI)
-    except JellyError as error:
-        error.locate(source=name, frame=reader.frame)
-        raise
-
-
-def _told(
-    parts: Iterable[_Part], reader: StatementReader, progress: Progress | None
-) -> Iterator[_Part]:
-    """The parts, and calls of ``progress`` between them."""
-    due = PROGRESS_STATEMENTS
-    for part in parts:
-        yield part
-        if progress is not None and reader.statements >= due:
-            due = reader.statements + PROGRESS_STATEMENTS
-            progress(reader.statements, reader.bytes)
+    def at_end(self) -> Iterator[Quad]:
+        """No quads: what follows those of the source."""
+        # Python handles no signal between this and the store's own work.
+        self.all = True
+        return
+        yield
 
 
 def _add_at_once(store: Store, quads: Iterator[Quad], stored: _Stored, *, in_memory: bool) -> None:
     """Add all of the quads or, if their iterator or the store fails, none."""
     if in_memory:
-        store.extend(_noting_end(quads, stored))
+        store.extend(chain(quads, stored.at_end()))
         return
     first = list(islice(quads, SMALL))
     if len(first) < SMALL:
-        store.extend(_noting_end(first, stored))
+        store.extend(chain(first, stored.at_end()))
     else:
-        store.bulk_extend(_noting_end(chain(first, quads), stored))
-
-
-def _noting_end(quads: Iterable[Quad], stored: _Stored) -> Iterator[Quad]:
-    yield from quads
-    # Python handles no signal between this and the store's own work.
-    stored.all = True
+        store.bulk_extend(chain(first, quads, stored.at_end()))
 
 
 def _in_memory(store: Store) -> bool:

@@ -115,33 +115,37 @@ class NQuadsReader:
 
         :param graph: the graph that was named for the source.
         :param fresh: whether blank nodes are relabelled; otherwise they keep their labels.
-        :raises SourceError: Oxigraph's parser rejects what the validator has accepted. It should
-            not; if it does, the error has no row.
+        :raises SyntaxError: while iterating, see :func:`rejected`.
         """
         end = _LINE_END if graph is None or graph == DEFAULT_GRAPH else f" {graph} .\n".encode()
         if end is not _LINE_END:
             pieces = (piece.replace(_LINE_END, end) for piece in pieces)
         text: Any = _Readable(pieces)
+        return parse(text, RdfFormat.N_QUADS, lenient=True, rename_blank_nodes=fresh)
+
+    def read(self, graph: GraphName | None) -> Iterator[Quad]:
+        """The statements as quads, with their labels; see :meth:`quads`.
+
+        :raises JellyError: while iterating, with source, frame and row.
+        """
         try:
-            yield from parse(text, RdfFormat.N_QUADS, lenient=True, rename_blank_nodes=fresh)
+            yield from self.quads(self, graph)
         except SyntaxError as error:
-            raise self._rejected(error) from error
+            raise rejected(error, self._text.name) from error
 
     def load(self, pieces: Iterable[bytes], store: Store, graph: BlankNode) -> None:
         """Have a store load chunks into a graph, all or nothing, with relabelled blank nodes.
 
         This is for a blank node as the graph, which :meth:`quads` would rename, too.
 
-        :raises SourceError: see :meth:`quads`.
+        :raises SyntaxError: see :func:`rejected`.
         """
         text: Any = _Readable(pieces)
         self._given = text
         try:
             store.bulk_load(text, RdfFormat.N_TRIPLES, to_graph=graph, lenient=True)
-        except Exception as error:
+        except Exception:
             text.has_ended = False
-            if isinstance(error, SyntaxError):
-                raise self._rejected(error) from error
             raise
 
     @property
@@ -149,9 +153,6 @@ class NQuadsReader:
         """Whether the store has everything after :meth:`load`, which may have raised an interrupt
         all the same."""
         return self._given is not None and self._given.has_ended
-
-    def _rejected(self, error: SyntaxError) -> SourceError:
-        return SourceError(f"Oxigraph rejects this as N-Quads: {error}", source=self._text.name)
 
     def _check(self, size: int) -> None:
         """Reject a line that Oxigraph's parser does not accept.
@@ -174,6 +175,12 @@ class NQuadsReader:
         for graph in frame.empty_graphs:
             if graph:
                 self.empty_graphs.add(_graph_of(graph))
+
+
+def rejected(error: SyntaxError, name: str) -> SourceError:
+    """The error for text that Oxigraph's parser rejects, and the validator has accepted. It should
+    not happen; if it does, the error has no row."""
+    return SourceError(f"Oxigraph rejects this as N-Quads: {error}", source=name)
 
 
 def check_target(src: FrameBytes, options: StreamOptions | None, graph: GraphName | None) -> None:

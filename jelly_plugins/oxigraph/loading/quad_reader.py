@@ -186,7 +186,7 @@ def read_quads(
     if blank_nodes == "keep" and quoted_triples == "refuse" and not concatenated:
         text = text_of(frames, graph=graph, blank_nodes=blank_nodes, limits=limits)
         if text is not None:
-            yield from text.quads(text, graph)
+            yield from text.read(graph)
             return
     for quads in QuadReader(
         frames,

@@ -34,16 +34,35 @@ class Target:
         rdflib gives it to parsers.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, namespaces: DeclaredNamespaces | None = None) -> None:
+        self.namespaces = DeclaredNamespaces() if namespaces is None else namespaces
         #: The graph that takes triples, and quads in the default graph.
         self.default = default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
         #: Whether quads may be in other graphs.
         self.named_graphs = self.default is not graph or (
             graph.identifier == DATASET_DEFAULT_GRAPH_ID
         )
-        #: The frame that has a quad in the reserved graph.
+        #: The frame that was rejected.
         self.rejected: int | None = None
-        self._graphs: dict[Any, Graph] = {DATASET_DEFAULT_GRAPH_ID: self.default}
+        #: By name; None is that of triples.
+        self._graphs: dict[Any, Graph] = {
+            None: self.default,
+            DATASET_DEFAULT_GRAPH_ID: self.default,
+        }
+
+    def check(self, frame: AnyFrame) -> None:
+        """Reject a reserved graph, and gather the namespaces of a frame.
+
+        :raises JellyError: a graph is reserved, or a namespace cannot be held.
+        """
+        try:
+            for name in frame.graphs:
+                refuse_graph(str(name))
+            for name, iri in frame.namespaces:
+                self.namespaces.add(name, str(iri))
+        except JellyError:
+            self.rejected = frame.index
+            raise
 
     def add(self, frames: Sequence[AnyFrame]) -> None:
         """Add the statements of frames that were made for this target, and their graphs, empty
@@ -55,27 +74,26 @@ class Target:
         filled = [frame.statements for frame in frames if frame.statements]
         try:
             if writable(self.default):
-                BulkWriter(self.default.store, self._graph_or_default).add(filled)
+                BulkWriter(self.default.store, self._graph).add(filled)
             else:
                 self._add_by_interface(filled)
         except TermError:
             self.rejected = _frame_of_reserved(frames)
             raise
-        for name in chain.from_iterable(frame.empty_graphs for frame in frames):
-            self._graph(name)
+        for frame in frames:
+            for name in frame.empty_graphs:
+                self._graph(name)
 
-    def fill(
-        self, frames: Iterable[AnyFrame], namespaces: DeclaredNamespaces, *, atomic: bool
-    ) -> int:
+    def fill(self, frames: Iterable[AnyFrame], *, atomic: bool) -> int:
         """Add the statements of frames, all after the last one was read or frame by frame, and bind
         namespaces.
 
-        :param namespaces: gathered while the frames are read.
         :return: the number of statements.
         """
         count = 0
         held: list[AnyFrame] = []
         for frame in frames:
+            self.check(frame)
             count += len(frame.statements)
             if not atomic:
                 self.add([frame])
@@ -83,7 +101,7 @@ class Target:
                 held.append(frame)
         # Namespaces come last: rdflib cannot unbind them if the store rejects a statement.
         self.add(held)
-        namespaces.bind(self.default)
+        self.namespaces.bind(self.default)
         return count
 
     def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
@@ -106,9 +124,6 @@ class Target:
             raise TermError(
                 f"the store rejected a statement: {error} (it may keep those added before)"
             ) from error
-
-    def _graph_or_default(self, name: Any) -> Graph:
-        return self.default if name is None else self._graph(name)
 
     def _graph(self, name: Any) -> Graph:
         graph = self._graphs.get(name)
@@ -207,7 +222,6 @@ def load(
             strict=strict,
             limits=limits,
         )
-    namespaces = DeclaredNamespaces()
     with open_frames(
         src,
         blank_nodes=blank_nodes,
@@ -218,9 +232,8 @@ def load(
         limits=limits,
         bnode_context=bnode_context,
     ) as frames:
-        checked = (check_frame(frame, namespaces, frames.name) for frame in frames)
         try:
-            return target.fill(checked, namespaces, atomic=atomic)
+            return target.fill(frames, atomic=atomic)
         except JellyError as error:
             error.locate(source=frames.name, frame=target.rejected)
             raise
@@ -261,20 +274,3 @@ def open_frames(
         concatenated=concatenated,
         strict=strict,
     )
-
-
-def check_frame(frame: AnyFrame, namespaces: DeclaredNamespaces, source: str) -> AnyFrame:
-    """Reject a reserved graph, and gather the namespaces of a frame.
-
-    :return: the frame.
-    :raises JellyError: a graph is reserved, or a namespace cannot be held.
-    """
-    try:
-        for name in frame.graphs:
-            refuse_graph(str(name))
-        for name, iri in frame.namespaces:
-            namespaces.add(name, str(iri))
-    except JellyError as error:
-        error.locate(source=source, frame=frame.index)
-        raise
-    return frame

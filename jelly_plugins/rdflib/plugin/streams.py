@@ -25,14 +25,14 @@ from ...codec import (
     PhysicalType,
     StreamOptions,
 )
-from ...errors import StatementError
+from ...errors import JellyError, StatementError
 from ...io.sinks import Destination
 from ...io.sources import Source
 from ...io.streams import encode, encode_frames, with_options, write_delimited
 from ..namespaces import DeclaredNamespaces
 from ..terms import EncoderTerms, Statement, refuse_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
-from .load import Target, check_frame, open_frames
+from .load import Target, open_frames
 
 
 def read_statements(
@@ -179,9 +179,12 @@ def read_graphs(
         for frame in frames:
             triples = frames.options.physical_type is PhysicalType.TRIPLES
             graph = Graph() if triples else Dataset()
-            check_frame(frame, namespaces, frames.name)
-            Target(graph).add([frame])
-            namespaces.bind(graph)
+            target = Target(graph, namespaces)
+            try:
+                target.fill([frame], atomic=True)
+            except JellyError as error:
+                error.locate(source=frames.name, frame=target.rejected)
+                raise
             yield graph
 
 

@@ -23,7 +23,9 @@ cdef object read_options(Reader *reader, bytes data, known, limits):
     """
     cdef Field *field = &reader.stopped_at
     cdef const uint8_t *start = <const uint8_t *> <const char *> data
-    options = reference_decoder.read_options(data, field.start - start, field.stop - start, limits)
+    options = reference_options.read_options(
+        StreamOptions, data, field.start - start, field.stop - start, limits
+    )
     if known is not None:
         if options != known:
             raise reason(reader, known, limits, GenericFactory())
@@ -55,6 +57,10 @@ cdef int fill_declared(bint *declared, fields, position, options) except -1:
             position, kind, options.generalized_statements, options.rdf_star
         ) is None
     return 0
+
+
+# Reads the fields of frames that are not rows; it keeps nothing of them.
+cdef object FRAME_FIELD_READER = reference_decoder.Decoder(GenericFactory())
 
 
 cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -1:

@@ -11,8 +11,8 @@ cdef class PatchColumnDecoder(PieceDecoder):
 
     cdef Gathered gathered
     cdef Buffer adds
-    # What the slices point into.
-    cdef object notation
+    cdef object factory
+    cdef object reference
     cdef list others
     # Frame and row of the last transaction's start.
     cdef object begin
@@ -25,7 +25,8 @@ cdef class PatchColumnDecoder(PieceDecoder):
                   limits=DEFAULT_LIMITS, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES, strict=False):
         reference_columns.check_batch(batch_rows, batch_bytes)
-        self._open(reference_patch_columns.text_factory(notation, validator, limits), limits, 0)
+        self._open(notation, limits, 0)
+        self.factory = reference_patch_columns.text_factory(notation, validator, limits)
         self.reference = reference_patch_decoder.PatchDecoder(
             self.factory, limits=limits, strict=strict
         )
@@ -36,10 +37,9 @@ cdef class PatchColumnDecoder(PieceDecoder):
         self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
         self.gathered.batch_rows = batch_rows
         self.gathered.batch_bytes = batch_bytes
-        self.notation = tuple(mark.encode() for mark in notation.value)
-        self.gathered.opening = slice_of_bytes(self.notation[0])
-        self.gathered.closing = slice_of_bytes(self.notation[1])
-        self.reader.triple_overhead = len(self.notation[0]) + len(self.notation[1]) + 2
+        self.gathered.opening = slice_of_bytes(self.marks[0])
+        self.gathered.closing = slice_of_bytes(self.marks[1])
+        self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
         self.begin = (0, 0)
         self.others = []
         if not begin_batch(&self.gathered):

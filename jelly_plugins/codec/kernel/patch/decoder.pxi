@@ -25,6 +25,7 @@ cdef class PatchDecoder(ObjectDecoder):
     """See :class:`jelly_plugins.codec.patch.decoder.PatchDecoder`, which this is the compiled form
     of."""
 
+    cdef object reference
     # Frame and row of the last transaction's start.
     cdef object begin
     # Whether the options are known, and patches end with marks or the stream.

@@ -9,7 +9,6 @@ cdef class ObjectDecoder:
     cdef object factory
     cdef object limits
     cdef object frames
-    cdef object reference
     # Whether an error ended the stream, or a call is under way.
     cdef bint failed
     cdef bint busy
@@ -221,9 +220,6 @@ cdef class ObjectDecoder:
 cdef class Decoder(ObjectDecoder):
     """See :class:`jelly_plugins.codec.rdf.decoder.Decoder`, which this is the compiled form of."""
 
-    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
-        self.reference = reference_decoder.Decoder(factory, limits=limits)
-
     @property
     def inside_graph(self):
         """Whether a graph was started and not ended, in physical type GRAPHS."""
@@ -255,7 +251,7 @@ cdef class Decoder(ObjectDecoder):
             if status == AT_OPTIONS:
                 self.options = read_options(reader, data, self.options, self.limits)
             elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, data, frame)
+                read_frame_field(FRAME_FIELD_READER, reader, data, frame)
             elif status == AT_NAMESPACE:
                 self._take_namespace(frame)
             elif status != AT_PLAN_END:
@@ -305,3 +301,44 @@ cdef object datatype_iri(Term *datatype):
     return <object> datatype.object
 
 
+# How many rows of each kind a frame has.
+
+cdef bint[FIELD_NUMBERS] IS_ROW
+for _row in rules.Row:
+    IS_ROW[<int> int(_row)] = True
+
+
+cdef bint count_kinds(const uint8_t *pos, const uint8_t *end, size_t *counts) noexcept nogil:
+    """Count the rows of a frame by kind; whether all of it could be read."""
+    cdef Field row, content
+    cdef const uint8_t *at
+    while pos < end:
+        pos = read_field(pos, end, &row)
+        if pos == NULL:
+            return False
+        if row.tag != (1 << 3 | BYTES):
+            continue
+        at = row.start
+        while at < row.stop:
+            at = read_field(at, row.stop, &content)
+            if at == NULL:
+                return False
+            if content.number < FIELD_NUMBERS and IS_ROW[content.number]:
+                counts[content.number] += 1
+                break
+        else:
+            return False
+    return True
+
+
+def count_rows(bytes data not None):
+    cdef size_t[FIELD_NUMBERS] counts
+    cdef const uint8_t *start = <const uint8_t *> <const char *> data
+    cdef const uint8_t *end = start + len(data)
+    cdef bint whole
+    memset(counts, 0, sizeof(counts))
+    with nogil:
+        whole = count_kinds(start, end, counts)
+    if not whole:
+        return reference_decoder.count_rows(data)
+    return {kind: counts[kind] for kind in range(FIELD_NUMBERS) if counts[kind]}

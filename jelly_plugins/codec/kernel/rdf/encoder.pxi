@@ -66,7 +66,7 @@ cdef class TermWriter:
     cdef object take_apart
     # Names of the lookups, by the row that sets an entry.
     cdef dict table_names
-    # Rows and bytes left in the encoder's frame, once computed.
+    # Rows and bytes left in the encoder's frame, once `_ask` has computed them.
     cdef bint asked
     cdef uint64_t room_rows
     cdef uint64_t room_bytes
@@ -239,15 +239,25 @@ cdef class TermWriter:
 
     cdef int _close_row(self, encoder) except -1:
         """End an encoder's frame if the row that was written fills it."""
-        cdef Writer *writer = &self.writer
         if not self.asked:
-            self.asked = True
-            self.room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
-            self.room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
-        if writer.row_count >= self.room_rows or writer.rows.size >= self.room_bytes:
+            self._ask(encoder)
+        if self._is_full():
             self._hand_over(encoder)
             encoder._end_full_frame()
         return 0
+
+    cdef int _ask(self, encoder) except -1:
+        """Compute what is left in an encoder's frame."""
+        self.asked = True
+        self.room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
+        self.room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
+        self.writer.room_repeats = bounded(max(0, self.limits.frame_repeats - encoder._repeats))
+        return 0
+
+    cdef inline bint _is_full(self) noexcept nogil:
+        return (
+            self.writer.row_count >= self.room_rows or self.writer.rows.size >= self.room_bytes
+        )
 
     def add_text(self, encoder, bytes data not None, parser, uint8_t tag):
         """Write whole lines as rows of an encoder, and end its frames where they end.
@@ -272,8 +282,6 @@ cdef class TermWriter:
         cdef const uint8_t *end = pos + PyBytes_GET_SIZE(data)
         cdef const uint8_t *counted = pos
         cdef const uint8_t *start = pos
-        cdef uint64_t room_rows
-        cdef uint64_t room_bytes
         cdef uint64_t count = 0
         cdef bint full
         # Whether only empty lines were read since the frame could have been ended.
@@ -296,11 +304,7 @@ cdef class TermWriter:
                     if line == LINE_WRITTEN:
                         encoder._begin_restart()
                 self._listen()
-                room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
-                room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
-                writer.room_repeats = bounded(
-                    max(0, self.limits.frame_repeats - encoder._repeats)
-                )
+                self._ask(encoder)
                 full = False
                 at_start = True
                 with nogil:
@@ -322,9 +326,7 @@ cdef class TermWriter:
                         if line == LINE_EMPTY and at_start:
                             break
                         at_start = False
-                        full = line == LINE_WRITTEN and (
-                            writer.row_count >= room_rows or writer.rows.size >= room_bytes
-                        )
+                        full = line == LINE_WRITTEN and self._is_full()
                 if line == LINE_WRITTEN and written != DONE:
                     self._hand_over(encoder)
                     raise self._refusal(written).locate(frame=encoder._frames, row=encoder._rows)
@@ -364,8 +366,6 @@ cdef class TermWriter:
         cdef Writer *writer = &self.writer
         cdef LineReader *lines = &self.lines
         cdef uint64_t row = 0
-        cdef uint64_t room_rows
-        cdef uint64_t room_bytes
         cdef bint full
         cdef bint usual = True
         cdef Written written = DONE
@@ -377,11 +377,7 @@ cdef class TermWriter:
                 if encoder._restarting and parse_row(lines, source.given, row, self.line_bytes):
                     encoder._begin_restart()
                 self._listen()
-                room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
-                room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
-                writer.room_repeats = bounded(
-                    max(0, self.limits.frame_repeats - encoder._repeats)
-                )
+                self._ask(encoder)
                 full = False
                 with nogil:
                     while row < source.rows and not full:
@@ -392,7 +388,7 @@ cdef class TermWriter:
                         if not usual or written != DONE:
                             break
                         row += 1
-                        full = writer.row_count >= room_rows or writer.rows.size >= room_bytes
+                        full = self._is_full()
                 self._hand_over(encoder)
                 if not usual:
                     self._speak()
@@ -911,6 +907,20 @@ class TextEncoder(reference_text.TextEncoder):
 
     def _add(self, data):
         return self._encoder.add_text(data, self._parser)
+
+
+class ColumnEncoder(reference_columns.ColumnEncoder):
+    __doc__ = reference_columns.ColumnEncoder.__doc__
+
+    _encoder_type = Encoder
+
+    def _add(self, columns):
+        row, _ = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        source = ColumnSource(columns)
+        if not source.fits or self.options.physical_type == PhysicalType.GRAPHS:
+            return super()._add(columns)
+        self._encoder._writer.add_columns(self, columns, source, row << 3 | BYTES)
+        return self._encoder._take_ended()
 
 
 cdef object reason_of(check, found):

@@ -158,8 +158,6 @@ cdef class ColumnDecoder(PieceDecoder):
     of."""
 
     cdef Gathered gathered
-    # What the slices point into.
-    cdef object notation
     # Frames that rows were gathered of, and how many.
     cdef list frames
 
@@ -167,14 +165,13 @@ cdef class ColumnDecoder(PieceDecoder):
                   first_frame=0, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
         reference_columns.check_batch(batch_rows, batch_bytes)
-        self._open(reference_columns.ColumnFactory(notation, limits), limits, first_frame)
+        self._open(notation, limits, first_frame)
         self.gathered.batch_rows = batch_rows
         self.gathered.batch_bytes = batch_bytes
-        self.notation = tuple(mark.encode() for mark in notation.value)
-        self.gathered.opening = slice_of_bytes(self.notation[0])
-        self.gathered.closing = slice_of_bytes(self.notation[1])
+        self.gathered.opening = slice_of_bytes(self.marks[0])
+        self.gathered.closing = slice_of_bytes(self.marks[1])
         self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
-        self.reader.triple_overhead = len(self.notation[0]) + len(self.notation[1]) + 2
+        self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
         self.frames = []
         if not begin_batch(&self.gathered):
             raise MemoryError
@@ -199,6 +196,9 @@ cdef class ColumnDecoder(PieceDecoder):
         """
         self._finish()
         return self.flush()
+
+    cdef object _factory(self):
+        return reference_columns.ColumnFactory(self.notation, self.limits)
 
     cdef Status _read_on(self) noexcept nogil:
         cdef Reader *reader = &self.reader

@@ -5,30 +5,37 @@
 
 cdef struct Given:
     # A borrowed column; `offsets` and `bits` are those of its first row that counts,
-    # `bits` counted from `validity`'s first. NULL for a column that is not there.
+    # `bits` counted from `validity`'s first, and `data` begins with the byte `first_byte`. NULL for
+    # a column that is not there.
     const uint8_t *offsets
     const uint8_t *data
     const uint8_t *validity
+    uint64_t first_byte
     uint64_t first_bit
 
 
 @cython.final
 cdef class HeldBuffer:
-    """Keeps the bytes of an object with the buffer protocol where and as they are."""
+    """Keeps bytes of an object with the buffer protocol where and as they are."""
 
     cdef Py_buffer view
+    cdef bytes copied
 
     def __cinit__(self, owner):
         PyObject_GetBuffer(owner, &self.view, PyBUF_SIMPLE)
-        if not self.view.readonly or IS_POISONED:
-            # Another thread could change what was checked.
-            copied = copy_of(self.view.buf, self.view.len)
-            PyBuffer_Release(&self.view)
-            PyObject_GetBuffer(copied, &self.view, PyBUF_SIMPLE)
+
+    cdef const uint8_t *take(self, uint64_t start, uint64_t stop) except? NULL:
+        """Where the bytes from `start` to `stop` are; the buffer must have them."""
+        if self.view.readonly and not IS_POISONED:
+            return <const uint8_t *> self.view.buf + start
+        # Another thread could change what was checked. What is not used is not copied: slices of
+        # one array share its buffers.
+        self.copied = copy_of(<const uint8_t *> self.view.buf + start, stop - start)
+        return <const uint8_t *> PyBytes_AS_STRING(self.copied)
 
     def __dealloc__(self):
-        if IS_POISONED and self.view.len:
-            memset(self.view.buf, POISON, self.view.len)
+        if self.copied is not None:
+            let_go(self.copied)
         PyBuffer_Release(&self.view)
 
 
@@ -59,7 +66,9 @@ cdef inline Slice cell_of(Given *given, uint64_t row) noexcept nogil:
     ):
         return Slice(NULL, 0)
     start = offset_at(given.offsets, row)
-    return Slice(given.data + start, offset_at(given.offsets, row + 1) - start)
+    return Slice(
+        given.data + (start - given.first_byte), offset_at(given.offsets, row + 1) - start
+    )
 
 
 cdef bint parse_row(LineReader *lines, Given *given, uint64_t row,
@@ -122,18 +131,21 @@ cdef class ColumnSource:
         cdef HeldBuffer validity
         if <uint64_t> offsets.view.len < 4 * (offset + self.rows + 1):
             return False
-        given.offsets = <const uint8_t *> offsets.view.buf + 4 * offset
+        given.offsets = offsets.take(4 * offset, 4 * (offset + self.rows + 1))
+        if not are_in_order(given.offsets, self.rows, data.view.len):
+            return False
+        given.first_byte = offset_at(given.offsets, 0)
+        given.data = data.take(given.first_byte, offset_at(given.offsets, self.rows))
         # NULL is for what is null; a buffer of no bytes may have no address.
-        given.data = <const uint8_t *> data.view.buf
         if given.data == NULL:
             given.data = given.offsets
-        given.first_bit = offset
         if column.validity is not None:
             validity = self._hold(column.validity)
-            given.validity = <const uint8_t *> validity.view.buf
             if <uint64_t> validity.view.len * 8 < offset + self.rows:
                 return False
-        return are_in_order(given.offsets, self.rows, data.view.len)
+            given.validity = validity.take(offset >> 3, (offset + self.rows + 7) >> 3)
+            given.first_bit = offset & 7
+        return True
 
     cdef HeldBuffer _hold(self, owner):
         cdef HeldBuffer held = HeldBuffer.__new__(HeldBuffer, owner)

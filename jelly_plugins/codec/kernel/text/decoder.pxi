@@ -129,8 +129,9 @@ cdef class PieceDecoder:
     # What validates terms, see kernel/common/validator.pxi; None where they are not validated.
     cdef object validator
     cdef object limits
-    cdef object factory
-    cdef object reference
+    # How quoted triples are written, and what writers' slices point into.
+    cdef object notation
+    cdef tuple marks
     # The frame that is being decoded; None between frames. After an error it stays.
     cdef object frame
     # Its bytes, as long as anything points to them.
@@ -141,15 +142,15 @@ cdef class PieceDecoder:
     def __dealloc__(self):
         close_reader(&self.reader)
 
-    cdef int _open(self, factory, limits, first_frame) except -1:
+    cdef int _open(self, notation, limits, first_frame) except -1:
         if not open_reader(&self.reader):
             raise MemoryError
         self.reader.text = True
         set_limits(&self.reader, limits)
+        self.notation = notation
+        self.marks = tuple(mark.encode() for mark in notation.value)
         self.limits = limits
         self.next_frame = first_frame
-        self.factory = factory
-        self.reference = reference_decoder.Decoder(factory, limits=limits)
         return 0
 
     @property
@@ -186,7 +187,11 @@ cdef class PieceDecoder:
 
         :raises JellyError: there is nothing to read after it.
         """
-        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
+        raise refusal(&self.reader, status, self.options, self.limits, self._factory())
+
+    cdef object _factory(self):
+        """What makes the reference's terms, whose error is raised."""
+        return None
 
     cdef int _broken(self) except -1:
         """The frame ended in an error."""
@@ -255,7 +260,7 @@ cdef class PieceDecoder:
             if status == AT_OPTIONS:
                 self.options = read_options(reader, self.data, self.options, self.limits)
             elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, self.data, self.frame)
+                read_frame_field(FRAME_FIELD_READER, reader, self.data, self.frame)
             elif status == AT_NAMESPACE:
                 self.frame.namespaces.append(
                     (text_of(reader.namespace_name), text_of(reader.namespace_iri.text))
@@ -317,20 +322,17 @@ cdef class TextDecoder(PieceDecoder):
     form of."""
 
     cdef LineWriter lines
-    # What the writer's slices point into.
-    cdef object notation
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
                   first_frame=0, validator=None):
-        self._open(reference_text.text_factory(notation, validator), limits, first_frame)
+        self._open(notation, limits, first_frame)
         self.validator = validator
         self.reader.validated = validator is not None
         self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
         if self.lines.levels == NULL:
             raise MemoryError
-        self.notation = tuple(mark.encode() for mark in notation.value)
-        self.lines.opening = slice_of_bytes(self.notation[0])
-        self.lines.closing = slice_of_bytes(self.notation[1])
+        self.lines.opening = slice_of_bytes(self.marks[0])
+        self.lines.closing = slice_of_bytes(self.marks[1])
 
     def __dealloc__(self):
         release(&self.lines.out)
@@ -361,7 +363,10 @@ cdef class TextDecoder(PieceDecoder):
             # Which row it was is long past.
             self.reader.in_row = False
             raise reference_text.too_much(self.limits, self.lines.long_bytes)
-        raise refusal(&self.reader, status, self.options, self.limits, self.factory)
+        return PieceDecoder._stopped(self, status)
+
+    cdef object _factory(self):
+        return reference_text.TextFactory(self.notation, self.validator)
 
     cdef Status _read_on(self) noexcept nogil:
         return read_lines(&self.reader, &self.lines, TEXT_PIECE)
