@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +25,7 @@ from .settings import (
     Frames,
     Given,
 )
-from .to_jelly import lines_to_jelly, several_to_jelly, statements_to_jelly
+from .to_jelly import frames_of, lines_to_jelly, several_to_jelly, statements_to_jelly
 from .to_jena import any_prefixes, rows_of, to_jena
 from .to_text import jelly_to_lines, jena_to_lines, statements_to_text
 from .transcode import jelly_to_jelly
@@ -84,8 +83,7 @@ def _format_of(named: object, parameter: str) -> Format:
 
     :raises ValueError: it has none.
     """
-    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
-    found = format_of(name) if isinstance(name, str) else None
+    found = format_of(named)
     if found is None:
         raise ValueError(f"the format of {named!r} is unknown: give {parameter}=")
     return found
@@ -144,6 +142,21 @@ def as_of(name: str) -> Iterator[None]:
         if (error.frame is None and error.row is None) or error.source not in (None, name):
             raise
         raise type(error)(error.message, source=name) from error
+
+
+def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Source:
+    """A source of any format as Jelly that is made while the source is read.
+
+    >>> from jelly_plugins import read
+    >>> list(read(as_jelly(Given(b"<urn:s> a <urn:t> .", Format.TURTLE))))[0].object
+    Iri(value='urn:t')
+    """
+    src, form = given
+    if form is Format.JELLY:
+        return src
+    if form is Format.JELLY_TEXT:
+        return jelly_of_text(src, settings.limits)
+    return piped(map(delimit, frames_of(given, settings)), src)
 
 
 def as_rows(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Readable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from difflib import get_close_matches
 from enum import IntEnum, StrEnum
@@ -122,10 +123,12 @@ def did_you_mean(given: str, names: Collection[str]) -> str:
 ENDINGS: Final = tuple(_ENDINGS)
 
 
-def format_of(name: str) -> Format | None:
-    """The format of a file by its name, compressed or not; None if unknown.
+def format_of(named: object) -> Format | None:
+    """The format that a path or the name of an open file ends in, compressed or not; None if
+    unknown.
 
-    >>> format_of("data/x.ttl.gz"), format_of("x.txt")
-    (<Format.TURTLE: 'ttl'>, None)
+    >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
+    (<Format.TURTLE: 'ttl'>, None, None)
     """
-    return _ENDINGS.get(ending_of(name))
+    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
+    return _ENDINGS.get(ending_of(name)) if isinstance(name, str) else None

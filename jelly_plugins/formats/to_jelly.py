@@ -21,7 +21,7 @@ from ..errors import JellyError, StatementError, TextError
 from ..io.sinks import Destination, is_replaceable
 from ..io.sources import Input, rewinder, without_mark
 from ..io.streams import FrameReader, write_bare, write_delimited
-from .names import Format
+from .names import Format, FormatKind
 from .reading import read_sources
 from .settings import Conversion, ConversionSettings, Given, Namespaces
 from .transcode import fitted, jelly_to_jelly
@@ -55,6 +55,13 @@ def several_to_jelly(
     """Write several sources as one Jelly stream: those that are all Jelly keep their frames."""
     all_jelly = all(form is Format.JELLY for _, form in given)
     return (jelly_to_jelly if all_jelly else statements_to_jelly)(given, dst, target, settings)
+
+
+def frames_of(given: Given, settings: ConversionSettings) -> Generator[bytes]:
+    """A source of any format but Jelly as the frames of a stream that declares quoted triples."""
+    options = replace(_options([given], settings), rdf_star=True)
+    encode = _encode_lines if given.format.kind is FormatKind.LINES else _encode_statements
+    return encode([given], settings, options, _Progress())
 
 
 def _options(given: Sequence[Given], settings: ConversionSettings) -> StreamOptions:

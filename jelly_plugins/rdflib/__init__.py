@@ -1,5 +1,5 @@
-"""Jelly for rdflib: parser and serializer plugins, streams of statements and graphs, and logs of
-patches (:func:`replay`, :func:`record`).
+"""Jelly for rdflib: parser and serializer plugins, a fast :func:`load` for every format, streams of
+statements and graphs, and logs of patches (:func:`replay`, :func:`record`).
 
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
 is installed. Importing this module also enables detection by file extension, so that
@@ -46,6 +46,7 @@ from .plugin.registration import activate, register_suffixes, warn_of_others
 if TYPE_CHECKING:
     from .patches.record import GraphRecorder, record
     from .patches.replay import positions, replay, set_position
+    from .plugin.load import load
     from .plugin.streams import read_graphs, read_statements, write_graphs, write_statements
 
 register_suffixes()
@@ -54,6 +55,7 @@ warn_of_others()
 __all__ = [
     "GraphRecorder",
     "activate",
+    "load",
     "positions",
     "read_graphs",
     "read_statements",
@@ -66,5 +68,5 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy.attributes(
-        __name__, __all__, ("plugin.streams", "patches.record", "patches.replay")
+        __name__, __all__, ("plugin.load", "plugin.streams", "patches.record", "patches.replay")
     )

@@ -10,6 +10,7 @@ from typing import Any, Final
 import rdflib
 import rdflib.plugin
 from pyjelly.integrations.rdflib.parse import parse_jelly_flat as pyjelly_read
+from pyoxigraph import RdfFormat, parse, serialize
 from rdflib.parser import Parser
 from rdflib.serializer import Serializer
 
@@ -66,6 +67,39 @@ def jelly_to_graph(data: Data) -> Runs:
     )
 
 
+def ntriples_to_graph(data: Data) -> Runs:
+    """N-Triples → rdflib Graph"""
+    return Runs(
+        {
+            "ours": _parse(lambda: data.ntriples, "jelly-plugins-nt"),
+            "rdflib": _parse(lambda: data.ntriples, "nt"),
+        }
+    )
+
+
+def turtle_to_graph(data: Data) -> Runs:
+    """Turtle → rdflib Graph"""
+    turtle = serialize(parse(data.ntriples, RdfFormat.N_TRIPLES), format=RdfFormat.TURTLE)
+    return Runs(
+        {
+            "ours": _parse(lambda: turtle, "jelly-plugins-turtle"),
+            "rdflib": _parse(lambda: turtle, "turtle"),
+        }
+    )
+
+
+def rdf_xml_to_graph(data: Data) -> Runs:
+    """RDF/XML → rdflib Graph"""
+    graph = rdflib.Graph().parse(data=data.jelly, format=OURS)
+    xml = graph.serialize(format="xml", encoding="utf-8")
+    return Runs(
+        {
+            "ours": _parse(lambda: xml, "jelly-plugins-xml"),
+            "rdflib": _parse(lambda: xml, "xml"),
+        }
+    )
+
+
 def graph_to_jelly(data: Data) -> Runs:
     """rdflib Graph → Jelly"""
     graph = rdflib.Graph().parse(data=data.jelly, format=OURS)
@@ -91,4 +125,12 @@ def jelly_to_oxigraph_graph(data: Data) -> Runs:
     )
 
 
-JOBS: Final = (jelly_to_rdflib, jelly_to_graph, graph_to_jelly, jelly_to_oxigraph_graph)
+JOBS: Final = (
+    jelly_to_rdflib,
+    jelly_to_graph,
+    ntriples_to_graph,
+    turtle_to_graph,
+    rdf_xml_to_graph,
+    graph_to_jelly,
+    jelly_to_oxigraph_graph,
+)

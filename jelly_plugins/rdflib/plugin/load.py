@@ -1,4 +1,6 @@
-"""A Jelly-RDF source into an rdflib Graph, Dataset or ConjunctiveGraph.
+"""A source of any format into an rdflib Graph, Dataset or ConjunctiveGraph.
+
+Other formats become Jelly while they are read, so that there is one way into a graph.
 
 Statements go into the indices of rdflib's own stores in memory (``memory``), and through its public
 interface into any other; a graph over an Oxigraph store is left to the backend of that name
@@ -8,6 +10,7 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 from __future__ import annotations
 
 from collections.abc import Iterable, MutableMapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
@@ -18,6 +21,10 @@ from rdflib.term import BNode
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ...errors import JellyError, TermError
+from ...formats.convert import as_jelly, as_of
+from ...formats.names import Format, format_named, format_of
+from ...formats.reading import name_of
+from ...formats.settings import ConversionSettings, Given, OptionChanges
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
 from ...reserved import is_reserved, refuse_graph
@@ -159,6 +166,8 @@ def load(
     graph: Graph,
     src: Source,
     *,
+    format: Format | str | None = None,  # noqa: A002
+    base: str | None = None,
     blank_nodes: BlankNodes = "fresh",
     generalized: bool = False,
     atomic: bool = True,
@@ -167,11 +176,19 @@ def load(
     limits: Limits = DEFAULT_LIMITS,
     bnode_context: MutableMapping[str, BNode] | None = None,
 ) -> int:
-    """Read a Jelly-RDF source into a graph, and bind the namespaces that it declares.
+    """Read a source of any format into a graph, and bind the namespaces that it declares.
+
+    N-Triples, N-Quads and Jelly are read by this package, Turtle, TriG, RDF/XML and JSON-LD by
+    pyoxigraph (extra ``oxigraph``), which lower-cases language tags. Terms are otherwise those that
+    rdflib's own parsers make.
 
     :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
         ConjunctiveGraph, which also take named graphs, empty ones included.
     :param src: path, URL, open binary file or bytes; compressed or not.
+    :param format: a :class:`~jelly_plugins.Format` or its name, such as ``"turtle"`` or ``"nt"``;
+        by default from the name of the source, and Jelly where the name says nothing.
+    :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
+        without it they are rejected.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
         one; ``"keep"`` keeps labels.
     :param generalized: accept generalized statements, which rdflib can hold but not write.
@@ -188,22 +205,34 @@ def load(
     :param bnode_context: blank nodes by label, as rdflib's N-Triples parser takes it: labels in it
         refer to those nodes, and new ones are added. Readings that share it share their nodes.
     :return: the number of statements read, repeats included.
-    :raises JellyError: with source, frame and row.
+    :raises JellyError: with source, and frame and row, or line and column of text.
     :raises TypeError: ``bnode_context`` is not a mutable mapping.
+    :raises ValueError: there is no format of that name.
 
     >>> from jelly_plugins.io.streams import write_bytes
     >>> from jelly_plugins import Iri, Triple
+    >>> from rdflib import URIRef
     >>> graph = Graph()
-    >>> load(graph, write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))]))
+    >>> load(graph, write_bytes([Triple(Iri("urn:a"), Iri("urn:p"), Iri("urn:o"))]))
     1
-    >>> print(next(iter(graph))[0])
-    urn:s
+    >>> load(graph, b"@prefix x: <urn:> . x:s x:p 1, 01 .", format="turtle")
+    2
+    >>> print(*graph.objects(URIRef("urn:s")))
+    1
     """
     if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
         raise TypeError(
             "bnode_context must be a mutable mapping from labels to blank nodes "
             f"(got {bnode_context!r})"
         )
+    form = format_named(format) if format is not None else format_of(src) or Format.JELLY
+    if form is Format.JELLY:
+        located: AbstractContextManager[None] = nullcontext()
+    else:
+        changes = OptionChanges(generalized_statements=generalized)
+        settings = ConversionSettings(base=base, namespaces=True, changes=changes, limits=limits)
+        src = as_jelly(Given(src, form), settings)
+        located = as_of(name_of(src))
     target = Target(graph)
     whole = target.named_graphs
     if (
@@ -212,17 +241,18 @@ def load(
         and bnode_context is None
     ):
         # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
-        return oxigraph_store.load(
-            target.default,
-            src,
-            whole=whole,
-            blank_nodes=blank_nodes,
-            atomic=atomic,
-            concatenated=concatenated,
-            strict=strict,
-            limits=limits,
-        )
-    with open_frames(
+        with located:
+            return oxigraph_store.load(
+                target.default,
+                src,
+                whole=whole,
+                blank_nodes=blank_nodes,
+                atomic=atomic,
+                concatenated=concatenated,
+                strict=strict,
+                limits=limits,
+            )
+    reader = open_frames(
         src,
         blank_nodes=blank_nodes,
         generalized=generalized,
@@ -231,7 +261,8 @@ def load(
         strict=strict,
         limits=limits,
         bnode_context=bnode_context,
-    ) as frames:
+    )
+    with located, reader as frames:
         try:
             return target.fill(frames, atomic=atomic)
         except JellyError as error:

@@ -1,14 +1,16 @@
-"""rdflib's parser plugin: ``graph.parse("x.jelly")``."""
+"""rdflib's parser plugins: ``graph.parse("x.jelly")``, and text formats read by this package."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from rdflib.graph import Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
 
 from ...errors import JellyError, SourceError
+from ...formats.names import Format
 from .load import load
 
 
@@ -46,4 +48,56 @@ class JellyParser(BytesParser):
     1
     """
 
-    _load = staticmethod(load)
+    _load = staticmethod(partial(load, format=Format.JELLY))
+
+
+class TextParser(BytesParser):
+    """Reads RDF text with :func:`~jelly_plugins.rdflib.load`, which is several times as fast as
+    rdflib's own parsers. The base IRI is theirs: ``publicID``, or the address of the source."""
+
+    def parse(self, source: InputSource, sink: Graph, **settings: Any) -> None:
+        """Read a source; see :class:`BytesParser`."""
+        base = source.getPublicId() or source.getSystemId() or None
+        super().parse(source, sink, **{"base": base, **settings})
+
+
+class NTriplesParser(TextParser):
+    """``format="jelly-plugins-nt"``"""
+
+    _load = staticmethod(partial(load, format=Format.N_TRIPLES))
+
+
+class NQuadsParser(TextParser):
+    """``format="jelly-plugins-nquads"``"""
+
+    _load = staticmethod(partial(load, format=Format.N_QUADS))
+
+
+class TurtleParser(TextParser):
+    """``format="jelly-plugins-turtle"``
+
+    >>> turtle = "@base <http://example.org/> . <s> a <t> ."
+    >>> graph = Graph().parse(data=turtle, format="jelly-plugins-turtle")
+    >>> print(next(graph.subjects()))
+    http://example.org/s
+    """
+
+    _load = staticmethod(partial(load, format=Format.TURTLE))
+
+
+class TrigParser(TextParser):
+    """``format="jelly-plugins-trig"``"""
+
+    _load = staticmethod(partial(load, format=Format.TRIG))
+
+
+class RdfXmlParser(TextParser):
+    """``format="jelly-plugins-xml"``"""
+
+    _load = staticmethod(partial(load, format=Format.RDF_XML))
+
+
+class JsonLdParser(TextParser):
+    """``format="jelly-plugins-json-ld"``"""
+
+    _load = staticmethod(partial(load, format=Format.JSON_LD))

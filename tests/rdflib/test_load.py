@@ -1,0 +1,171 @@
+"""Any format into rdflib's graphs: the same as by rdflib's own parsers."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rdflib
+from rdflib import Dataset, Graph, Literal, URIRef
+from rdflib.compare import isomorphic
+from rdflib.namespace import XSD
+
+from jelly_plugins import JellyError, TextError, convert
+from jelly_plugins.rdflib import load
+
+from ..shared_data import shared
+
+TURTLE = b"""@prefix ex: <http://example.org/> .
+ex:alice ex:knows ex:bob, [ ex:name "Carol"@en ] ; ex:age 042 ; ex:is true ; ex:note "a\\nb" .
+"""
+TRIG = b"""@prefix ex: <http://example.org/> .
+ex:s ex:p 1.50 . ex:g { ex:s ex:p _:b . _:b ex:p "x" . } """
+
+# rdflib's own parsers use what rdflib warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+#: Ours and rdflib's name of each format.
+FORMATS = {
+    "nt": "nt11",
+    "turtle": "turtle",
+    "rdf/xml": "xml",
+    "json-ld": "json-ld",
+    "rt": None,
+    "rpb": None,
+    "jelly": None,
+    "jelly-text": None,
+}
+PLUGINS = {
+    "jelly-plugins-nt": "nt",
+    "jelly-plugins-turtle": "turtle",
+    "jelly-plugins-xml": "rdf/xml",
+    "jelly-plugins-json-ld": "json-ld",
+}
+
+
+def converted(data: bytes, source: str, target: str) -> bytes:
+    out = io.BytesIO()
+    convert(data, out, source_format=source, target_format=target)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_triples(name: str) -> None:
+    data = converted(TURTLE, "turtle", name)
+    graph = Graph()
+    assert load(graph, data, format=name) == 6
+    assert isomorphic(graph, Graph().parse(data=TURTLE, format="turtle"))
+    if (theirs := FORMATS[name]) is not None:
+        assert isomorphic(graph, Graph().parse(data=data, format=theirs))
+    assert Literal("42", datatype=XSD.integer) in set(graph.objects())
+
+
+@pytest.mark.parametrize("name", ["nquads", "trig", "json-ld", "rt", "rpb", "jelly"])
+def test_quads(name: str) -> None:
+    data = converted(TRIG, "trig", name)
+    dataset = Dataset()
+    assert load(dataset, data, format=name) == 3
+    named = dataset.graph(URIRef("http://example.org/g"))
+    assert len(named) == 2
+    assert len(set(named.objects()) & set(named.subjects())) == 1
+    with pytest.raises(JellyError, match="Dataset"):
+        load(Graph(), data, format=name)
+
+
+@pytest.mark.parametrize(("plugin", "name"), PLUGINS.items())
+def test_plugins(plugin: str, name: str) -> None:
+    data = converted(TURTLE, "turtle", name)
+    expected = Graph().parse(data=TURTLE, format="turtle")
+    assert isomorphic(Graph().parse(data=data, format=plugin), expected)
+    assert isomorphic(Graph().parse(data=data.decode(), format=plugin), expected)
+    assert isomorphic(Graph().parse(io.BytesIO(data), format=plugin), expected)
+
+
+@pytest.mark.parametrize(("plugin", "name"), [("nquads", "nquads"), ("trig", "trig")])
+def test_plugins_of_datasets(plugin: str, name: str) -> None:
+    data = converted(TRIG, "trig", name)
+    assert len(Dataset().parse(data=data, format=f"jelly-plugins-{plugin}")) == 3
+
+
+def test_the_name_of_a_file_gives_its_format(tmp_path: Path) -> None:
+    path = tmp_path / "x.ttl.gz"
+    path.write_bytes(gzip.compress(TURTLE))
+    graph = Graph()
+    assert load(graph, path) == 6
+    with path.open("rb") as file:
+        assert load(Graph(), file) == 6
+    assert dict(graph.namespaces())["ex"] == URIRef("http://example.org/")
+
+
+def test_relative_iris(tmp_path: Path) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text("<a> <b> <c> .")
+    with pytest.raises(TextError, match="relative") as caught:
+        load(Graph(), path)
+    assert (caught.value.source, caught.value.line) == (str(path), 1)
+    graph = Graph()
+    load(graph, path, base="http://example.org/")
+    assert set(graph.subjects()) == {URIRef("http://example.org/a")}
+    # As rdflib's parsers: publicID, or the address of the source.
+    ours = Graph().parse(path, format="jelly-plugins-turtle")
+    assert set(ours) == set(Graph().parse(path, format="turtle"))
+    named = Graph().parse(path, format="jelly-plugins-turtle", publicID="urn:x:y/")
+    assert set(named.subjects()) == {URIRef("urn:x:y/a")}
+
+
+@pytest.mark.parametrize("name", ["nt", "turtle", "rdf/xml", "json-ld"])
+def test_an_error_leaves_the_graph_as_it_was(name: str) -> None:
+    data = converted(TURTLE, "turtle", name)
+    graph = Graph()
+    with pytest.raises(JellyError) as caught:
+        load(graph, data[: len(data) - 8], format=name)
+    assert len(graph) == 0
+    assert caught.value.source == "<bytes>"
+    assert caught.value.frame is caught.value.row is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> .\n", "quoted"),
+        (b"<urn:s> <urn:p> <urn:o>\n", "dot|'.'|\\."),
+    ],
+)
+def test_what_rdflib_cannot_hold(text: bytes, message: str) -> None:
+    with pytest.raises(JellyError, match=message) as caught:
+        load(Graph(), text, format="nt")
+    assert caught.value.frame is None
+
+
+@pytest.mark.parametrize("store", ["default", "SimpleMemory", "Oxigraph"])
+def test_stores(store: str) -> None:
+    if store == "Oxigraph":
+        pytest.importorskip("oxrdflib", reason="graphs over Oxigraph need oxrdflib")
+    graph = Graph(store=store)
+    load(graph, TURTLE, format="turtle")
+    assert isomorphic(graph, Graph(store=store).parse(data=TURTLE, format="turtle"))
+
+
+def test_unknown_formats() -> None:
+    with pytest.raises(ValueError, match="turtle"):
+        load(Graph(), b"", format="turtel")
+    with pytest.raises(JellyError, match="text, not Jelly"):
+        load(Graph(), TURTLE)
+
+
+@pytest.mark.parametrize("name", ["so", "qudt-vocab"])
+def test_real_data(name: str) -> None:
+    path = shared(f"data/{name}.nt.gz")
+    data = gzip.decompress(path.read_bytes())
+    ours, theirs = Graph(), Graph()
+    statements = load(ours, path)
+    theirs.parse(data=data, format="nt11")
+    assert statements >= len(ours) == len(theirs)
+
+    def without_nodes(graph: Graph) -> set[Any]:
+        return {each for each in graph if not any(isinstance(t, rdflib.BNode) for t in each)}
+
+    assert without_nodes(ours) == without_nodes(theirs)
