@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
-from ..codec.common.options import TABLES
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
@@ -214,7 +213,7 @@ def convert(
     """
     # The options by their names, so that they are not listed again for each kind of conversion.
     given = {**locals(), "not_delimited": not delimited}
-    files = _Files(sources, output, from_, to, force)
+    files = sources, output, from_, to, force
     if flat and logical_type is not None:
         raise WrongUsageError("--flat cannot be combined with --logical-type")
     if messages:
@@ -223,14 +222,14 @@ def convert(
             raise WrongUsageError(
                 f"--logical-type {logical_type} cannot be combined with --messages"
             )
-        _convert_messages(files, given, _settings(given))
+        _convert_messages(*files, given, _settings(given))
     elif results.are_meant(sources, output, from_, to):
         _reject(given, _NOT_FOR_RESULTS, "query results")
-        _convert_results(files, _settings(given, RESULTS_LIMITS))
+        results.convert(*files, _settings(given, RESULTS_LIMITS))
     elif from_dialect or to_dialect or context:
         raise WrongUsageError("--from-dialect, --to-dialect and --context need --messages")
     else:
-        _convert(files, _settings(given))
+        _convert(*files, _settings(given))
 
 
 #: Options that do not go with some conversions.
@@ -270,19 +269,6 @@ _UNCHANGED: Final = (
     "strict",
     "delimited",
 )
-
-
-class _Files(NamedTuple):
-    """What is converted.
-
-    :ivar from_: the format of the sources, if it is given; and for ``to`` likewise.
-    """
-
-    sources: list[str]
-    output: str
-    from_: str | None
-    to: str | None
-    force: bool
 
 
 def _reject(given: Mapping[str, Any], options: Sequence[str], what: str) -> None:
@@ -327,45 +313,48 @@ def _options_of(name: str) -> StreamOptions:
         return frames.options
 
 
-def _convert(files: _Files, chosen: ConversionSettings) -> None:
-    formats, target = _formats(files)
+def _convert(
+    sources: list[str],
+    output: str,
+    from_: str | None,
+    to: str | None,
+    force: bool,
+    chosen: ConversionSettings,
+) -> None:
+    formats, target = _formats(sources, output, from_, to)
     if chosen.take_frames is not None and set(formats) - {Format.JELLY, Format.JELLY_TEXT}:
         raise WrongUsageError("--take-frames applies to Jelly only")
-    dst = console.destination(files.output, force=files.force, binary=target.is_binary)
-    printing = files.output == console.STANDARD
+    dst = console.destination(output, force=force, binary=target.is_binary)
+    printing = output == console.STANDARD
     try:
-        with console.open_sources(files.sources, "convert", printing=printing) as opened:
+        with console.open_sources(sources, "convert", printing=printing) as opened:
             result = convert_(
                 opened, dst, source_format=formats, target_format=target, settings=chosen
             )
     except JellyError as error:
-        if files.from_ is None and error.message.endswith("not Jelly"):
+        if from_ is None and error.message.endswith("not Jelly"):
             error.message += ": --from names its format"
         raise
-    for what, number in result.left_out.items():
-        console.note(f"{target} cannot express {what}: {number:,} omitted")
+    _note_omitted(result.left_out, target)
 
 
-def _convert_results(files: _Files, chosen: ConversionSettings) -> None:
-    changes = chosen.changes
-    results.convert(
-        *files[:4],
-        force=files.force,
-        frame_rows=chosen.frame_rows,
-        tables={name: getattr(changes, name) for name in ("stream_name", *TABLES)},
-        limits=chosen.limits,
-    )
-
-
-def _convert_messages(files: _Files, given: Mapping[str, Any], chosen: ConversionSettings) -> None:
-    if len(files.sources) != 1:
+def _convert_messages(
+    sources: list[str],
+    output: str,
+    from_: str | None,
+    to: str | None,
+    force: bool,
+    given: Mapping[str, Any],
+    chosen: ConversionSettings,
+) -> None:
+    if len(sources) != 1:
         raise WrongUsageError("only one message log can be converted at a time")
-    source = settings.log_format(files.sources[0], files.from_)
-    target = settings.log_format(files.output, files.to, "--to")
+    source = settings.log_format(sources[0], from_)
+    target = settings.log_format(output, to, "--to")
     contexts = settings.contexts_from(given["context"])
-    dst = console.destination(files.output, force=files.force, binary=target is LogFormat.JELLY)
-    printing = files.output == console.STANDARD
-    with console.open_sources(files.sources, "convert", printing=printing) as [opened]:
+    dst = console.destination(output, force=force, binary=target is LogFormat.JELLY)
+    printing = output == console.STANDARD
+    with console.open_sources(sources, "convert", printing=printing) as [opened]:
         result = convert_messages(
             opened,
             dst,
@@ -380,15 +369,20 @@ def _convert_messages(files: _Files, given: Mapping[str, Any], chosen: Conversio
             strict=chosen.strict,
             limits=chosen.limits,
         )
-    for what, number in result.left_out.items():
+    _note_omitted(result.left_out, target)
+
+
+def _note_omitted(left_out: Mapping[str, int], target: str) -> None:
+    for what, number in left_out.items():
         console.note(f"{target} cannot express {what}: {number:,} omitted")
 
 
-def _formats(files: _Files) -> tuple[list[Format], Format]:
+def _formats(
+    sources: list[str], output: str, from_name: str | None, to_name: str | None
+) -> tuple[list[Format], Format]:
     """The formats of the sources and of the output: those that are given, or that their names have,
     or the only ones that make sense."""
-    from_, to = settings.plain_format(files.from_), settings.plain_format(files.to)
-    sources, output = files.sources, files.output
+    from_, to = settings.plain_format(from_name), settings.plain_format(to_name)
     target = to or format_of(output)
     if target is None:
         known = f"known are {', '.join(ENDINGS)}; --to names a format"

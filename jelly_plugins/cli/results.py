@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, Final
 
 from ..codec import Limits
+from ..codec.common.options import TABLES
 from ..errors import JellyError
+from ..formats.settings import ConversionSettings
 from ..sparql.formats import ResultsFormat, format_of
 from . import console
 from .console import WrongUsageError
@@ -55,11 +56,8 @@ def convert(
     output: str,
     from_: str | None,
     to: str | None,
-    *,
     force: bool,
-    frame_rows: int | None,
-    tables: Mapping[str, Any],
-    limits: Limits,
+    chosen: ConversionSettings,
 ) -> None:
     """Convert one file of results to another format."""
     from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS
@@ -75,8 +73,9 @@ def convert(
         binary = source_format is not None and source_format.is_binary
         target = ResultsFormat.JSON if binary else ResultsFormat.JELLY
     dst = console.destination(output, force=force, binary=target.is_binary)
-    options = ResultsOptions(**{k: value for k, value in tables.items() if value is not None})
-    with _opened(sources[0], "convert", from_, limits) as results:
+    asked = {name: getattr(chosen.changes, name) for name in ("stream_name", *TABLES)}
+    options = ResultsOptions(**{k: value for k, value in asked.items() if value is not None})
+    with _opened(sources[0], "convert", from_, chosen.limits) as results:
         if results.boolean is not None:
             write_boolean(results.boolean, dst, format=target, options=options)
             return
@@ -87,8 +86,8 @@ def convert(
             dst,
             format=target,
             options=options,
-            frame_cells=DEFAULT_FRAME_CELLS if frame_rows is None else frame_rows * width,
-            limits=limits,
+            frame_cells=chosen.frame_rows * width if chosen.frame_rows else DEFAULT_FRAME_CELLS,
+            limits=chosen.limits,
         )
 
 
@@ -218,19 +217,19 @@ _NARROWEST: Final = 10
 
 def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
     """Print solutions for people, as they come, in lines that the terminal can show."""
+    from rich.cells import cell_len
+
     rows = ([_printable(cell) for cell in row] for row in rows)
     sample = list(islice(rows, _SAMPLE))
     heads = [f"?{name}" for name in names]
-    widths = [min(_WIDEST, max(map(_width, cells))) for cells in zip(heads, *sample, strict=True)]
+    widths = [min(_WIDEST, max(map(cell_len, cells))) for cells in zip(heads, *sample, strict=True)]
     space = shutil.get_terminal_size().columns - 2 * (len(widths) - 1)
     while sum(widths) > space and max(widths) > _NARROWEST:
         widths[widths.index(max(widths))] -= 1
     count = shortened = 0
     for row in chain([heads, ["-" * width for width in widths]], sample, rows):
-        cells = [_shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
-        shortened += cells != row
-        padded = [cell + " " * (w - _width(cell)) for cell, w in zip(cells, widths, strict=True)]
-        sys.stdout.write("  ".join(padded).rstrip() + "\n")
+        shortened += any(cell_len(cell) > width for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write("  ".join(map(_fitted, row, widths)).rstrip() + "\n")
         count += 1
     print(console.counted(count - 2, "solution"))
     if shortened:
@@ -244,28 +243,11 @@ def _printable(text: str) -> str:
     return "".join(each if each.isprintable() else f"\\u{ord(each):04X}" for each in text)
 
 
-def _width(text: str) -> int:
-    """Columns that a text takes on a terminal."""
-    return len(text) if text.isascii() else sum(map(_character_width, text))
+def _fitted(text: str, width: int) -> str:
+    """A text in so many columns of a terminal: padded, or both of its ends."""
+    from rich.cells import cell_len, set_cell_size
 
-
-def _character_width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "FW" else 1
-
-
-def _shortened(text: str, width: int) -> str:
-    """A text of at most this width: both of its ends."""
-    if _width(text) <= width:
-        return text
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
     end = (width - 1) // 2
-    return _start(text, width - 1 - end) + "…" + _start(text[::-1], end)[::-1]
-
-
-def _start(text: str, width: int) -> str:
-    for at, character in enumerate(text):
-        width -= _character_width(character)
-        if width < 0:
-            return text[:at]
-    return text
+    return set_cell_size(text, width - 1 - end) + "…" + set_cell_size(text[::-1], end)[::-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -15,7 +16,6 @@ from .console import WrongUsageError
 
 if TYPE_CHECKING:
     from ..backends import Backend
-    from ..tools.compare import Comparison
     from ..tools.validation import Expected, FrameValidation, Validation
 
 
@@ -166,13 +166,8 @@ def _print_frame(frame: FrameValidation) -> None:
 
 
 def _print_frame_json(frame: FrameValidation) -> None:
-    console.print_json(
-        {
-            "frame": frame.index,
-            "statements": frame.statements,
-            "comparison": _comparison_as_dict(frame.comparison),
-        }
-    )
+    fields = asdict(frame)
+    console.print_json({"frame": fields.pop("index"), **fields})
 
 
 def _print_result(result: Validation) -> None:
@@ -205,26 +200,6 @@ def _as_dict(result: Validation) -> dict[str, Any]:
 
     return {
         "valid": not result.deviations,
-        "source": result.source,
-        "compression": result.compression,
-        "delimited": result.delimited,
+        **asdict(result),
         "options": options_as_dict(result.options),
-        "frames": result.frames,
-        "statements": result.statements,
-        "different_frames": result.different_frames,
-        "deviations": result.deviations,
-        "bad_terms": result.bad_terms,
-        "term_problems": result.term_problems,
-        "comparison": _comparison_as_dict(result.comparison),
-    }
-
-
-def _comparison_as_dict(comparison: Comparison | None) -> dict[str, Any] | None:
-    if comparison is None:
-        return None
-    return {
-        "equal": comparison.equal,
-        "reason": comparison.reason,
-        "missing": comparison.missing,
-        "unexpected": comparison.unexpected,
     }

@@ -9,7 +9,6 @@ base direction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from pyoxigraph import BlankNode, Quad, Store
@@ -19,8 +18,7 @@ from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError, OptionsError
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
-from ..io.streams import BATCH
-from ..oxigraph.dumping.text_dump import dump_text
+from ..oxigraph.dumping.text_dump import dump_text, nquads
 from ..oxigraph.loading.lexical_forms import LexicalForm
 from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_statements
 from ..oxigraph.loading.nquads_reader import NQuadsReader
@@ -33,9 +31,8 @@ from ..oxigraph.terms import (
     DirectedFactory,
     GraphName,
     QuadFactory,
-    describe_directed,
 )
-from .codec import LineEncoder, RowEncoder
+from .codec import LineEncoder
 from .names import JenaFormat
 from .streams import JenaReader, JenaText, format_for
 from .writer import declared
@@ -267,13 +264,14 @@ def dump(
     format = format or format_for(dst)  # noqa: A001
     hidden = graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING)
     lines = LineEncoder(format, quads=graph is None, limits=limits)
-    encoder = RowEncoder(format, describe_directed, limits=limits) if hidden else lines.rows
+    encoder = lines.rows
     size = 0
     due = PROGRESS_STATEMENTS
     with open_output(dst) as out:
 
-        def write(data: bytes) -> None:
+        def write(text: bytes) -> None:
             nonlocal size, due
+            data = b"".join(lines.encode(text))
             out.write(data)
             size += len(data)
             if progress is not None and encoder.statements >= due:
@@ -282,15 +280,13 @@ def dump(
 
         out.write(declared(encoder, namespaces, None))
         if hidden:
-            quads = store.quads_for_pattern(None, None, None, None)
-            statements = (tuple(quad) for quad in quads if quad.graph_name != BOOKKEEPING)
-            while batch := list(islice(statements, BATCH)):
-                write(encoder.add(batch))
+            for text in nquads(store):
+                write(text)
         else:
-            dump_text(store, graph, lambda text: write(b"".join(lines.encode(text))))
+            dump_text(store, graph, write)
     if progress is not None:
         progress(encoder.statements, size)
     return encoder.statements
 
 
-__all__ = ["describe_directed", "dump", "load", "read_quads"]
+__all__ = ["dump", "load", "read_quads"]

@@ -9,6 +9,7 @@ Graphs and RDF Datasets".
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, AnyFrame, Frame, Kind, Limits, TermFactory
@@ -25,7 +26,7 @@ from .wires import WIRES
 #: Rows of a batch: the limits of a frame hold for the rows of one.
 BATCH_ROWS: Final = 4096
 
-#: A cache of terms that reaches this many entries starts afresh.
+#: Terms that are remembered.
 _CACHE_ENTRIES: Final = 1 << 16
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -71,7 +72,8 @@ class TermReader:
         self.prefixes: dict[str, str] = {}
         self.expansion = 0
         self._prefix_bytes = 0
-        self._made: dict[Any, Any] = {}
+        #: Makes a term, or takes it out of the cache.
+        self.make = lru_cache(_CACHE_ENTRIES)(build)
 
     def declare(self, name: str, iri: str) -> None:
         """Bind a prefix's name.
@@ -146,19 +148,6 @@ class TermReader:
             raise over(self.limits, "string_bytes", size, "the length of an IRI")
         self.expand(size)
         return iri + local
-
-    def make(self, make: Any, *parts: Any) -> Any:
-        """A term out of the factory, or out of the cache."""
-        key = (make, *parts)
-        try:
-            return self._made[key]
-        except KeyError:
-            pass
-        made = build(make, *parts)
-        if len(self._made) >= _CACHE_ENTRIES:
-            self._made.clear()
-        self._made[key] = made
-        return made
 
     def _check(self, position: int, kind: Kind) -> None:
         if undeclared(position, kind, self.generalized, rdf_star=True) is not None:

@@ -20,9 +20,9 @@ from .contexts import Contexts
 from .formats import LogFormat, Syntax
 from .jelly import FrameGroups, Group, read_jelly
 from .lines import LineLog, LineWriter, read_lines
+from .parsing import ReadSettings
 from .reader import line_log, source_syntax
 from .rows import FrameCutter, log_options
-from .settings import ReadSettings
 from .writer import Counter, write_log
 
 

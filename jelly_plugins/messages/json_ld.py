@@ -23,8 +23,7 @@ from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax
-from .parsing import ParsedLog, batch_for, gathered, located, parsed
-from .settings import ReadSettings
+from .parsing import ParsedLog, ReadSettings, batch_for, gathered, parsed
 
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
@@ -183,12 +182,12 @@ class _LineReader:
         except TextError as error:
             if error.line is None:
                 error.line = number or None
-            raise located(error, source.name) from None
+            raise error.locate(source=source.name) from None
         except RecursionError:
             deep = TextError("values are nested too deeply", line=number)
-            raise located(deep, source.name) from None
+            raise deep.locate(source=source.name) from None
         except JellyError as error:
-            raise located(error, source.name) from None
+            raise error.locate(source=source.name) from None
 
     def _read(self, data: bytes, number: int) -> Iterator[bytes]:
         """The statements of a line."""

@@ -1,4 +1,4 @@
-"""Messages as JSON-LD in expanded form, and writing them as NDJSON-LD and YAML-LD.
+"""Messages as JSON-LD in expanded form, and its text in NDJSON-LD and YAML-LD.
 
 Nodes stay in the order of their statements: those that follow one another with the same subject are
 one object, and those in the same graph are grouped.
@@ -14,7 +14,6 @@ from ..codec import DEFAULT_GRAPH, Iri, Literal
 from ..codec.text.checking import Checker
 from ..codec.text.ntriples import written_label
 from ..errors import TermError
-from ..io.sinks import Writable
 from .model import Message
 
 _RDF_TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -81,22 +80,9 @@ def _property(predicate: Any, object_: Any) -> tuple[str, Any]:
     return predicate.value, value
 
 
-class NdjsonLdWriter:
-    """Writes messages as lines of JSON-LD."""
-
-    def __init__(self, out: Writable) -> None:
-        self._out = out
-        self._maker = JsonLdMaker("NDJSON-LD")
-
-    def write(self, message: Message) -> None:
-        """Write a message.
-
-        :raises TermError: JSON-LD cannot express it.
-        """
-        self._out.write(_ENCODER.encode(self._maker.document(message)).encode() + b"\n")
-
-    def finish(self) -> None:
-        """End the log."""
+def ndjson_ld_text(document: dict[str, Any]) -> bytes:
+    """A document as a line."""
+    return _ENCODER.encode(document).encode() + b"\n"
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
@@ -105,26 +91,13 @@ _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sep
 _UNPRINTED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-class YamlLdWriter:
-    """Writes messages as documents of YAML-LD. All scalars are quoted."""
-
-    def __init__(self, out: Writable) -> None:
-        self._out = out
-        self._maker = JsonLdMaker("YAML-LD")
-
-    def write(self, message: Message) -> None:
-        """Write a message.
-
-        :raises TermError: JSON-LD cannot express it.
-        """
-        document = self._maker.document(message)
-        lines = ["---"]
-        _add_lines(lines, document, 0)
-        text = "\n".join(lines) + "\n" if document else "--- {}\n"
-        self._out.write(text.encode())
-
-    def finish(self) -> None:
-        """End the log."""
+def yaml_ld_text(document: dict[str, Any]) -> bytes:
+    """A document of YAML. All scalars are quoted."""
+    if not document:
+        return b"--- {}\n"
+    lines = ["---"]
+    _add_lines(lines, document, 0)
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _add_lines(lines: list[str], value: dict[str, Any], depth: int) -> None:

@@ -7,16 +7,30 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError
 from ..formats.reading import PARSER_ERRORS, parser_error, pyoxigraph_module
+from .contexts import Contexts
 
 #: Statements that are written at once, at most.
 _BATCH: Final = 1 << 9
 #: Bytes that they may come to, at most, in units of the longest of their terms.
 _BATCH_BYTES: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSettings:
+    """The parameters of ``read_messages`` other than the syntax, under the same names."""
+
+    base: str | None = None
+    context: Any = None
+    contexts: Contexts | None = None
+    strict: bool = False
+    limits: Limits = DEFAULT_LIMITS
 
 
 class ParsedLog:
@@ -101,11 +115,6 @@ def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Itera
         yield from parse()
     except PARSER_ERRORS as error:
         failed.append(parser_error(error, first_line=first_line))
-
-
-def located(error: JellyError, name: str) -> JellyError:
-    """An error that names its source."""
-    return error.locate(source=name)
 
 
 def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -21,8 +21,7 @@ from ..formats.reading import pyoxigraph_module
 from ..formats.xml import EntityGuard, with_line_feeds
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .parsing import ParsedLog, batch_for, gathered, located, parsed
-from .settings import ReadSettings
+from .parsing import ParsedLog, ReadSettings, batch_for, gathered, parsed
 from .xml_writer import NODE_IDS
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
@@ -76,7 +75,7 @@ def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterato
             lines.append(line)
             yield DELIMITER
     except JellyError as error:
-        raise located(error, source.name) from None
+        raise error.locate(source=source.name) from None
 
 
 def _with_labels(lines: bytes) -> bytes:

@@ -13,8 +13,7 @@ from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import FrameGroups, read_jelly
 from .lines import LineLog, read_lines
 from .model import Message
-from .parsing import ParsedLog
-from .settings import ReadSettings
+from .parsing import ParsedLog, ReadSettings
 
 
 class MessageReader(Closing):

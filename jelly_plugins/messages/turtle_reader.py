@@ -15,8 +15,7 @@ from ..formats.reading import PieceFile, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .formats import LogFormat, Syntax
-from .parsing import ParsedLog, located, parsed
-from .settings import ReadSettings
+from .parsing import ParsedLog, ReadSettings, parsed
 from .turtle_splitter import TurtleSplitter
 
 #: Bytes of a namespace or a base that statements are written one by one with.
@@ -60,9 +59,9 @@ def _pieces(
         # The parser has met the end of what the splitter let through.
         if isinstance(error, TextError) and failed is not None and _line(failed) <= _line(error):
             found = failed
-        raise located(found, source.name) from None
+        raise found.locate(source=source.name) from None
     if splitter.failed is not None:
-        raise located(splitter.failed, source.name)
+        raise splitter.failed.locate(source=source.name)
     if splitter.ends_open:
         yield DELIMITER
 

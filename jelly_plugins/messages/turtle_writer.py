@@ -13,8 +13,6 @@ from typing import Any, Final
 from ..codec import DEFAULT_GRAPH, Iri, Literal
 from ..codec.text.checking import Checker
 from ..codec.text.ntriples import term_text
-from ..io.sinks import Writable
-from .delimiters import Delimiters
 from .model import Message
 
 _RDF_TYPE: Final = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -28,51 +26,41 @@ _KNOWN_CHARACTERS: Final = 1 << 10
 
 
 class TurtleWriter:
-    """Writes messages in Turtle or TriG.
+    """Makes text in Turtle or TriG of messages.
 
     :param name: of the syntax, as errors have it.
     :param graphs: whether it is TriG.
     :param prefixes: IRI by name.
     :raises ValueError: a prefix has a name that needs escapes.
+
+    :ivar header: declares the prefixes, before the first message.
     """
 
-    def __init__(
-        self,
-        out: Writable,
-        delimiters: Delimiters,
-        *,
-        name: str,
-        graphs: bool,
-        prefixes: Mapping[str, str],
-    ) -> None:
-        self._out = out
-        self._delimiters = delimiters
+    def __init__(self, *, name: str, graphs: bool, prefixes: Mapping[str, str]) -> None:
         self._checker = Checker(name, graphs=graphs, quoted=True)
         self._texts: dict[Any, str] = {}
         self._prefixes: dict[str, str] = {}
-        header = delimiters.header.decode()
+        header = ""
         for prefix, iri in prefixes.items():
             if _PREFIX.fullmatch(prefix) is None:
                 raise ValueError(f"{prefix!r} is not a prefix that is written here")
             self._checker.check_iri(iri)
             self._prefixes.setdefault(iri, prefix)
             header += f"PREFIX {prefix}: <{iri}>\n"
-        if header:
-            out.write(header.encode())
+        self.header = header.encode()
 
-    def write(self, message: Message) -> None:
-        """Write a message.
+    def text(self, message: Message) -> bytes:
+        """A message without delimiters.
 
         :raises TermError: the syntax cannot express it.
         """
-        quads = message.quads
         parts: list[str] = []
         before_subject: Any = None
         before_predicate: Any = None
         before_graph: Any = DEFAULT_GRAPH
         text = self._text
         check = self._checker.check
-        for quad in quads:
+        for quad in message.quads:
             check(quad)
             subject, predicate, object_, graph = quad
             if graph != before_graph:
@@ -98,12 +86,7 @@ class TurtleWriter:
             parts.append(" .\n")
         if before_graph is not DEFAULT_GRAPH:
             parts.append("}\n")
-        delimiters = self._delimiters
-        self._out.write(delimiters.before(not quads) + "".join(parts).encode() + delimiters.after())
-
-    def finish(self) -> None:
-        """End the log."""
-        self._out.write(self._delimiters.end())
+        return "".join(parts).encode()
 
     def _predicate(self, term: Any) -> str:
         return "a" if term == _RDF_TYPE else self._text(term)

@@ -6,8 +6,8 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..codec.text.ntriples import Notation
@@ -16,20 +16,13 @@ from ..io.sinks import Destination, open_output
 from ..io.sinks import Writable as Output
 from .delimiters import Delimiters, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax
-from .json_writer import NdjsonLdWriter, YamlLdWriter
+from .json_writer import JsonLdMaker, ndjson_ld_text, yaml_ld_text
 from .lines import LineWriter
 from .model import Message, Writable, message_of
 from .reader import source_syntax
 from .rows import FrameCutter, RowWriter, batch_limits, batches, log_options, options_rows
 from .turtle_writer import TurtleWriter
 from .xml_writer import RdfXmlWriter
-
-
-class _Writer(Protocol):
-    """Writes messages one by one."""
-
-    def write(self, message: Message) -> None: ...
-    def finish(self) -> None: ...
 
 
 def write_messages(
@@ -104,13 +97,7 @@ def write_log(
         elif syntax.format in (LogFormat.N_TRIPLES, LogFormat.N_QUADS):
             _write_lines(messages, out, syntax, notation, limits)
         else:
-            writer = _writer(out, syntax, prefixes)
-            for message in messages:
-                try:
-                    writer.write(message)
-                except JellyError as error:
-                    raise type(error)(f"message {message.index}: {error.message}") from error
-            writer.finish()
+            _write_texts(messages, out, syntax, prefixes)
 
 
 class Counter:
@@ -146,22 +133,40 @@ def _numbered(items: Iterable[Writable]) -> Iterator[Message]:
         yield message
 
 
-def _writer(out: Output, syntax: Syntax, prefixes: Mapping[str, str]) -> _Writer:
+def _write_texts(
+    messages: Iterable[Message], out: Output, syntax: Syntax, prefixes: Mapping[str, str]
+) -> None:
+    """Write messages one by one."""
     format_ = syntax.format
+    delimiters: Delimiters | None = None
+    text: Callable[[Message], bytes]
     if format_ is LogFormat.NDJSON_LD:
-        return NdjsonLdWriter(out)
-    if format_ is LogFormat.YAML_LD:
-        return YamlLdWriter(out)
-    if format_ is LogFormat.RDF_XML:
-        return RdfXmlWriter(out, prefixes=prefixes)
-    early = syntax.dialect is Dialect.COMMENT_2025
-    return TurtleWriter(
-        out,
-        EarlyDelimiters() if early else Delimiters(),
-        name="TriG" if format_.has_graphs else "Turtle",
-        graphs=format_.has_graphs,
-        prefixes=prefixes,
-    )
+        text = _json_ld("NDJSON-LD", ndjson_ld_text)
+    elif format_ is LogFormat.YAML_LD:
+        text = _json_ld("YAML-LD", yaml_ld_text)
+    elif format_ is LogFormat.RDF_XML:
+        text = RdfXmlWriter(prefixes).text
+    else:
+        graphs = format_.has_graphs
+        turtle = TurtleWriter(name="TriG" if graphs else "Turtle", graphs=graphs, prefixes=prefixes)
+        text = turtle.text
+        delimiters = EarlyDelimiters() if syntax.dialect is Dialect.COMMENT_2025 else Delimiters()
+        out.write(delimiters.header + turtle.header)
+    for message in messages:
+        try:
+            data = text(message)
+        except JellyError as error:
+            raise type(error)(f"message {message.index}: {error.message}") from error
+        if delimiters is not None:
+            data = delimiters.before(not message.quads) + data + delimiters.after()
+        out.write(data)
+    if delimiters is not None:
+        out.write(delimiters.end())
+
+
+def _json_ld(name: str, text: Callable[[dict[str, Any]], bytes]) -> Callable[[Message], bytes]:
+    maker = JsonLdMaker(name)
+    return lambda message: text(maker.document(message))
 
 
 def _write_lines(

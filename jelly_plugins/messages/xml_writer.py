@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from ..codec import Iri, Literal
@@ -16,7 +17,6 @@ from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import StandIns
 from ..errors import TermError
 from ..formats.xml import NAME, NAME_PART, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
-from ..io.sinks import Writable
 from .model import Message
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -27,19 +27,18 @@ _FIRST: Final = re.compile(rf"[{NAME_START}]")
 NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
 _SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
 _HEADER: Final = '<?xml version="1.0" encoding="utf-8"?><rdf:RDF xmlns:rdf="' + _RDF + '"'
-#: Texts that are remembered; with more, remembering starts afresh.
+#: Property elements that are remembered.
 _KNOWN: Final = 1 << 12
 _PREFIX: Final = re.compile(r"(?!(?i:xml))[A-Za-z][A-Za-z0-9_-]*+")
 
 
 class RdfXmlWriter:
-    """Writes messages as documents of RDF/XML.
+    """Makes documents of RDF/XML of messages.
 
     :param prefixes: IRI by name, for the properties.
     """
 
-    def __init__(self, out: Writable, *, prefixes: Mapping[str, str]) -> None:
-        self._out = out
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
         self._checker = Checker("RDF/XML", graphs=False, quoted=False)
         self._prefixes = {
             iri: name for name, iri in prefixes.items() if _PREFIX.fullmatch(name) and name != "rdf"
@@ -48,11 +47,10 @@ class RdfXmlWriter:
         for iri, name in self._prefixes.items():
             self._header += f' xmlns:{name}="{_escaped(iri)}"'
         self._prefixes[_RDF] = "rdf"
-        #: Property elements, opened and closed, by IRI.
-        self._elements: dict[str, tuple[str, str]] = {}
+        self._element = lru_cache(_KNOWN)(self._new_element)
 
-    def write(self, message: Message) -> None:
-        """Write a message.
+    def text(self, message: Message) -> bytes:
+        """A message as a document.
 
         :raises TermError: RDF/XML cannot express it.
         """
@@ -67,20 +65,14 @@ class RdfXmlWriter:
                     parts.append("</rdf:Description>")
                 subject = quad.subject
                 parts.append(f"<rdf:Description {_reference('about', subject)}>")
-            opening, closing = self._element(quad.predicate)
+            predicate: Any = quad.predicate
+            opening, closing = self._element(predicate.value)
             parts += (opening, *_content(quad.object, closing))
         parts.append("/>\n" if subject is None else "</rdf:Description></rdf:RDF>\n")
-        self._out.write("".join(parts).encode())
+        return "".join(parts).encode()
 
-    def finish(self) -> None:
-        """End the log."""
-
-    def _element(self, predicate: Any) -> tuple[str, str]:
+    def _new_element(self, iri: str) -> tuple[str, str]:
         """How the property element of a predicate opens and is closed."""
-        iri: str = predicate.value
-        known = self._elements.get(iri)
-        if known is not None:
-            return known
         # The longest name at the end.
         end = max((found.end() for found in _NO_NAME_PART.finditer(iri)), default=0)
         first = _FIRST.search(iri, end)
@@ -89,13 +81,8 @@ class RdfXmlWriter:
         namespace, local = iri[: first.start()], iri[first.start() :]
         prefix = self._prefixes.get(namespace)
         if prefix is None:
-            made = (f'<p:{local} xmlns:p="{_escaped(namespace)}"', f"</p:{local}>")
-        else:
-            made = (f"<{prefix}:{local}", f"</{prefix}:{local}>")
-        if len(self._elements) >= _KNOWN:
-            self._elements.clear()
-        self._elements[iri] = made
-        return made
+            return f'<p:{local} xmlns:p="{_escaped(namespace)}"', f"</p:{local}>"
+        return f"<{prefix}:{local}", f"</{prefix}:{local}>"
 
 
 def _content(term: Any, closing: str) -> tuple[str, ...]:

@@ -23,8 +23,7 @@ from ..formats.reading import PieceFile
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .json_ld import Documents
-from .parsing import ParsedLog, gathered, located
-from .settings import ReadSettings
+from .parsing import ParsedLog, ReadSettings, gathered
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(("true", "True", "TRUE"))
@@ -100,12 +99,12 @@ def _pieces(
             yield DELIMITER
     except TextError as error:
         error.line = error.line or line
-        raise located(error, source.name) from None
+        raise error.locate(source=source.name) from None
     except JellyError as error:
-        raise located(error, source.name) from None
+        raise error.locate(source=source.name) from None
     except RecursionError:
         deep = TextError("values are nested too deeply", line=line)
-        raise located(deep, source.name) from None
+        raise deep.locate(source=source.name) from None
 
 
 def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:

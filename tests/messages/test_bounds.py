@@ -12,8 +12,8 @@ from jelly_plugins import LimitError, Limits, TextError
 from jelly_plugins.io.sources import Input
 from jelly_plugins.messages.contexts import ContextLoader
 from jelly_plugins.messages.formats import syntax_named
+from jelly_plugins.messages.parsing import ReadSettings
 from jelly_plugins.messages.reader import line_log, read_messages
-from jelly_plugins.messages.settings import ReadSettings
 
 from .logs import RDF, sizes
 
